@@ -1,0 +1,125 @@
+"""Every error neuraphage raises, one tree, branches named by what the caller does next.
+
+NeuraphageError
+├── BadInput                  correct the call and try again (command line: exit code 2)
+│   ├── TaskNotFound          no task has this id (or the prefix fits several)
+│   ├── IllegalMove           the task's status does not allow this
+│   ├── PromptNotOpen         the answer names a prompt that is not open
+│   └── SettingsError         two settings clash, or one is out of its range
+├── StoreError                the state server did not do the work; nothing was half done
+│   ├── StoreUnavailable      it is down, loading, read-only or full: wait, then repeat
+│   └── CorruptRecord         a stored record breaks its own rules
+│       └── SchemaTooNew      it was written by a newer release: upgrade this process
+├── ModelFault                a call of the model failed; `kind` says how
+├── SpoolError                a command could not be handed to its own process
+└── StackError                a process of the local stack did not start or stay up
+
+Outside the tree, because no broad handler may swallow them (they derive from BaseException):
+LeaseLost (this process must stop advancing the task), CancelRequested (a person asked to stop the effect
+in hand).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class NeuraphageError(Exception):
+    """Base of every error a caller may want to catch."""
+
+
+class BadInput(NeuraphageError):
+    """The call itself is wrong; the message says what would be right."""
+
+
+class TaskNotFound(BadInput):
+    """No task has this id."""
+
+
+class IllegalMove(BadInput):
+    """The lifecycle table has no row for this move from the task's present status."""
+
+
+class PromptNotOpen(BadInput):
+    """An answer named a prompt that is not open (answered already, timed out, or never asked)."""
+
+
+class SettingsError(BadInput):
+    """Settings are out of range or clash with each other."""
+
+
+class StoreError(NeuraphageError):
+    """The state server refused or failed; no write was half done."""
+
+
+class StoreUnavailable(StoreError):
+    """The state server is away, loading, read-only or full. Waiting and repeating is right."""
+
+
+class CorruptRecord(StoreError):
+    """A stored record breaks its own rules; the message names the record and the rule."""
+
+
+class SchemaTooNew(CorruptRecord):
+    """A stored record was written by a newer release and is left untouched."""
+
+
+class FaultKind(StrEnum):
+    """How a model call failed. The retry rule of each kind is in `decide/retry.py`."""
+
+    RATE_LIMITED = "rate_limited"
+    """429: the provider names the wait."""
+    OVERLOADED = "overloaded"
+    """529, or an `overloaded_error` event inside a stream."""
+    SERVER_ERROR = "server_error"
+    """500 and other 5xx."""
+    NETWORK = "network"
+    """The connection failed or broke, before or inside the stream."""
+    TIMEOUT = "timeout"
+    """No byte came for the read timeout, or the total time ran out."""
+    TRUNCATED = "truncated"
+    """The stream ended cleanly without message_stop or without a stop reason."""
+    GARBAGE = "garbage"
+    """A chunk that is not what the API documents."""
+    BAD_REQUEST = "bad_request"
+    """400 or 422: repeating the same request cannot help."""
+    AUTHENTICATION = "authentication"
+    """401: the key is missing or wrong."""
+    PERMISSION = "permission"
+    """403: the key may not use this model."""
+    NOT_FOUND = "not_found"
+    """404: no such model."""
+    TOO_LARGE = "too_large"
+    """413: the request is over the API's size limit."""
+
+
+class ModelFault(NeuraphageError):
+    """A model call failed.
+
+    Args:
+        kind: which fault (see FaultKind).
+        message: what was tried and what came back, without secrets.
+        retry_after_s: seconds the provider asked to wait, if it did.
+    """
+
+    def __init__(self, kind: FaultKind, message: str, retry_after_s: float | None = None) -> None:
+        super().__init__(f"model call failed ({kind.value}): {message}")
+        self.kind = kind
+        self.detail = message
+        self.retry_after_s = retry_after_s
+
+
+class SpoolError(NeuraphageError):
+    """A command could not be handed to its own process, or its record cannot be read."""
+
+
+class StackError(NeuraphageError):
+    """A process of the local stack did not start or did not stay up."""
+
+
+class LeaseLost(BaseException):  # noqa: N818 - a control signal, not an error
+    """This process no longer holds the task's lease: stop, start nothing, kill nothing that is shared."""
+
+
+class CancelRequested(BaseException):  # noqa: N818 - a control signal, not an error
+    """A person cancelled the task: stop the effect in hand and clean up after it."""

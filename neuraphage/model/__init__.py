@@ -1,0 +1,1 @@
+"""Floor 0: the nouns. Frozen pydantic values; no clock, no randomness, no I/O."""

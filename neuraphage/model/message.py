@@ -1,0 +1,96 @@
+"""Messages, exactly as the Messages API takes them, and the entries that store them.
+
+The conversation is a list of entries that is only ever appended to. Each entry is one message (or a part
+of one: consecutive entries of the same role are one message to the API), so a tool's result is written
+once, when it lands. Thinking blocks and signatures are kept verbatim.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Literal
+
+from pydantic import Field
+
+from neuraphage.model.base import SCHEMA_VERSION, Frozen
+from neuraphage.model.usage import Usage
+
+Block = dict[str, Any]
+"""One content block as the API spells it: text, thinking, redacted_thinking, tool_use, tool_result."""
+
+
+class Entry(Frozen):
+    """One stored piece of the conversation.
+
+    Args:
+        role: user or assistant.
+        content: content blocks, in order.
+        turn: the iteration that wrote it (0 for the first turn).
+        supersedes: index of the first entry that this one replaces for the model (retry, compaction); the
+            replaced entries stay stored. None for an ordinary entry.
+        schema_version: version of this shape.
+    """
+
+    role: Literal["user", "assistant"]
+    content: list[Block]
+    turn: int = 0
+    supersedes: int | None = None
+    schema_version: int = Field(default=SCHEMA_VERSION, alias="v")
+
+    model_config = Frozen.model_config | {"populate_by_name": True}
+
+
+class StopReason(StrEnum):
+    """Why the model stopped (all reasons of the current API)."""
+
+    END_TURN = "end_turn"
+    STOP_SEQUENCE = "stop_sequence"
+    TOOL_USE = "tool_use"
+    MAX_TOKENS = "max_tokens"
+    PAUSE_TURN = "pause_turn"
+    REFUSAL = "refusal"
+    CONTEXT_WINDOW_EXCEEDED = "model_context_window_exceeded"
+
+
+class ModelRequest(Frozen):
+    """One request to the Messages API.
+
+    Args:
+        request_id: ours; the same for a repeated call, sent as a header for the provider's logs.
+        model: model id.
+        system: system prompt blocks.
+        messages: API messages, roles alternating, ending with user.
+        tools: tool definitions.
+        max_tokens: reply limit.
+        extra: further body fields, passed through (thinking, temperature, ...).
+    """
+
+    request_id: str
+    model: str
+    system: list[Block]
+    messages: list[dict[str, Any]]
+    tools: list[dict[str, Any]]
+    max_tokens: int
+    extra: dict[str, Any] = Field(default_factory=dict)
+
+
+class ModelReply(Frozen):
+    """One whole reply of the model.
+
+    Args:
+        content: content blocks verbatim; every tool_use input is parsed JSON.
+        stop_reason: one of StopReason; an unknown one is kept as text so that the turn can say so.
+        usage: tokens.
+        model: the model that answered.
+        message_id: the provider's id.
+        first_token_ms: milliseconds to the first event of the stream.
+        total_ms: milliseconds to the last.
+    """
+
+    content: list[Block]
+    stop_reason: str
+    usage: Usage
+    model: str
+    message_id: str
+    first_token_ms: int = 0
+    total_ms: int = 0

@@ -1,0 +1,86 @@
+"""What a task asks a person, and what people send to a task."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Literal
+
+from neuraphage.model.base import Frozen
+
+
+class PromptKind(StrEnum):
+    """What the task waits for (requirement R20)."""
+
+    PERMISSION = "permission"
+    QUESTION = "question"
+    CONVERSATION = "conversation"
+
+
+class Prompt(Frozen):
+    """One open question to a person. Its id never changes once committed.
+
+    Args:
+        prompt_id: derived from task, turn and tool_use id.
+        kind: permission, question or conversation.
+        text: what the person reads.
+        options: the answers that are understood; empty for free text.
+        tool: permission: the tool that asks.
+        tool_use_id: the call it belongs to.
+        params_summary: permission: the call's parameters, shortened.
+        params_hash: permission: digest of tool and canonical parameters; the approval holds for these only.
+        opened_at_ms: server time.
+        deadline_ms: server time at which `default_answer` is given for the person; None for no limit.
+        default_answer: the answer given at the deadline.
+    """
+
+    prompt_id: str
+    kind: PromptKind
+    text: str
+    options: tuple[str, ...] = ()
+    tool: str | None = None
+    tool_use_id: str | None = None
+    params_summary: str | None = None
+    params_hash: str | None = None
+    opened_at_ms: int = 0
+    deadline_ms: int | None = None
+    default_answer: str | None = None
+
+
+PERMISSION_OPTIONS = ("yes", "no", "always", "never")
+"""Answers to a permission prompt (requirement R101)."""
+
+
+class InboxItem(Frozen):
+    """Input or an answer from a person, kept until a commit consumes it.
+
+    Args:
+        kind: `input` (a message to the model) or `answer` (to one prompt).
+        key: idempotency key of the signal.
+        text: the words.
+        prompt_id: answer: the prompt it answers.
+        at_ms: server time of arrival.
+        by: who sent it, as far as known (`user`, `timeout`).
+    """
+
+    kind: Literal["input", "answer"]
+    key: str
+    text: str
+    prompt_id: str | None = None
+    at_ms: int = 0
+    by: str = "user"
+
+
+class Event(Frozen):
+    """One line of a task's history: an audit record, never a source of recovery (K17).
+
+    Args:
+        kind: CamelCase name, e.g. TaskStarted, RequestSent, ToolCompleted.
+        data: what identifies it; small.
+        event_id: the stream's id, when read back.
+        at_ms: server time, when read back.
+    """
+
+    kind: str
+    data: dict[str, Any] = {}
+    event_id: str | None = None
+    at_ms: int | None = None

@@ -1,0 +1,70 @@
+"""What a sweep found and did (requirements R27, R28, R170)."""
+
+from __future__ import annotations
+
+from neuraphage.model.base import Frozen
+
+
+class RecoveryReading(Frozen):
+    """One decision about one task, with the readings it was made from.
+
+    Args:
+        task_id: the task.
+        verdict: suspect, recovered, requeued, failed, paused, republished, fired, deadline, stale.
+        evidence: expired, gone, absent, or due.
+        marker: the task's marker then.
+        iteration: its finished turns.
+        cost_microusd: its cost.
+        owner: the former holder's process id.
+        lease_age_ms: how long the lease had been over (negative: time left).
+        heartbeat_age_ms: age of the last renewal or commit.
+        saved_age_ms: age of the last commit.
+        recoveries: recoveries since the last outcome commit.
+        reason: the decision in a plain sentence.
+    """
+
+    task_id: str
+    verdict: str
+    evidence: str = ""
+    marker: str = ""
+    iteration: int = 0
+    cost_microusd: int = 0
+    owner: str | None = None
+    lease_age_ms: int | None = None
+    heartbeat_age_ms: int | None = None
+    saved_age_ms: int | None = None
+    recoveries: int = 0
+    reason: str = ""
+
+
+class RecoveryReport(Frozen):
+    """One sweep's decisions.
+
+    Args:
+        swept_at_ms: server time.
+        duration_ms: how long it took.
+        resumable: tasks that go on from their marker.
+        requeued: tasks that had not begun and start over.
+        failed: tasks given up, with reason.
+        paused: orphans left to a person by `recovery.policy`.
+        suspect: leases past their expiry, seen for the first time.
+        republished: outbox entries published again.
+        fired: timers that came due.
+        other: everything else, see each verdict.
+    """
+
+    swept_at_ms: int
+    duration_ms: int = 0
+    resumable: tuple[RecoveryReading, ...] = ()
+    requeued: tuple[RecoveryReading, ...] = ()
+    failed: tuple[RecoveryReading, ...] = ()
+    paused: tuple[RecoveryReading, ...] = ()
+    suspect: tuple[RecoveryReading, ...] = ()
+    republished: int = 0
+    fired: int = 0
+    other: tuple[RecoveryReading, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the sweep found nothing to do for any orphan."""
+        return not (self.resumable or self.requeued or self.failed or self.paused or self.suspect)

@@ -1,0 +1,284 @@
+"""A task: what it was asked to do, where it stands, and its typed status detail."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from neuraphage.model.base import SCHEMA_VERSION, Frozen
+from neuraphage.model.effect import Marker
+from neuraphage.model.prompt import Prompt
+from neuraphage.model.usage import Counters
+
+
+class Status(StrEnum):
+    """Where a task stands. Every move between them is a row of `decide/lifecycle.py`."""
+
+    QUEUED = "Queued"
+    """Waiting to be claimed by a worker."""
+    RUNNING = "Running"
+    """Being advanced turn by turn (also between two turns, and while a retry timer runs)."""
+    WAITING_FOR_USER = "WaitingForUser"
+    """Asked a person something; holds no process."""
+    BLOCKED = "Blocked"
+    """Waits for a lock or a child; holds no process."""
+    PAUSED = "Paused"
+    """Stopped by a person or by recovery policy until resumed; never expires."""
+    COMPLETED = "Completed"
+    FAILED = "Failed"
+    CANCELLED = "Cancelled"
+
+
+TERMINAL = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
+
+
+class Phase(StrEnum):
+    """What a Running task does now (requirement R19)."""
+
+    INITIALIZING = "Initializing"
+    ASSEMBLING_CONTEXT = "AssemblingContext"
+    LLM_REQUEST = "LlmRequest"
+    TOOL_EXECUTION = "ToolExecution"
+    PROCESSING = "Processing"
+    BETWEEN_TURNS = "BetweenTurns"
+    RETRY_WAIT = "RetryWait"
+
+
+class StartedReason(StrEnum):
+    """Why the present stretch of work began (requirement R42)."""
+
+    USER_REQUEST = "user_request"
+    RESUMED = "resumed"
+    RECOVERED = "recovered"
+    RETRIED = "retried"
+    RESET = "reset"
+    USER_INPUT = "user_input"
+    UNBLOCKED = "unblocked"
+
+
+class ResumePointKind(StrEnum):
+    """Where a paused task goes on (requirement R21)."""
+
+    CONTEXT_ASSEMBLY = "ContextAssembly"
+    LLM_CALL = "LlmCall"
+    TOOL_EXECUTION = "ToolExecution"
+    WAITING_FOR_USER = "WaitingForUser"
+
+
+class ResumePoint(Frozen):
+    """Where a paused task goes on, with the tool calls still to do."""
+
+    kind: ResumePointKind
+    remaining_tools: tuple[str, ...] = ()
+
+
+class QueuedDetail(Frozen):
+    """Detail of Queued."""
+
+    status: Literal[Status.QUEUED] = Status.QUEUED
+    queued_at_ms: int
+    reason: StartedReason = StartedReason.USER_REQUEST
+
+
+class RunningDetail(Frozen):
+    """Detail of Running."""
+
+    status: Literal[Status.RUNNING] = Status.RUNNING
+    phase: Phase
+    started_at_ms: int
+    iteration: int
+
+
+class WaitingForUserDetail(Frozen):
+    """Detail of WaitingForUser."""
+
+    status: Literal[Status.WAITING_FOR_USER] = Status.WAITING_FOR_USER
+    prompts: tuple[Prompt, ...]
+    waiting_since_ms: int
+
+
+class BlockedDetail(Frozen):
+    """Detail of Blocked."""
+
+    status: Literal[Status.BLOCKED] = Status.BLOCKED
+    resource: str
+    waiting_since_ms: int
+    holder_task: str | None = None
+
+
+class PausedDetail(Frozen):
+    """Detail of Paused; `reason` is user, recovery or shutdown."""
+
+    status: Literal[Status.PAUSED] = Status.PAUSED
+    paused_at_ms: int
+    resume_point: ResumePoint
+    reason: str = "user"
+
+
+class CompletedDetail(Frozen):
+    """Detail of Completed."""
+
+    status: Literal[Status.COMPLETED] = Status.COMPLETED
+    summary: str
+    completed_at_ms: int
+    iterations: int
+    total_cost_microusd: int
+
+
+class FailedDetail(Frozen):
+    """Detail of Failed; `recoverable` says whether retry is offered."""
+
+    status: Literal[Status.FAILED] = Status.FAILED
+    error: str
+    recoverable: bool
+    failed_at_ms: int
+    retry_count: int = 0
+
+
+class CancelledDetail(Frozen):
+    """Detail of Cancelled."""
+
+    status: Literal[Status.CANCELLED] = Status.CANCELLED
+    cancelled_at_ms: int
+    reason: str | None = None
+
+
+Detail = Annotated[
+    QueuedDetail
+    | RunningDetail
+    | WaitingForUserDetail
+    | BlockedDetail
+    | PausedDetail
+    | CompletedDetail
+    | FailedDetail
+    | CancelledDetail,
+    Field(discriminator="status"),
+]
+
+
+class Mode(StrEnum):
+    """What the model's end_turn means (K8)."""
+
+    AUTONOMOUS = "autonomous"
+    """The task is completed."""
+    CONVERSATIONAL = "conversational"
+    """The task waits for the person's next message."""
+
+
+class OnUnknownOutcome(StrEnum):
+    """What happens when an opaque tool was interrupted and nothing knows whether it ran (K1)."""
+
+    TELL_MODEL = "tell_model"
+    """The tool result says so and asks to look before repeating."""
+    ASK_USER = "ask_user"
+    """A person decides."""
+
+
+class Limits(Frozen):
+    """Limits of one task, checked before each model call. Zero means stop, never unlimited.
+
+    Args:
+        max_turns: turns (K9).
+        max_cost_microusd: money.
+    """
+
+    max_turns: int = Field(default=50, ge=0, le=10_000)
+    max_cost_microusd: int = Field(default=10_000_000, ge=0)
+
+
+class TaskSpec(Frozen):
+    """What a task was asked to do. Never changes after create.
+
+    Args:
+        task_id: `task-` and a UUID v7 (R23, K14).
+        name: one line for lists.
+        prompt: the person's request, the first user message.
+        model: model id.
+        max_tokens: reply limit of each call.
+        working_dir: absolute path of the directory that tools work in; None for a task without files.
+        system: extra system prompt text.
+        allow: tools that need no asking; `*` for all.
+        mode: what end_turn means.
+        on_unknown_outcome: see OnUnknownOutcome.
+        limits: turns and money.
+        priority: 0 (critical) to 4 (low).
+        parent_id: the task that spawned this one.
+        depth: how many parents it has.
+        tags: free labels.
+        worktree: path of a git worktree made for the task.
+        permission_timeout_s: seconds until an unanswered permission counts as denied; None for no limit.
+        created_at_ms: server time.
+        schema_version: version of this shape.
+    """
+
+    task_id: str = Field(pattern=r"^task-[0-9a-f-]{36}$")
+    name: str = Field(min_length=1, max_length=200)
+    prompt: str = Field(min_length=1, max_length=1_000_000)
+    model: str = Field(min_length=1, max_length=200)
+    max_tokens: int = Field(default=16_384, ge=1, le=1_000_000)
+    working_dir: str | None = None
+    system: str = Field(default="", max_length=1_000_000)
+    allow: tuple[str, ...] = ()
+    mode: Mode = Mode.AUTONOMOUS
+    on_unknown_outcome: OnUnknownOutcome = OnUnknownOutcome.TELL_MODEL
+    limits: Limits = Limits()
+    priority: int = Field(default=2, ge=0, le=4)
+    parent_id: str | None = None
+    depth: int = Field(default=0, ge=0, le=10)
+    tags: tuple[str, ...] = ()
+    worktree: str | None = None
+    permission_timeout_s: float | None = Field(default=None, gt=0)
+    created_at_ms: int = 0
+    schema_version: int = SCHEMA_VERSION
+
+
+class TaskRecord(Frozen):
+    """A task as stored, read at one instant.
+
+    Args:
+        spec: what was asked.
+        status: where it stands; `detail` says more.
+        marker: the journal's last change.
+        counters: totals.
+        seq: grows with every move out of a place; a broker message with another seq is stale.
+        fence: grows with every claim and recovery.
+        claim_id: random id of the present or last claim.
+        owner: process id of the present or last holder.
+        lease_until_ms: lease expiry, None without a lease.
+        place: outbox, leases, timers or waits; None when terminal.
+        pause_requested, cancel_requested: flags set by people while a worker holds the task.
+        prompts: open prompts.
+        grants: remembered permission answers, tool name to granted or denied.
+        started_reason: why the present stretch of work began.
+        unsafe_until_ms: until then a former owner that was only seen absent may still act.
+        saved_at_ms: last commit.
+        created_at_ms: create.
+    """
+
+    spec: TaskSpec
+    status: Status
+    detail: Detail
+    marker: Marker
+    counters: Counters
+    seq: int
+    fence: int
+    claim_id: str | None = None
+    owner: str | None = None
+    lease_until_ms: int | None = None
+    place: str | None = None
+    pause_requested: bool = False
+    cancel_requested: bool = False
+    prompts: tuple[Prompt, ...] = ()
+    grants: dict[str, str] = {}
+    started_reason: StartedReason = StartedReason.USER_REQUEST
+    unsafe_until_ms: int = 0
+    saved_at_ms: int = 0
+    created_at_ms: int = 0
+    schema_version: int = SCHEMA_VERSION
+
+    @property
+    def task_id(self) -> str:
+        """The spec's id."""
+        return self.spec.task_id

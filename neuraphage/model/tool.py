@@ -1,0 +1,86 @@
+"""Tool calls and their results as values."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from neuraphage.model.base import Frozen
+from neuraphage.model.effect import EffectClass
+
+
+class ToolCall(Frozen):
+    """One tool_use block of the model's reply.
+
+    Args:
+        tool_use_id: the API's id of the block.
+        name: tool name.
+        params: the block's input.
+    """
+
+    tool_use_id: str
+    name: str
+    params: dict[str, Any]
+
+
+class ToolResult(Frozen):
+    """What a tool call came to.
+
+    Args:
+        text: what the model is shown; at most the tool's output limit.
+        is_error: whether it tells of a failure.
+        unknown_outcome: the effect may or may not have happened (an opaque tool that was interrupted).
+    """
+
+    text: str
+    is_error: bool = False
+    unknown_outcome: bool = False
+
+
+class ProbeVerdict(StrEnum):
+    """What a look at the world says of an interrupted, checkable effect."""
+
+    HAPPENED = "happened"
+    NOT_HAPPENED = "not_happened"
+    UNKNOWN = "unknown"
+
+
+class Probe(Frozen):
+    """Verdict of a probe, with the result to record when the effect had happened."""
+
+    verdict: ProbeVerdict
+    result: ToolResult | None = None
+
+
+class ControlKind(StrEnum):
+    """Tools that the turn itself carries out."""
+
+    ASK_USER = "ask_user"
+    COMPLETE_TASK = "complete_task"
+    FAIL_TASK = "fail_task"
+
+
+class ToolDeclaration(Frozen):
+    """What a tool promises; decisions need nothing else of it.
+
+    Args:
+        name: as the model calls it.
+        description: as the model reads it.
+        input_schema: JSON schema of its parameters.
+        effect_class: what a repeat does.
+        side_effecting: whether a person is asked first unless the task allows it.
+        timeout_s: longest run.
+        output_limit_chars: longest text shown to the model; head and tail are kept.
+        control: set for tools that the turn carries out itself.
+        spooled: whether it runs in a process of its own that outlives the worker.
+    """
+
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+    effect_class: EffectClass
+    side_effecting: bool
+    timeout_s: float
+    output_limit_chars: int = 30_000
+    control: ControlKind | None = None
+    spooled: bool = False

@@ -1,0 +1,69 @@
+"""Tokens and money. Money is whole micro-dollars everywhere: no float is ever added up."""
+
+from __future__ import annotations
+
+from neuraphage.model.base import Frozen
+
+
+class Usage(Frozen):
+    """Tokens of one model reply, as the provider counts them.
+
+    Args:
+        input_tokens: tokens read at full price.
+        output_tokens: tokens written.
+        cache_creation_input_tokens: tokens written to the prompt cache.
+        cache_read_input_tokens: tokens read from the prompt cache.
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_creation_input_tokens: int = 0
+    cache_read_input_tokens: int = 0
+
+
+class Price(Frozen):
+    """Micro-dollars a million tokens of one model (so $3 a million is 3_000_000).
+
+    Args:
+        input_microusd: full-price input.
+        output_microusd: output.
+        cache_write_microusd: written to the prompt cache (5 minute life).
+        cache_read_microusd: read from the prompt cache.
+    """
+
+    input_microusd: int
+    output_microusd: int
+    cache_write_microusd: int
+    cache_read_microusd: int
+
+
+class Counters(Frozen):
+    """A task's running totals. They only grow, inside commits.
+
+    Args:
+        iteration: finished turns.
+        input_tokens, output_tokens, cache_write_tokens, cache_read_tokens: of committed replies.
+        cost_microusd: price of committed replies.
+        model_calls: committed replies.
+        model_resends: calls sent again under the same request id, whose first reply may have been billed.
+        tool_runs: tool calls with a committed result.
+        recoveries: recoveries since the last outcome commit (the poison count).
+        recoveries_total: recoveries in the task's life.
+    """
+
+    iteration: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_write_tokens: int = 0
+    cache_read_tokens: int = 0
+    cost_microusd: int = 0
+    model_calls: int = 0
+    model_resends: int = 0
+    tool_runs: int = 0
+    recoveries: int = 0
+    recoveries_total: int = 0
+
+    @property
+    def tokens_used(self) -> int:
+        """All tokens of committed replies, of every kind."""
+        return self.input_tokens + self.output_tokens + self.cache_write_tokens + self.cache_read_tokens
