@@ -83,6 +83,8 @@ class ModelReply(Frozen):
         usage: tokens.
         model: the model that answered.
         message_id: the provider's id.
+        invalid_inputs: tool_use id -> what the model wrote as that block's input where it is no JSON object
+            (the block's own input is then `{}`); such a call is answered with an error, never run.
         first_token_ms: milliseconds to the first event of the stream.
         total_ms: milliseconds to the last.
     """
@@ -92,5 +94,6 @@ class ModelReply(Frozen):
     usage: Usage
     model: str
     message_id: str
+    invalid_inputs: dict[str, str] = Field(default_factory=dict)
     first_token_ms: int = 0
     total_ms: int = 0

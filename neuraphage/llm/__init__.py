@@ -1,0 +1,9 @@
+"""The model: one streamed call of the Messages API, its faults, its price.
+
+This room is the only importer of the Anthropic SDK. It calls once and never retries; the turn's timers do.
+"""
+
+from neuraphage.llm.client import AnthropicClient
+from neuraphage.llm.pricing import PriceQuote, PriceTable
+
+__all__ = ["AnthropicClient", "PriceQuote", "PriceTable"]

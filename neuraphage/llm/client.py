@@ -1,0 +1,227 @@
+"""One streamed call of the Messages API over the Anthropic SDK."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+import anthropic
+import httpx2
+from pydantic import SecretStr
+
+from neuraphage.errors import BadInput, FaultKind, ModelFault
+from neuraphage.llm.collect import ReplyCollector
+from neuraphage.llm.faults import fault_of, fault_of_event
+from neuraphage.llm.hangup import Cause, Hangup, attach_current
+from neuraphage.llm.request import request_body
+from neuraphage.model.message import ModelReply, ModelRequest
+from neuraphage.ports import Delta, Interrupt
+
+REQUEST_ID_HEADER = "X-Neuraphage-Request-Id"
+MAX_CONNECTIONS = 1_024
+MAX_REPLY_BYTES = 64 * 1024 * 1024
+
+_log = logging.getLogger(__name__)
+
+
+class AnthropicClient:
+    """Implements ports.ModelClient. Thread-safe; one for a process is enough.
+
+    The SDK's client is made at the first call, and again in a forked child, so no connection is ever shared
+    between processes. Connections are not kept alive between calls: a stale one would fail a call that the
+    provider never saw, and the turn could not tell that from a call that may have been billed.
+
+    Args:
+        base_url: address of the API; None for ANTHROPIC_BASE_URL or the SDK's own.
+        api_key: sent as x-api-key; never logged, never part of an error.
+        connect_timeout_s: longest wait for a connection.
+        read_timeout_s: longest silence of the server, before or inside the stream.
+        call_timeout_s: longest whole call.
+
+    Raises:
+        BadInput: the key is empty or cannot be a header.
+    """
+
+    def __init__(
+        self,
+        base_url: str | None,
+        api_key: str | SecretStr,
+        *,
+        connect_timeout_s: float = 10.0,
+        read_timeout_s: float = 60.0,
+        call_timeout_s: float = 900.0,
+    ) -> None:
+        self._base_url = base_url
+        self._key = api_key if isinstance(api_key, SecretStr) else SecretStr(api_key)
+        self._timeout = httpx2.Timeout(read_timeout_s, connect=connect_timeout_s, pool=connect_timeout_s)
+        self._call_timeout_s = call_timeout_s
+        self._lock = threading.Lock()
+        self._sdk: anthropic.Anthropic | None = None
+        key = self._key.get_secret_value()
+        if not key or not key.isascii() or not key.isprintable() or " " in key:
+            raise BadInput(
+                "the API key is empty or holds spaces, control or non-ASCII characters: set a correct one"
+            )
+        forget = weakref.WeakMethod(self._forget)
+        os.register_at_fork(after_in_child=lambda: (method := forget()) and method())
+
+    def call(
+        self, request: ModelRequest, on_delta: Callable[[Delta], None], interrupt: Interrupt
+    ) -> ModelReply:
+        """Stream one reply to its end.
+
+        Args:
+            request: what to send.
+            on_delta: gets pieces as they come; its exceptions are logged and end the pieces, not the call.
+            interrupt: asked before sending; its wake-up closes the connection at once.
+
+        Raises:
+            ModelFault: the call failed; `kind` says how.
+            CancelRequested, LeaseLost: the interrupt asked to stop; the connection is closed.
+        """
+        hangup = Hangup()
+        unsubscribe = interrupt.subscribe(lambda: hangup.hang_up(Cause.INTERRUPT))
+        collector = ReplyCollector(_fail_open(on_delta))
+        try:
+            interrupt.check()
+            with hangup.watching(self._call_timeout_s):
+                return self._stream(request, collector)
+        except Exception as error:  # noqa: BLE001 - the SDK lets out classes of three libraries; all are mapped
+            if hangup.cause is Cause.INTERRUPT:
+                interrupt.check()
+            # Without a cause: a foreign exception's text may hold the key, and a traceback prints it.
+            raise self._fault(error, collector, hangup) from None
+        finally:
+            unsubscribe()
+
+    def close(self) -> None:
+        """Close what is idle. A later call opens anew."""
+        with self._lock:
+            sdk, self._sdk = self._sdk, None
+        if sdk is not None:
+            sdk.close()
+
+    def _stream(self, request: ModelRequest, collector: ReplyCollector) -> ModelReply:
+        began_s = time.monotonic()
+        first_event_s = began_s
+        sdk = self._connected()
+        body = request_body(request)
+        with sdk.messages.create(
+            model=body.pop("model"),
+            max_tokens=body.pop("max_tokens"),
+            messages=body.pop("messages"),
+            stream=True,
+            extra_headers={REQUEST_ID_HEADER: request.request_id},
+            extra_body=body,
+        ) as stream:
+            for data in _events(stream.response):
+                if not collector.started:
+                    first_event_s = time.monotonic()
+                collector.take(data)
+                if collector.stopped:
+                    break
+        if collector.stopped and collector.stop_reason is not None:
+            return ModelReply(
+                content=collector.content,
+                stop_reason=collector.stop_reason,
+                usage=collector.usage,
+                model=collector.model or request.model,
+                message_id=collector.message_id,
+                invalid_inputs=collector.invalid_inputs,
+                first_token_ms=round((first_event_s - began_s) * 1000),
+                total_ms=round((time.monotonic() - began_s) * 1000),
+            )
+        missing = "a stop reason" if collector.stopped else "message_stop"
+        raise ModelFault(
+            FaultKind.TRUNCATED, f"the stream ended without {missing}, after {len(collector.content)} blocks"
+        )
+
+    def _fault(self, error: Exception, collector: ReplyCollector, hangup: Hangup) -> ModelFault:
+        if hangup.cause is Cause.DEADLINE:
+            return ModelFault(FaultKind.TIMEOUT, f"the call was not over after {self._call_timeout_s:g} s")
+        fault = fault_of(error, streaming=collector.started, now_s=time.time())
+        clean = fault.detail.replace(self._key.get_secret_value(), "[api key]")
+        return ModelFault(fault.kind, clean, fault.retry_after_s)
+
+    def _connected(self) -> anthropic.Anthropic:
+        with self._lock:
+            if self._sdk is None:
+                self._sdk = anthropic.Anthropic(
+                    api_key=self._key.get_secret_value(),
+                    base_url=self._base_url,
+                    max_retries=0,
+                    timeout=self._timeout,
+                    http_client=anthropic.DefaultHttpxClient(
+                        limits=httpx2.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=0),
+                        timeout=self._timeout,
+                        event_hooks={"request": [attach_current]},
+                    ),
+                )
+            return self._sdk
+
+    def _forget(self) -> None:
+        # In a forked child: the parent's lock may be held for ever and its connections are not ours.
+        self._lock = threading.Lock()
+        self._sdk = None
+
+
+def _events(response: httpx2.Response) -> Iterator[Any]:
+    """The data of each event, parsed; raises ModelFault for an `error` event or a body that is no stream."""
+    content_type = response.headers.get("content-type", "")
+    if not content_type.startswith("text/event-stream"):
+        raise ModelFault(
+            FaultKind.GARBAGE, f"the answer is {content_type or 'of no type'}, not an event stream"
+        )
+    # `raw_events` needs nothing of the response but iter_bytes.
+    for sse in anthropic.Stream.raw_events(cast(httpx2.Response, _Capped(response))):
+        if sse.event == "error":
+            raise fault_of_event(_parsed_or_text(sse))
+        if sse.data:
+            data = sse.json()
+            if isinstance(data, dict) and data.get("type") == "error":
+                raise fault_of_event(data)
+            yield data
+
+
+def _parsed_or_text(sse: Any) -> Any:
+    try:
+        return sse.json()
+    except ValueError:
+        return sse.data
+
+
+class _Capped:
+    """A response whose body ends in a fault when it grows past MAX_REPLY_BYTES."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        self._response = response
+
+    def iter_bytes(self) -> Iterator[bytes]:
+        total_bytes = 0
+        for chunk in self._response.iter_bytes():
+            total_bytes += len(chunk)
+            if total_bytes > MAX_REPLY_BYTES:
+                raise ModelFault(FaultKind.GARBAGE, f"the reply is longer than {MAX_REPLY_BYTES} bytes")
+            yield chunk
+
+
+def _fail_open(on_delta: Callable[[Delta], None]) -> Callable[[Delta], None]:
+    """Viewers must not fail a paid call: the first Exception is logged and ends the pieces."""
+    failed = False
+
+    def guarded(delta: Delta) -> None:
+        nonlocal failed
+        if failed:
+            return
+        try:
+            on_delta(delta)
+        except Exception:  # noqa: BLE001 - observers fail open, whatever they raise
+            failed = True
+            _log.warning("showing the reply as it streams failed; the call goes on without", exc_info=True)
+
+    return guarded

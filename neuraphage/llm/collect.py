@@ -1,0 +1,174 @@
+"""Folds the events of one stream into a reply. Pure: no I/O, no clock.
+
+The raw events are folded here and not by the SDK's accumulator, which drops what it does not know and raises
+in mid-stream when the model writes broken tool input. Blocks stay as the API sent them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from neuraphage.errors import FaultKind, ModelFault
+from neuraphage.model.message import Block
+from neuraphage.model.usage import Usage
+from neuraphage.ports import Delta
+
+_USAGE_FIELDS = tuple(Usage.model_fields)
+# Delta types that lengthen a text of their block: type -> (field of the delta and the block, viewer's kind).
+_TEXT_DELTAS = {"text_delta": ("text", "text"), "thinking_delta": ("thinking", "thinking")}
+
+
+class ReplyCollector:
+    """The reply so far.
+
+    Attributes:
+        content: whole blocks, in order.
+        invalid_inputs: tool_use id -> what the model wrote as input, where that is no JSON object.
+        stop_reason: set by message_delta.
+        stopped: whether message_stop came.
+    """
+
+    def __init__(self, on_delta: Callable[[Delta], None]) -> None:
+        self._on_delta = on_delta
+        self._usage: dict[str, int] = {}
+        self._open: dict[int, Block] = {}
+        self._input_json: dict[int, str] = {}
+        self.content: list[Block] = []
+        self.invalid_inputs: dict[str, str] = {}
+        self.stop_reason: str | None = None
+        self.model = ""
+        self.message_id = ""
+        self.started = False
+        self.stopped = False
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens as last told: counts of message_delta are totals and replace those of message_start."""
+        return Usage(**self._usage)
+
+    def take(self, event: Any) -> None:
+        """Take one event's data.
+
+        Raises:
+            ModelFault: GARBAGE, when the event is not what the API documents.
+        """
+        if not isinstance(event, dict) or not isinstance(event.get("type"), str):
+            raise _garbage("an event without a type", event)
+        kind = event["type"]
+        # Types that this release does not know are passed over: the API's rules say that new ones may come.
+        step = _STEPS.get(kind)
+        if step is None:
+            return
+        if kind != "message_start" and not self.started:
+            raise _garbage("an event before message_start", event)
+        try:
+            step(self, event)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise _garbage(f"a {kind} event with a missing or misshapen field ({error!r})", event) from None
+
+    def _message_start(self, event: dict[str, Any]) -> None:
+        message = event["message"]
+        self.started = True
+        self.model = str(message.get("model", ""))
+        self.message_id = str(message.get("id", ""))
+        self._count(message.get("usage"))
+
+    def _block_start(self, event: dict[str, Any]) -> None:
+        index, block = event["index"], dict(event["content_block"])
+        if index in self._open or index != len(self.content) + len(self._open) or "type" not in block:
+            raise _garbage("a block out of order or without a type", event)
+        self._open[index] = block
+        if block["type"] == "tool_use":
+            if not isinstance(block["id"], str) or not isinstance(block["name"], str):
+                raise _garbage("a tool_use block without id and name", event)
+            self._on_delta(Delta("tool", block["name"]))
+
+    def _block_delta(self, event: dict[str, Any]) -> None:
+        index, delta = event["index"], event["delta"]
+        block, kind = self._open[index], delta["type"]
+        if kind in _TEXT_DELTAS:
+            field, shown = _TEXT_DELTAS[kind]
+            block[field] = (block.get(field) or "") + delta[field]
+            self._on_delta(Delta(shown, delta[field]))
+        elif kind == "signature_delta":
+            block["signature"] = delta["signature"]
+        elif kind == "input_json_delta":
+            self._input_json[index] = self._input_json.get(index, "") + delta["partial_json"]
+        elif kind == "citations_delta":
+            block["citations"] = [*(block.get("citations") or []), delta["citation"]]
+
+    def _block_stop(self, event: dict[str, Any]) -> None:
+        index = event["index"]
+        if index != len(self.content):
+            raise _garbage("a block that ends out of order", event)
+        block = {
+            name: _storable(value) if isinstance(value, str) else value
+            for name, value in self._open.pop(index).items()
+        }
+        raw = self._input_json.pop(index, "")
+        if raw.strip():
+            parsed = parse_input(raw)
+            block["input"] = parsed if parsed is not None else {}
+            if parsed is None:
+                self.invalid_inputs[str(block.get("id", index))] = _storable(raw)
+        self.content.append(block)
+
+    def _message_delta(self, event: dict[str, Any]) -> None:
+        reason = event["delta"].get("stop_reason")
+        if reason is not None:
+            self.stop_reason = str(reason)
+        self._count(event.get("usage"))
+
+    def _message_stop(self, event: dict[str, Any]) -> None:
+        if self._open:
+            raise _garbage(f"message_stop while blocks {sorted(self._open)} are open", event)
+        self.stopped = True
+
+    def _count(self, usage: Any) -> None:
+        for name in _USAGE_FIELDS:
+            value = usage.get(name) if isinstance(usage, dict) else None
+            if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+                self._usage[name] = value
+
+
+_STEPS: dict[str, Callable[[ReplyCollector, dict[str, Any]], None]] = {
+    "message_start": ReplyCollector._message_start,
+    "content_block_start": ReplyCollector._block_start,
+    "content_block_delta": ReplyCollector._block_delta,
+    "content_block_stop": ReplyCollector._block_stop,
+    "message_delta": ReplyCollector._message_delta,
+    "message_stop": ReplyCollector._message_stop,
+}
+
+
+def parse_input(raw: str) -> dict[str, Any] | None:
+    """Parse a tool's input.
+
+    Returns:
+        The object; None when `raw` is no JSON object, or one that cannot be stored and sent back (NaN,
+        infinite or over-long numbers, half a surrogate pair).
+    """
+    try:
+        value = json.loads(raw)
+        json.dumps(value, allow_nan=False)
+        orjson.dumps(value)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _storable(text: str) -> str:
+    """Join surrogate pairs that were split over two pieces; replace halves that stay alone."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def _garbage(what: str, event: Any) -> ModelFault:
+    return ModelFault(FaultKind.GARBAGE, f"the stream held {what}: {repr(event)[:300]}")

@@ -1,0 +1,83 @@
+"""Builds the body of a request, with the prompt cache breakpoints. Pure, on copies.
+
+The cache holds prefixes in the order tools, system, messages. Breakpoints end the parts that stay the same:
+the tools (shared by all tasks), the system prompt (shared by all turns of a task) and the last user message
+(the next turn's request begins with everything up to it).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from neuraphage.model.message import Block, ModelRequest
+
+MAX_BREAKPOINTS = 4
+"""The API refuses more."""
+
+_CACHE_CONTROL = {"type": "ephemeral"}
+_NEVER_CACHED = frozenset({"thinking", "redacted_thinking"})
+
+
+def request_body(request: ModelRequest) -> dict[str, Any]:
+    """The JSON body of a streamed Messages call.
+
+    Args:
+        request: left as it is; the body shares no changed part with it.
+
+    Returns:
+        The body, without `stream`; empty `system` and `tools` are left out, as the API wants it. Fields of
+        `request.extra` come last and win.
+    """
+    system, tools, messages = list(request.system), list(request.tools), list(request.messages)
+    budget = MAX_BREAKPOINTS - _count_breakpoints(tools) - _count_breakpoints(system)
+    budget -= sum(_count_breakpoints(message.get("content")) for message in messages)
+    for blocks in (system, tools):
+        if budget > 0 and _mark_last(blocks):
+            budget -= 1
+    if budget > 0:
+        _mark_last_user_message(messages)
+    body: dict[str, Any] = {"model": request.model, "max_tokens": request.max_tokens, "messages": messages}
+    if system:
+        body["system"] = system
+    if tools:
+        body["tools"] = tools
+    return {**body, **request.extra}
+
+
+def _mark_last(blocks: list[Block]) -> bool:
+    """Replace the last block that may carry a breakpoint by a copy that does."""
+    for index in range(len(blocks) - 1, -1, -1):
+        block = blocks[index]
+        if "cache_control" in block:
+            return False
+        if _may_be_marked(block):
+            blocks[index] = {**block, "cache_control": dict(_CACHE_CONTROL)}
+            return True
+    return False
+
+
+def _mark_last_user_message(messages: list[dict[str, Any]]) -> None:
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
+        if message.get("role") != "user":
+            continue
+        content = message.get("content")
+        blocks: list[Block] = (
+            [{"type": "text", "text": content}] if isinstance(content, str) else list(content or [])
+        )
+        if _mark_last(blocks):
+            messages[index] = {**message, "content": blocks}
+        return
+
+
+def _may_be_marked(block: Block) -> bool:
+    if block.get("type") in _NEVER_CACHED:
+        return False
+    return block.get("type") != "text" or bool(str(block.get("text", "")).strip())
+
+
+def _count_breakpoints(blocks: object) -> int:
+    if not isinstance(blocks, list):
+        return 0
+    own = sum("cache_control" in block for block in blocks if isinstance(block, dict))
+    return own + sum(_count_breakpoints(block.get("content")) for block in blocks if isinstance(block, dict))
