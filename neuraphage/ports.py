@@ -500,7 +500,14 @@ class TurnStore(Protocol):
         ...
 
     def finish(
-        self, lease: Lease, changes: Changes, to: FinishTo, *, summary: str = "", error: str = "", recoverable: bool = False
+        self,
+        lease: Lease,
+        changes: Changes,
+        to: FinishTo,
+        *,
+        summary: str = "",
+        error: str = "",
+        recoverable: bool = False,
     ) -> Settled:
         """Write changes and end the turn."""
         ...

@@ -97,11 +97,23 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _relations(self) -> Self:
         rules = [
-            (self.heartbeat_s * 3 <= self.lease_s, "heartbeat_s times 3 must not exceed lease_s: two renewals may be lost"),
-            (self.call_timeout_s <= self.effect_max_s, "call_timeout_s must not exceed effect_max_s: a call must end before its process drains"),
+            (
+                self.heartbeat_s * 3 <= self.lease_s,
+                "heartbeat_s times 3 must not exceed lease_s: two renewals may be lost",
+            ),
+            (
+                self.call_timeout_s <= self.effect_max_s,
+                "call_timeout_s must not exceed effect_max_s: a call must end before its process drains",
+            ),
             (self.read_timeout_s <= self.call_timeout_s, "read_timeout_s must not exceed call_timeout_s"),
-            (self.first_republish_s <= self.max_republish_s, "first_republish_s must not exceed max_republish_s"),
-            (self.exec_retention_s <= self.conversation_retention_s, "exec_retention_s must not exceed conversation_retention_s"),
+            (
+                self.first_republish_s <= self.max_republish_s,
+                "first_republish_s must not exceed max_republish_s",
+            ),
+            (
+                self.exec_retention_s <= self.conversation_retention_s,
+                "exec_retention_s must not exceed conversation_retention_s",
+            ),
         ]
         clashes = [text for holds, text in rules if not holds]
         if clashes:

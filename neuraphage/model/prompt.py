@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, Literal
 
+from pydantic import Field
+
 from neuraphage.model.base import Frozen
 
 
@@ -81,6 +83,6 @@ class Event(Frozen):
     """
 
     kind: str
-    data: dict[str, Any] = {}
+    data: dict[str, Any] = Field(default_factory=dict)
     event_id: str | None = None
     at_ms: int | None = None

@@ -271,7 +271,7 @@ class TaskRecord(Frozen):
     pause_requested: bool = False
     cancel_requested: bool = False
     prompts: tuple[Prompt, ...] = ()
-    grants: dict[str, str] = {}
+    grants: dict[str, str] = Field(default_factory=dict)
     started_reason: StartedReason = StartedReason.USER_REQUEST
     unsafe_until_ms: int = 0
     saved_at_ms: int = 0

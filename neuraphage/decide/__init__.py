@@ -1,0 +1,1 @@
+"""Floor 1: decisions. Pure functions over values; time, ids and randomness come in as arguments."""

@@ -1,0 +1,1 @@
+"""The room of all durable state: the only importer of redis."""

@@ -1,0 +1,73 @@
+-- Included by commit, suspend and finish: the guard and the writing of one set of changes.
+-- ARGV: fence, claim, token, lease_ms, events_max, republish_ms, exec_ms, conversation_ms, outcome, marker,
+--       then eight groups, each a count and its items (see store/encode.py).
+local fence, claim, token = ARGV[1], ARGV[2], number(3)
+local limits = { lease_ms = number(4), events_max = number(5), republish_ms = number(6), exec_ms = number(7), conversation_ms = number(8) }
+local FIRST_GROUP = 11
+local row = read(COMMON)
+
+-- nil when the write may go on; else the verdict. The replay check comes before the fence check.
+local function refusal()
+  if not row.status then return 'STALE' end
+  if row.claim == claim and tonumber(row.token) == token then return 'REPLAY' end
+  if row.status == 'Cancelled' then return 'CANCELLED' end
+  if TERMINAL[row.status] then return 'STALE' end
+  if row.fence ~= fence or row.claim ~= claim or not has_lease() then return 'STALE' end
+  if tonumber(row.token) ~= token - 1 then return 'LOST' end
+  return nil
+end
+
+-- Parses the groups without writing; returns a table of lists and the index after the last group.
+local function parse_groups()
+  local names = { 'entries', 'journal', 'add', 'consumed', 'opened', 'closed', 'grants', 'events' }
+  local widths = { entries = 1, journal = 2, add = 2, consumed = 1, opened = 3, closed = 1, grants = 2, events = 2 }
+  local groups, at = {}, FIRST_GROUP
+  for _, name in ipairs(names) do
+    local items, count = {}, number(at)
+    for i = 1, count * widths[name] do items[i] = ARGV[at + i] end
+    groups[name] = items
+    at = at + count * widths[name] + 1
+  end
+  return groups, at
+end
+
+-- Fields of the task hash that the changes set.
+local function change_fields(groups, now)
+  local set = { token = token, saved_at = now }
+  if ARGV[10] ~= '' then set.marker = ARGV[10] end
+  local names = {}
+  for i = 1, #groups.add, 2 do names[#names + 1] = groups.add[i] end
+  if #names > 0 then
+    local old = redis.call('HMGET', TASK, unpack(names))
+    for i, name in ipairs(names) do
+      set[name] = string.format('%.0f', (tonumber(old[i]) or 0) + tonumber(groups.add[2 * i]))
+    end
+  end
+  if ARGV[9] == '1' and row.recoveries ~= '0' then set.recoveries = 0 end
+  for i = 1, #groups.opened, 3 do set['p:' .. groups.opened[i]] = groups.opened[i + 1] end
+  for i = 1, #groups.grants, 2 do set['g:' .. groups.grants[i]] = groups.grants[i + 1] end
+  return set
+end
+
+-- Everything of the changes outside the task hash. `keep_journal` is false when the turn ends.
+local function write_rest(groups, keep_journal)
+  if #groups.entries > 0 then redis.call('RPUSH', MESSAGES, unpack(groups.entries)) end
+  if keep_journal and #groups.journal > 0 then redis.call('HSET', TURN, unpack(groups.journal)) end
+  for _, value in ipairs(groups.consumed) do redis.call('LREM', INBOX, 1, value) end
+  for i = 1, #groups.opened, 3 do
+    if groups.opened[i + 2] ~= '0' then redis.call('ZADD', DEADLINES, groups.opened[i + 2], ID .. '|' .. groups.opened[i]) end
+  end
+  for _, prompt in ipairs(groups.closed) do
+    redis.call('HDEL', TASK, 'p:' .. prompt, 'a:' .. prompt)
+    redis.call('ZREM', DEADLINES, ID .. '|' .. prompt)
+  end
+  for i = 1, #groups.events, 2 do event(groups.events[i], groups.events[i + 1], limits.events_max) end
+end
+
+-- Answers of suspend and finish are stored as verdict, so that a repeat gets the same one.
+local function settled(status, where, seq, iteration)
+  return { 'COMMITTED', status, where, tostring(seq), tostring(iteration) }
+end
+local function replayed()
+  return cjson.decode(row.verdict)
+end

@@ -1,0 +1,35 @@
+-- claim: take the lease of a task that is in the outbox at this seq.
+-- ARGV: seq, process, claim, lease_ms, events_max, republish_ms, exec_ms, conversation_ms
+local seq, process, claim, lease_ms = ARGV[1], ARGV[2], ARGV[3], number(4)
+local limits = { events_max = number(5), republish_ms = number(6), exec_ms = number(7), conversation_ms = number(8) }
+local row = read(COMMON)
+if not row.status then return { 'STALE' } end
+local function granted(now)
+  return { 'GRANTED', now, redis.call('HGETALL', TASK), redis.call('HGETALL', TURN), redis.call('LRANGE', INBOX, 0, -1) }
+end
+if row.claim == claim and has_lease() then return granted(now_ms()) end
+if row.seq ~= seq then return { 'STALE' } end
+if not redis.call('ZSCORE', OUTBOX, ID) then
+  return { has_lease() and 'LEASED' or 'NOT_RUNNABLE' }
+end
+local now = now_ms()
+if row.cancel then
+  end_task(row, 'Cancelled', now, cancel_detail(row), { seq = row.seq + 1 }, limits)
+  return { 'NOT_RUNNABLE' }
+end
+if row.pause then
+  pause_task(row, now, 'user', { seq = row.seq + 1 }, limits.events_max)
+  return { 'NOT_RUNNABLE' }
+end
+local set = { fence = row.fence + 1, claim = claim, owner = process, token = 0 }
+status_fields(set, row, 'Running', now)
+if row.reason then set.started_at = now end
+write(set)
+if row.reason then
+  redis.call('HDEL', TASK, 'reason')
+  event('TaskStarted', cjson.encode({ reason = row.reason, iteration = tonumber(row.iteration), fence = row.fence + 1 }), limits.events_max)
+end
+move_status(row, 'Running', now)
+redis.call('ZREM', OUTBOX, ID)
+redis.call('ZADD', LEASES, now + lease_ms, ID)
+return granted(now)

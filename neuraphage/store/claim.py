@@ -1,0 +1,75 @@
+"""claim: the right of one process to advance one task (claim.lua)."""
+
+from __future__ import annotations
+
+import redis
+
+from neuraphage.model.effect import JournalEntry
+from neuraphage.ports import Claimed, ClaimVerdict, Clock, Lease
+from neuraphage.store.client import translated
+from neuraphage.store.context import StoreContext
+from neuraphage.store.encode import inbox_item, journal_entry, loads, text_map
+from neuraphage.store.record import task_record
+from neuraphage.store.scripts import script
+
+
+class ClaimUnreadableError(Exception):
+    """Internal: the lease was granted, but what is stored cannot be read. Carries the lease."""
+
+    def __init__(self, lease: Lease, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.lease = lease
+
+
+def claim(context: StoreContext, clock: Clock, task_id: str, seq: int, process_id: str, claim_id: str) -> Claimed:
+    """Take the lease and read everything the turn needs, in one round trip.
+
+    Args:
+        context: the store.
+        clock: for the local send time.
+        task_id: the task.
+        seq: of the broker's message.
+        process_id: the claimer.
+        claim_id: random; repeating the call with the same id gets the same answer.
+
+    Returns:
+        GRANTED with record, journal, inbox and conversation; or why not.
+
+    Raises:
+        StoreUnavailable, StoreError: the server did not do it.
+        ClaimUnreadableError: granted, but the record cannot be read.
+    """
+    keys = context.keys.script_keys(task_id)
+    lease_ms, limits = context.lease_ms, context.limit_args()
+    args = [seq, process_id, claim_id, lease_ms, *limits]
+    what = script("claim")
+    sent_at = clock.boottime_s()
+    with translated("claim"):
+        try:
+            with context.client.pipeline(transaction=False) as pipe:
+                pipe.evalsha(what.digest, len(keys), *keys, *args)
+                pipe.lrange(context.keys.messages(task_id), 0, -1)
+                reply, raw_entries = pipe.execute()
+        except redis.exceptions.NoScriptError:
+            reply = what.run(context.client, keys, args)
+            raw_entries = context.client.lrange(context.keys.messages(task_id), 0, -1)
+    verdict = ClaimVerdict(reply[0].decode())
+    if verdict is not ClaimVerdict.GRANTED:
+        return Claimed(verdict)
+    values = text_map(reply[2])
+    lease = Lease(task_id, int(values["fence"]), claim_id)
+    try:
+        now_ms = int(reply[1])
+        journal: dict[str, JournalEntry] = {k: journal_entry(k, raw) for k, raw in text_map(reply[3]).items()}
+        return Claimed(
+            verdict,
+            lease=lease,
+            record=task_record(values, place="leases", lease_until_ms=now_ms + lease_ms),
+            journal=journal,
+            inbox=tuple((raw, inbox_item(raw)) for raw in reply[4]),
+            entries=tuple(loads(raw, "conversation entry") for raw in raw_entries),
+            sent_at_boottime_s=sent_at,
+            now_ms=now_ms,
+        )
+    except Exception as error:
+        raise ClaimUnreadableError(lease, error) from error

@@ -1,0 +1,110 @@
+"""Between values and what is stored. orjson on the hot path: no model is validated twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import orjson
+from pydantic import BaseModel, ValidationError
+
+from neuraphage.model.effect import JournalEntry, Marker
+from neuraphage.model.message import Entry
+from neuraphage.model.prompt import InboxItem
+from neuraphage.ports import Changes
+from neuraphage.store.client import corrupt
+
+
+def dumps(value: object) -> bytes:
+    """JSON bytes of a plain value."""
+    return orjson.dumps(value)
+
+
+def loads(raw: bytes | str, what: str) -> Any:
+    """Plain value of stored JSON.
+
+    Raises:
+        CorruptRecord: it is not JSON.
+    """
+    try:
+        return orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        raise corrupt(what, error) from None
+
+
+def compact(model: BaseModel, exclude: set[str] | None = None) -> bytes:
+    """JSON of a model without the fields that stand at their defaults."""
+    return orjson.dumps(model.model_dump(mode="json", exclude_defaults=True, exclude=exclude, by_alias=True))
+
+
+def entry_bytes(entry: Entry) -> bytes:
+    """One stored conversation entry: `{"role","content","turn","v"}` and `supersedes` where set."""
+    plain: dict[str, Any] = {
+        "role": entry.role,
+        "content": entry.content,
+        "turn": entry.turn,
+        "v": entry.schema_version,
+    }
+    if entry.supersedes is not None:
+        plain["supersedes"] = entry.supersedes
+    return orjson.dumps(plain)
+
+
+def inbox_bytes(item: InboxItem) -> bytes:
+    """One inbox value: `<a|i><prompt id>`, a line break, JSON (see prelude.lua)."""
+    head = "a" + (item.prompt_id or "") if item.kind == "answer" else "i"
+    return head.encode() + b"\n" + compact(item)
+
+
+def inbox_item(raw: bytes) -> InboxItem:
+    """The item of one inbox value."""
+    _, _, body = raw.partition(b"\n")
+    try:
+        return InboxItem.model_validate_json(body)
+    except ValidationError as error:
+        raise corrupt("inbox item", error) from None
+
+
+def journal_entry(key: str, raw: bytes) -> JournalEntry:
+    """One journal entry from its hash field."""
+    try:
+        return JournalEntry.model_validate({**loads(raw, f"journal entry {key!r}"), "key": key})
+    except ValidationError as error:
+        raise corrupt(f"journal entry {key!r}", error) from None
+
+
+def marker_bytes(marker: Marker | None) -> bytes:
+    """Stored marker; empty for none."""
+    return compact(marker) if marker is not None else b""
+
+
+def _group(items: Iterable[tuple[Any, ...]]) -> list[Any]:
+    rows = list(items)
+    return [len(rows), *(value for row in rows for value in row)]
+
+
+def change_args(changes: Changes) -> list[Any]:
+    """ARGV of commit, suspend and finish from `outcome` on (see changes.lua)."""
+    return [
+        1 if changes.outcome else 0,
+        marker_bytes(changes.marker),
+        *_group((entry_bytes(entry),) for entry in changes.entries),
+        *_group((entry.key, compact(entry, exclude={"key"})) for entry in changes.journal),
+        *_group(changes.add.items()),
+        *_group((raw,) for raw in changes.consumed),
+        *_group((p.prompt_id, compact(p), p.deadline_ms or 0) for p in changes.prompts_opened),
+        *_group((prompt_id,) for prompt_id in changes.prompts_closed),
+        *_group(changes.grants.items()),
+        *_group((event.kind, dumps(event.data)) for event in changes.events),
+    ]
+
+
+def text_map(flat: list[bytes]) -> dict[str, bytes]:
+    """HGETALL's flat reply as a dict."""
+    return {flat[i].decode(): flat[i + 1] for i in range(0, len(flat), 2)}
+
+
+def plain_text(values: Mapping[str, bytes], name: str, default: str = "") -> str:
+    """A text field of a hash."""
+    raw = values.get(name)
+    return default if raw is None else raw.decode()

@@ -1,0 +1,70 @@
+-- finish: write changes and end the turn.
+-- After the groups: to, detail (JSON), iteration that the worker holds.
+local refused = refusal()
+if refused == 'REPLAY' then return replayed() end
+if refused then return { refused } end
+local groups, at = parse_groups()
+local to, detail = ARGV[at], ARGV[at + 1]
+if ARGV[at + 2] ~= row.iteration then return { 'LOST' } end
+local now = now_ms()
+local set = change_fields(groups, now)
+local seq, iteration = row.seq + 1, row.iteration + 1
+set.seq = seq
+set.iteration = iteration
+local function answer(verdict, status, where)
+  local reply = settled(status, where, seq, iteration)
+  reply[1] = verdict
+  set.verdict = cjson.encode(reply)
+end
+local function apply()
+  write(set)
+  write_rest(groups, to == 'failed')
+  if to ~= 'failed' then redis.call('DEL', TURN) end
+end
+
+-- a person's message that no turn has read is never dropped: the task goes on with it
+local function unread_input()
+  for _, value in ipairs(redis.call('LRANGE', INBOX, 0, -1)) do
+    if string.sub(value, 1, 1) == 'i' then return true end
+  end
+  return false
+end
+if to == 'completed' and unread_input() then to = 'next' end
+if to == 'failed' then set.iteration = row.iteration end -- a failed turn can be retried from its journal
+if to == 'completed' and not row.cancel then
+  answer('COMMITTED', 'Completed', '')
+  apply()
+  end_task(row, 'Completed', now, detail, {}, limits)
+elseif row.cancel then
+  answer('CANCELLED', 'Cancelled', '')
+  apply()
+  end_task(row, 'Cancelled', now, cancel_detail(row), {}, limits)
+elseif to == 'failed' then
+  answer('COMMITTED', 'Failed', '')
+  apply()
+  end_task(row, 'Failed', now, detail, {}, limits)
+elseif row.pause then
+  answer('COMMITTED', 'Paused', 'waits')
+  apply()
+  pause_task(row, now, 'user', {}, limits.events_max)
+elseif to == 'wait' then
+  apply()
+  if inbox_ready() then
+    answer('COMMITTED', 'Running', 'outbox')
+    queue_task(row, now, 'Running', 'user_input', { verdict = set.verdict }, limits)
+  else
+    answer('COMMITTED', 'WaitingForUser', 'waits')
+    local last = { verdict = set.verdict }
+    status_fields(last, row, 'WaitingForUser', now)
+    write(last)
+    move_status(row, 'WaitingForUser', now)
+    place(WAITS, now)
+    event('UserInputNeeded', detail, limits.events_max)
+  end
+else
+  answer('COMMITTED', 'Running', 'outbox')
+  apply()
+  redis.call('ZREM', LEASES, ID)
+  redis.call('ZADD', OUTBOX, now + limits.republish_ms, ID)
+end
+return cjson.decode(set.verdict)

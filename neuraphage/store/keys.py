@@ -1,0 +1,144 @@
+"""Every Redis key, built in this one file.
+
+All keys begin with `np:{<namespace>}:`; the braces are the hash tag, so one namespace is one slot.
+
+| key                | type   | life      | what                                                                  |
+| ------------------ | ------ | --------- | --------------------------------------------------------------------- |
+| task:<id>          | hash   | retention | spec, status, marker, counters, seq, fence, claim, flags, prompts      |
+| task:<id>:messages | list   | retention | the conversation, append only                                          |
+| task:<id>:turn     | hash   | retention | the journal, one field an effect                                       |
+| task:<id>:inbox    | list   | retention | input and answers not yet consumed                                     |
+| task:<id>:events   | stream | retention | what happened, capped                                                  |
+| task:<id>:signals  | zset   | retention | idempotency keys of accepted signals, capped                           |
+| task:<id>:why      | list   | retention | recovery decisions about the task, with their readings, capped         |
+| task:<id>:live     | stream | expires   | text deltas, only while somebody watches                               |
+| task:<id>:archive:<fence> | list | expires | conversation before a reset                                          |
+| outbox             | zset   | permanent | tasks whose next turn should run; score = next publish time            |
+| leases             | zset   | permanent | tasks held by a process; score = expiry                                |
+| timers             | zset   | permanent | tasks that wait for a time; score = due                                |
+| waits              | zset   | permanent | tasks that wait for a person, a lock or a child; score = since         |
+| deadlines          | zset   | permanent | `<task>|<prompt>`; score = when the prompt times out                   |
+| suspects           | hash   | permanent | expired leases seen once: `<expiry>:<first seen>`                      |
+| status:<Status>    | zset   | permanent | tasks by status; score = since                                         |
+| retention          | zset   | permanent | ended tasks; score = when their index entries go                       |
+| tombstones         | zset   | permanent | ids of deleted tasks; score = when the tombstone goes                  |
+| create:<key>       | string | expires   | task id made under this idempotency key                                |
+| processes          | hash   | permanent | process id -> host, pid, start time                                    |
+| report             | string | permanent | newest recovery report that is not empty                               |
+| sweep              | hash   | permanent | when the sweep last ran                                                |
+| sweep:guard        | string | expires   | economy only: keeps two sweeps from running at once                    |
+| nudge              | pub/sub channel | - | ids of tasks whose flags changed                                      |
+
+Times are server milliseconds. "retention": permanent while the task lives, expiring once it has ended.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from neuraphage.model.task import Status
+
+STATUSES = tuple(status.value for status in Status)
+
+
+class Keys:
+    """All keys of one namespace.
+
+    Args:
+        namespace: prefix and hash tag.
+    """
+
+    def __init__(self, namespace: str) -> None:
+        self.prefix = f"np:{{{namespace}}}:"
+        self.outbox = self.prefix + "outbox"
+        self.leases = self.prefix + "leases"
+        self.timers = self.prefix + "timers"
+        self.waits = self.prefix + "waits"
+        self.deadlines = self.prefix + "deadlines"
+        self.suspects = self.prefix + "suspects"
+        self.retention = self.prefix + "retention"
+        self.tombstones = self.prefix + "tombstones"
+        self.processes = self.prefix + "processes"
+        self.report = self.prefix + "report"
+        self.sweep = self.prefix + "sweep"
+        self.sweep_guard = self.prefix + "sweep:guard"
+        self.nudge = self.prefix + "nudge"
+        self.statuses = tuple(self.prefix + "status:" + status for status in STATUSES)
+        self.script_keys = lru_cache(maxsize=4096)(self._script_keys)
+
+    def task(self, task_id: str) -> str:
+        """The task's hash."""
+        return f"{self.prefix}task:{task_id}"
+
+    def messages(self, task_id: str) -> str:
+        """The conversation."""
+        return f"{self.prefix}task:{task_id}:messages"
+
+    def turn(self, task_id: str) -> str:
+        """The journal."""
+        return f"{self.prefix}task:{task_id}:turn"
+
+    def inbox(self, task_id: str) -> str:
+        """Unconsumed input and answers."""
+        return f"{self.prefix}task:{task_id}:inbox"
+
+    def events(self, task_id: str) -> str:
+        """The history."""
+        return f"{self.prefix}task:{task_id}:events"
+
+    def signals(self, task_id: str) -> str:
+        """Idempotency keys of signals."""
+        return f"{self.prefix}task:{task_id}:signals"
+
+    def why(self, task_id: str) -> str:
+        """Recovery decisions."""
+        return f"{self.prefix}task:{task_id}:why"
+
+    def live(self, task_id: str) -> str:
+        """Text deltas for viewers."""
+        return f"{self.prefix}task:{task_id}:live"
+
+    def create(self, key: str) -> str:
+        """Task id by idempotency key of create."""
+        return f"{self.prefix}create:{key}"
+
+    def status(self, status: Status) -> str:
+        """Tasks of one status."""
+        return f"{self.prefix}status:{status.value}"
+
+    def _script_keys(self, task_id: str) -> tuple[str, ...]:
+        """KEYS of every script about one task, in the order that `prelude` names them."""
+        return (
+            self.task(task_id),
+            self.messages(task_id),
+            self.turn(task_id),
+            self.inbox(task_id),
+            self.events(task_id),
+            self.signals(task_id),
+            self.why(task_id),
+            self.live(task_id),
+            self.outbox,
+            self.leases,
+            self.timers,
+            self.waits,
+            self.deadlines,
+            self.suspects,
+            self.retention,
+            self.nudge,
+            *self.statuses,
+        )
+
+
+SCRIPT_KEY_NAMES = (
+    "TASK", "MESSAGES", "TURN", "INBOX", "EVENTS", "SIGNALS", "WHY", "LIVE",
+    "OUTBOX", "LEASES", "TIMERS", "WAITS", "DEADLINES", "SUSPECTS", "RETENTION", "NUDGE",
+)  # fmt: skip
+"""Names of KEYS[1..16] in Lua; KEYS[17..] are the status sets in the order of STATUSES."""
+
+_TASK_PART = r"task:task-[0-9a-f-]{36}(:(messages|turn|inbox|events|signals|why))?"
+_PERMANENT_PART = (
+    r"outbox|leases|timers|waits|deadlines|suspects|retention|tombstones|processes|report|sweep|status:\w+"
+)
+PERMANENT = re.compile(rf"^np:\{{[a-z0-9_-]+\}}:({_PERMANENT_PART}|{_TASK_PART})$")
+"""Keys that may stand without an expiry; the key-leak fixture fails on any other."""

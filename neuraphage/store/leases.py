@@ -1,0 +1,123 @@
+"""renew and recover: keeping leases, and taking them from processes that are gone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from neuraphage.model.recovery import RecoveryReading
+from neuraphage.ports import Clock, Lease, RecoverVerdict, Renewal
+from neuraphage.store.client import translated
+from neuraphage.store.context import WHY_MAX, StoreContext
+from neuraphage.store.encode import loads
+from neuraphage.store.scripts import script
+
+ONE, ZERO = ord("1"), ord("0")
+
+
+def renew(context: StoreContext, clock: Clock, leases: Sequence[Lease]) -> tuple[float, list[Renewal]]:
+    """Renew all leases of a process in one round trip.
+
+    Returns:
+        The local send time, and one answer a lease, in order.
+
+    Raises:
+        StoreUnavailable, StoreError: no lease was renewed as far as this process knows.
+    """
+    keys = [context.keys.leases, *(context.keys.task(lease.task_id) for lease in leases)]
+    args: list[object] = [context.lease_ms]
+    for lease in leases:
+        args += [lease.task_id, lease.fence, lease.claim_id]
+    sent_at = clock.boottime_s()
+    replies = script("renew").run(context.client, keys, args)
+    return sent_at, [Renewal(held=r[0] == ONE, cancel=r[1] == ONE, pause=r[2] == ONE) for r in replies]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldTask:
+    """A member of leases as the sweep sees it.
+
+    Args:
+        task_id: the task.
+        fence, claim_id: the lease it would take; another one by then is left alone.
+        owner: process id of the holder.
+        expires_ms: server time.
+    """
+
+    task_id: str
+    fence: int
+    claim_id: str
+    owner: str
+    expires_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """Answer of recover: verdict, readings, and the next message where the task goes on."""
+
+    verdict: RecoverVerdict
+    reading: RecoveryReading | None = None
+    seq: int = 0
+    iteration: int = 0
+
+
+def held_tasks(context: StoreContext, *, until_ms: int | None, limit: int) -> list[HeldTask]:
+    """Leases that expired by `until_ms` (or all), oldest first.
+
+    Args:
+        context: the store.
+        until_ms: server time; None for all leases.
+        limit: at most so many.
+    """
+    with translated("read leases"):
+        maximum = "+inf" if until_ms is None else until_ms
+        rows = context.client.zrangebyscore(context.keys.leases, "-inf", maximum, 0, limit, withscores=True)
+        with context.client.pipeline(transaction=False) as pipe:
+            for member, _ in rows:
+                pipe.hmget(context.keys.task(member.decode()), "fence", "claim", "owner")
+            heads = pipe.execute() if rows else []
+    return [
+        HeldTask(member.decode(), int(head[0]), (head[1] or b"").decode(), (head[2] or b"").decode(), int(score))
+        for (member, score), head in zip(rows, heads, strict=True)
+        if head[0] is not None
+    ]
+
+
+def recover(context: StoreContext, held: HeldTask, evidence: str) -> Recovered:
+    """Take one lease away; the script decides from the stored state what becomes of the task.
+
+    Args:
+        context: the store.
+        held: the lease as seen; if it moved since, the answer is STALE.
+        evidence: `expired` (two visits), `gone` (the process was seen to be gone), or `absent` (not seen for
+            long; its old deadline still counts).
+    """
+    settings = context.settings
+    events_max, republish_ms, exec_ms, conversation_ms = context.limit_args()
+    reply = script("recover").run(
+        context.client,
+        context.keys.script_keys(held.task_id),
+        [
+            held.fence,
+            held.claim_id,
+            evidence,
+            held.owner,
+            settings.recovery_policy.value,
+            settings.max_recoveries,
+            int(settings.saved_max_age_s * 1000),
+            int(settings.heartbeat_s * 2000),
+            events_max,
+            republish_ms,
+            exec_ms,
+            conversation_ms,
+            context.lease_ms,
+            WHY_MAX,
+        ],
+    )
+    verdict = RecoverVerdict(reply[0].decode())
+    if len(reply) == 1:
+        return Recovered(verdict)
+    reading = RecoveryReading.model_validate(loads(reply[1], "recovery reading"))
+    if verdict is not RecoverVerdict.RECOVERED:
+        return Recovered(verdict, reading)
+    return Recovered(verdict, reading, int(reply[2]), int(reply[3]))

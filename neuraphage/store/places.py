@@ -1,0 +1,102 @@
+"""What the sweep moves: due outbox entries, timers, blocked tasks, prompt deadlines, ended tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neuraphage.store.client import translated
+from neuraphage.store.context import StoreContext
+from neuraphage.store.scripts import script
+
+DAY_MS = 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class NextTurn:
+    """A message to publish."""
+
+    task_id: str
+    seq: int
+    iteration: int
+
+
+def now_ms(context: StoreContext) -> int:
+    """Server time, milliseconds."""
+    with translated("read the time"):
+        seconds, micros = context.client.time()
+        return int(seconds) * 1000 + int(micros) // 1000
+
+
+def _due(context: StoreContext, zset: str, until_ms: int, limit: int) -> list[str]:
+    with translated("read due entries"):
+        return [m.decode() for m in context.client.zrangebyscore(zset, "-inf", until_ms, 0, limit)]
+
+
+def due_outbox(context: StoreContext, until_ms: int, limit: int) -> list[str]:
+    """Tasks whose next publish time has come."""
+    return _due(context, context.keys.outbox, until_ms, limit)
+
+
+def due_timers(context: StoreContext, until_ms: int, limit: int) -> list[str]:
+    """Tasks whose timer has come."""
+    return _due(context, context.keys.timers, until_ms, limit)
+
+
+def due_deadlines(context: StoreContext, until_ms: int, limit: int) -> list[tuple[str, str]]:
+    """(task, prompt) pairs whose deadline has passed."""
+    rows = _due(context, context.keys.deadlines, until_ms, limit)
+    pairs = [row.partition("|") for row in rows]
+    return [(task, prompt) for task, _, prompt in pairs]
+
+
+def due_retention(context: StoreContext, until_ms: int, limit: int) -> list[str]:
+    """Ended tasks whose index entries go."""
+    return _due(context, context.keys.retention, until_ms, limit)
+
+
+def blocked_since(context: StoreContext, until_ms: int, limit: int) -> list[str]:
+    """Blocked tasks due for their fallback poll."""
+    with translated("read blocked tasks"):
+        blocked = context.keys.prefix + "status:Blocked"
+        return [m.decode() for m in context.client.zrangebyscore(blocked, "-inf", until_ms, 0, limit)]
+
+
+def republish(context: StoreContext, task_id: str, ahead_ms: int = 0) -> NextTurn | None:
+    """Raise the task's publish time (doubling) and return the message to send; None if it was claimed.
+
+    Args:
+        context: the store.
+        task_id: the task.
+        ahead_ms: also take entries due within this time (the broker's queue was found empty).
+    """
+    settings = context.settings
+    args = [ahead_ms, int(settings.first_republish_s * 1000), int(settings.max_republish_s * 1000)]
+    reply = script("republish").run(context.client, context.keys.script_keys(task_id), args)
+    return None if reply[0] == b"STALE" else NextTurn(task_id, int(reply[1]), int(reply[2]))
+
+
+def fire(context: StoreContext, task_id: str, source: str) -> NextTurn | None:
+    """Move a due timer (`timers`) or a blocked task (`blocked`) to the outbox; None if it moved already."""
+    args = [source, context.settings.events_max, int(context.settings.first_republish_s * 1000)]
+    reply = script("fire").run(context.client, context.keys.script_keys(task_id), args)
+    return None if reply[0] == b"STALE" else NextTurn(task_id, int(float(reply[1])), int(reply[2]))
+
+
+def delete(context: StoreContext, task_id: str, *, force: bool = False) -> bool:
+    """Remove an ended task whose retention is over; its id stays as a tombstone.
+
+    Args:
+        context: the store.
+        task_id: the task.
+        force: remove an ended task before its time.
+    """
+    keys = (*context.keys.script_keys(task_id), context.keys.tombstones)
+    args = [int(context.settings.tombstone_retention_s * 1000), 1 if force else 0]
+    deleted: bool = script("delete").run(context.client, keys, args)[0] == b"DELETED"
+    return deleted
+
+
+def expire_tombstones(context: StoreContext, until_ms: int) -> int:
+    """Forget tombstones that are due."""
+    with translated("expire tombstones"):
+        return int(context.client.zremrangebyscore(context.keys.tombstones, "-inf", until_ms))

@@ -1,0 +1,136 @@
+-- Shared by every script about one task. Validate first, write last; the first write of a script is one
+-- that grows memory (HSET, RPUSH), so a full, read-only or failing server refuses the script whole.
+local KIND_CANCEL, KIND_PAUSE = 'cancel', 'pause'
+local TERMINAL = { Completed = true, Failed = true, Cancelled = true }
+
+local function now_ms()
+  local t = redis.call('TIME')
+  return t[1] * 1000 + math.floor(t[2] / 1000)
+end
+
+local function id_of() return string.match(TASK, ':task:(.+)$') end
+local ID = id_of()
+
+-- Reads named fields of the task hash into a table; missing fields are absent.
+local function read(fields)
+  local values, row = redis.call('HMGET', TASK, unpack(fields)), {}
+  for i, name in ipairs(fields) do if values[i] then row[name] = values[i] end end
+  return row
+end
+
+local COMMON = { 'status', 'since', 'fence', 'claim', 'token', 'verdict', 'owner', 'pause', 'cancel', 'seq',
+  'iteration', 'prompts', 'recoveries', 'recoveries_total', 'marker', 'saved_at', 'reason', 'retry_count' }
+
+-- Writes a table of fields with one HSET.
+local function write(fields)
+  local flat = {}
+  for name, value in pairs(fields) do flat[#flat + 1] = name; flat[#flat + 1] = value end
+  if #flat > 0 then redis.call('HSET', TASK, unpack(flat)) end
+end
+
+local function event(kind, data, events_max)
+  redis.call('XADD', EVENTS, 'MAXLEN', '~', events_max, '*', 'k', kind, 'd', data)
+end
+
+-- Moves the status index and fills `set`; the caller writes `set` before anything else.
+local function status_fields(set, row, new, now)
+  if row.status ~= new then set.status = new; set.since = now end
+end
+
+local function move_status(row, new, now)
+  if row.status ~= new then
+    redis.call('ZREM', STATUS[row.status], ID)
+    redis.call('ZADD', STATUS[new], now, ID)
+  end
+end
+
+-- Puts the task in one of the four places (nil: none) and takes it out of the others.
+local function place(target, score)
+  for _, zset in ipairs({ OUTBOX, LEASES, TIMERS, WAITS }) do
+    if zset ~= target then redis.call('ZREM', zset, ID) end
+  end
+  if target then redis.call('ZADD', target, score, ID) end
+end
+
+local function has_lease() return redis.call('ZSCORE', LEASES, ID) end
+
+-- Open prompts stand as fields p:<prompt id>; an accepted answer adds a:<prompt id>.
+local function open_prompts()
+  local open = {}
+  for _, field in ipairs(redis.call('HKEYS', TASK)) do
+    local prompt = string.match(field, '^p:(.+)$')
+    if prompt then open[#open + 1] = prompt end
+  end
+  return open
+end
+
+-- Whether the inbox holds what the task waits for: an answer to an open prompt, or input for a conversation.
+-- Inbox values are `<a|i><prompt id>\n<json>`; a conversation prompt's id ends in `:conversation`.
+local function inbox_ready()
+  local open, talks = {}, false
+  for _, prompt in ipairs(open_prompts()) do
+    open[prompt] = true
+    if string.sub(prompt, -13) == ':conversation' then talks = true end
+  end
+  for _, value in ipairs(redis.call('LRANGE', INBOX, 0, -1)) do
+    local kind, prompt = string.match(value, '^(%a)([^\n]*)\n')
+    if kind == 'a' and open[prompt] then return true end
+    if kind == 'i' and talks then return true end
+  end
+  return false
+end
+
+local PER_TASK = { TASK, MESSAGES, TURN, INBOX, EVENTS, SIGNALS, WHY }
+
+-- Ends the task: out of every place, prompts and flags gone, keys on their way out.
+-- `set` may carry further fields; detail is JSON. limits = {exec_ms, conversation_ms, events_max}.
+local function end_task(row, new, now, detail, set, limits)
+  status_fields(set, row, new, now)
+  set.detail = detail
+  set.saved_at = now
+  write(set)
+  move_status(row, new, now)
+  place(nil)
+  local gone = { 'pause', 'cancel', 'cancel_reason', 'unsafe_until' }
+  for _, prompt in ipairs(open_prompts()) do
+    gone[#gone + 1] = 'p:' .. prompt; gone[#gone + 1] = 'a:' .. prompt
+    redis.call('ZREM', DEADLINES, ID .. '|' .. prompt)
+  end
+  redis.call('HDEL', TASK, unpack(gone))
+  redis.call('HDEL', SUSPECTS, ID)
+  event('Task' .. new, detail, limits.events_max)
+  redis.call('ZADD', RETENTION, now + limits.conversation_ms, ID)
+  for _, key in ipairs({ TASK, MESSAGES, EVENTS, WHY }) do redis.call('PEXPIRE', key, limits.conversation_ms) end
+  for _, key in ipairs({ TURN, INBOX, SIGNALS, LIVE }) do redis.call('PEXPIRE', key, limits.exec_ms) end
+end
+
+local function cancel_detail(row)
+  local reason = redis.call('HGET', TASK, 'cancel_reason')
+  return cjson.encode({ reason = reason or '' })
+end
+
+-- Puts a task that people stopped into Paused. `why` is user or recovery.
+local function pause_task(row, now, why, set, events_max)
+  status_fields(set, row, 'Paused', now)
+  set.detail = cjson.encode({ reason = why, from = row.status })
+  write(set)
+  redis.call('HDEL', TASK, 'pause')
+  move_status(row, 'Paused', now)
+  place(WAITS, now)
+  event('TaskPaused', set.detail, events_max)
+end
+
+-- Puts the task in the outbox; the caller publishes.
+local function queue_task(row, now, new, reason, set, limits)
+  status_fields(set, row, new, now)
+  if reason then set.reason = reason end
+  write(set)
+  move_status(row, new, now)
+  place(OUTBOX, now + limits.republish_ms)
+end
+
+local function number(index)
+  local value = tonumber(ARGV[index])
+  if not value then error('argument ' .. index .. ' is not a number') end
+  return value
+end

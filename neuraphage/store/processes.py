@@ -1,0 +1,75 @@
+"""The registry of worker processes, and who of them is connected now.
+
+Each worker process holds one connection with its process id as name; the kernel closes it when the process
+dies, so CLIENT LIST shows deaths within milliseconds. The registry says who should be there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import redis
+
+from neuraphage.store.client import RedisClient, translated
+from neuraphage.store.context import StoreContext
+from neuraphage.store.encode import dumps, loads
+
+NAME_PREFIX = "np-process:"
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessRow:
+    """One registered worker process.
+
+    Args:
+        process_id: random, new at every start.
+        host: host identity (boot and pid namespace).
+        pid: process number on that host.
+        start_time: its start, to tell a reused pid.
+        started_at_ms: server time of registration.
+    """
+
+    process_id: str
+    host: str
+    pid: int
+    start_time: float
+    started_at_ms: int
+
+
+def connection_name(namespace: str, process_id: str) -> str:
+    """Name of the process's connection in CLIENT LIST."""
+    return f"{NAME_PREFIX}{namespace}:{process_id}"
+
+
+def register(context: StoreContext, row: ProcessRow) -> None:
+    """Enter the process, before it claims anything."""
+    with translated("register process"):
+        context.client.hset(context.keys.processes, row.process_id, dumps(asdict(row)))
+
+
+def unregister(context: StoreContext, process_ids: Sequence[str]) -> None:
+    """Remove processes that left, or whose leases were all recovered."""
+    if process_ids:
+        with translated("unregister process"):
+            context.client.hdel(context.keys.processes, *process_ids)
+
+
+def registered(context: StoreContext) -> list[ProcessRow]:
+    """All registered processes."""
+    with translated("read processes"):
+        raw = context.client.hgetall(context.keys.processes)
+    return [ProcessRow(**loads(value, "process")) for value in raw.values()]
+
+
+def connected(client: RedisClient, namespace: str) -> frozenset[str]:
+    """Process ids whose connection stands now."""
+    prefix = connection_name(namespace, "")
+    with translated("list clients"):
+        raw = client.execute_command("CLIENT LIST", **{redis.client.NEVER_DECODE: True})
+    found = set()
+    for line in raw.split(b"\n"):
+        at = line.find(b" name=" + prefix.encode())
+        if at >= 0:
+            found.add(line[at + 6 + len(prefix) :].split(b" ", 1)[0].decode())
+    return frozenset(found)

@@ -1,0 +1,129 @@
+"""Reads for people: tasks, lists, conversation, history, decisions. None of them is a source of recovery."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from neuraphage.errors import BadInput, TaskNotFound
+from neuraphage.model.effect import JournalEntry
+from neuraphage.model.prompt import Event
+from neuraphage.model.recovery import RecoveryReport
+from neuraphage.model.task import Status, TaskRecord
+from neuraphage.store.client import translated
+from neuraphage.store.context import StoreContext
+from neuraphage.store.encode import journal_entry, loads
+from neuraphage.store.record import task_record
+
+PLACES = ("outbox", "leases", "timers", "waits")
+
+
+def get(context: StoreContext, task_id: str) -> TaskRecord:
+    """One task, read at one instant.
+
+    Raises:
+        TaskNotFound: there is none of this id.
+        CorruptRecord, SchemaTooNew: it cannot be read.
+    """
+    with translated("read task"), context.client.pipeline(transaction=True) as pipe:
+        pipe.hgetall(context.keys.task(task_id))
+        for name in PLACES:
+            pipe.zscore(getattr(context.keys, name), task_id)
+        raw, *scores = pipe.execute()
+    if not raw:
+        raise TaskNotFound(f"no task {task_id!r}; list them with `neuraphage list`")
+    values = {name.decode(): value for name, value in raw.items()}
+    place = next((name for name, score in zip(PLACES, scores, strict=True) if score is not None), None)
+    lease = scores[PLACES.index("leases")]
+    return task_record(values, place=place, lease_until_ms=None if lease is None else int(lease))
+
+
+def task_ids(context: StoreContext, statuses: tuple[Status, ...], limit: int) -> list[str]:
+    """Ids by status, newest first."""
+    with translated("list tasks"), context.client.pipeline(transaction=False) as pipe:
+        for status in statuses:
+            pipe.zrevrange(context.keys.status(status), 0, limit - 1, withscores=True)
+        rows = [row for group in pipe.execute() for row in group]
+    rows.sort(key=lambda row: row[1], reverse=True)
+    return [member.decode() for member, _ in rows[:limit]]
+
+
+def find(context: StoreContext, prefix: str) -> str:
+    """The one task whose id begins (after `task-`, or in full) with the prefix, or ends with it.
+
+    Raises:
+        TaskNotFound: none fits.
+        BadInput: several fit.
+    """
+    wanted = prefix.removeprefix("task-")
+    if not wanted:
+        raise BadInput("an empty task id fits every task; give at least one character of it")
+    ids = task_ids(context, tuple(Status), 100_000)
+    bodies = {task_id: task_id.removeprefix("task-") for task_id in ids}
+    hits = [i for i, body in bodies.items() if body == wanted] or [
+        i for i, body in bodies.items() if body.startswith(wanted) or body.endswith(wanted)
+    ]
+    if not hits:
+        raise TaskNotFound(f"no task begins or ends with {prefix!r}; list them with `neuraphage list`")
+    if len(hits) > 1:
+        raise BadInput(f"{len(hits)} tasks fit {prefix!r}; give more of the id, e.g. {hits[0]}")
+    return hits[0]
+
+
+def conversation(context: StoreContext, task_id: str, first: int = 0, last: int = -1) -> list[dict[str, Any]]:
+    """Stored entries `first` to `last` (inclusive, -1 for the end)."""
+    with translated("read conversation"):
+        raws = context.client.lrange(context.keys.messages(task_id), first, last)
+    return [loads(raw, "conversation entry") for raw in raws]
+
+
+def journal(context: StoreContext, task_id: str) -> dict[str, JournalEntry]:
+    """The journal of the present turn."""
+    with translated("read journal"):
+        raw = context.client.hgetall(context.keys.turn(task_id))
+    return {key.decode(): journal_entry(key.decode(), value) for key, value in raw.items()}
+
+
+def events(
+    context: StoreContext, task_id: str, *, after: str = "0", limit: int = 1_000, block_ms: int | None = None
+) -> list[Event]:
+    """History lines after an event id; waits up to `block_ms` for the first one if given."""
+    with translated("read events"):
+        rows = context.client.xread({context.keys.events(task_id): after}, count=limit, block=block_ms)
+    return [_event(event_id, fields) for _, lines in rows or [] for event_id, fields in lines]
+
+
+def _event(event_id: bytes, fields: dict[bytes, bytes]) -> Event:
+    name = event_id.decode()
+    return Event(
+        kind=fields[b"k"].decode(),
+        data=loads(fields[b"d"], "event"),
+        event_id=name,
+        at_ms=int(name.partition("-")[0]),
+    )
+
+
+def decisions(context: StoreContext, task_id: str) -> list[dict[str, Any]]:
+    """Recovery decisions about the task, oldest first: `{"at_ms", "reading"}`."""
+    with translated("read decisions"):
+        raws = context.client.lrange(context.keys.why(task_id), 0, -1)
+    rows = [loads(raw, "decision") for raw in raws]
+    return [{"at_ms": row["at_ms"], "reading": loads(row["reading"], "decision")} for row in rows]
+
+
+def last_report(context: StoreContext) -> RecoveryReport | None:
+    """The newest recovery report that is not empty."""
+    with translated("read report"):
+        raw = context.client.get(context.keys.report)
+    return None if raw is None else RecoveryReport.model_validate_json(raw)
+
+
+def counts(context: StoreContext) -> dict[str, int]:
+    """Tasks by status, and members of the four places."""
+    with translated("count tasks"), context.client.pipeline(transaction=False) as pipe:
+        for status in Status:
+            pipe.zcard(context.keys.status(status))
+        for name in PLACES:
+            pipe.zcard(getattr(context.keys, name))
+        values = pipe.execute()
+    names = [status.value for status in Status] + list(PLACES)
+    return dict(zip(names, values, strict=True))

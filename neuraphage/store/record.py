@@ -1,0 +1,159 @@
+"""The task hash as a TaskRecord, checked on the way in (requirements R47, R216, R217)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from neuraphage.decide.resume import phase_of, resume_point_of
+from neuraphage.errors import CorruptRecord, SchemaTooNew
+from neuraphage.model.base import SCHEMA_VERSION
+from neuraphage.model.effect import Marker
+from neuraphage.model.prompt import Prompt
+from neuraphage.model.task import (
+    BlockedDetail,
+    CancelledDetail,
+    CompletedDetail,
+    Detail,
+    FailedDetail,
+    PausedDetail,
+    QueuedDetail,
+    RunningDetail,
+    StartedReason,
+    Status,
+    TaskRecord,
+    TaskSpec,
+    WaitingForUserDetail,
+)
+from neuraphage.model.usage import Counters
+from neuraphage.store.client import corrupt
+from neuraphage.store.encode import loads, plain_text
+
+COUNTER_FIELDS = tuple(Counters.model_fields)
+
+
+def _int(values: Mapping[str, bytes], name: str, default: int = 0) -> int:
+    raw = values.get(name)
+    return default if raw is None else int(raw)
+
+
+def _prefixed(values: Mapping[str, bytes], prefix: str) -> dict[str, bytes]:
+    return {name[len(prefix) :]: raw for name, raw in values.items() if name.startswith(prefix)}
+
+
+def _detail(
+    values: Mapping[str, bytes],
+    status: Status,
+    marker: Marker,
+    prompts: tuple[Prompt, ...],
+    place: str | None,
+) -> Detail:
+    since = _int(values, "since")
+    stored: dict[str, Any] = loads(values["detail"], "detail") if "detail" in values else {}
+    match status:
+        case Status.QUEUED:
+            return QueuedDetail(queued_at_ms=since, reason=StartedReason(plain_text(values, "reason", "user_request")))
+        case Status.RUNNING:
+            return RunningDetail(
+                phase=phase_of(marker, place),
+                started_at_ms=_int(values, "started_at", since),
+                iteration=_int(values, "iteration"),
+            )
+        case Status.WAITING_FOR_USER:
+            return WaitingForUserDetail(prompts=prompts, waiting_since_ms=since)
+        case Status.BLOCKED:
+            return BlockedDetail(
+                resource=stored.get("resource", ""),
+                waiting_since_ms=since,
+                holder_task=stored.get("holder_task"),
+            )
+        case Status.PAUSED:
+            return PausedDetail(
+                paused_at_ms=since, resume_point=resume_point_of(marker), reason=stored.get("reason", "user")
+            )
+        case Status.COMPLETED:
+            return CompletedDetail(
+                summary=stored.get("summary", ""),
+                completed_at_ms=since,
+                iterations=_int(values, "iteration"),
+                total_cost_microusd=_int(values, "cost_microusd"),
+            )
+        case Status.FAILED:
+            return FailedDetail(
+                error=stored.get("error", ""),
+                recoverable=bool(stored.get("recoverable", False)),
+                failed_at_ms=since,
+                retry_count=_int(values, "retry_count"),
+            )
+        case Status.CANCELLED:
+            return CancelledDetail(cancelled_at_ms=since, reason=stored.get("reason") or None)
+
+
+def check_consistency(values: Mapping[str, bytes], what: str) -> None:
+    """Rules between the fields of one record (R217: iteration 50 with no tokens is a broken record).
+
+    Raises:
+        SchemaTooNew: a newer release wrote it.
+        CorruptRecord: it breaks a rule.
+    """
+    schema = _int(values, "schema", 1)
+    if schema > SCHEMA_VERSION:
+        raise SchemaTooNew(
+            f"{what} has schema {schema}, this release reads up to {SCHEMA_VERSION}; upgrade this process"
+        )
+    for field in ("seq", "fence", "iteration", *COUNTER_FIELDS):
+        if _int(values, field) < 0:
+            raise corrupt(what, f"{field} is negative")
+    if _int(values, "iteration") > 0 and _int(values, "model_calls") == 0:
+        raise corrupt(what, f"iteration is {_int(values, 'iteration')} but no model reply was ever committed")
+
+
+def task_record(values: Mapping[str, bytes], *, place: str | None, lease_until_ms: int | None) -> TaskRecord:
+    """Build the record.
+
+    Args:
+        values: the task hash.
+        place: outbox, leases, timers, waits or None.
+        lease_until_ms: lease expiry.
+
+    Raises:
+        SchemaTooNew, CorruptRecord: see check_consistency.
+    """
+    what = "task record"
+    try:
+        check_consistency(values, what)
+        status = Status(plain_text(values, "status"))
+        marker = Marker.model_validate(loads(values["marker"], "marker"))
+        prompts = tuple(
+            sorted(
+                (Prompt.model_validate_json(raw) for raw in _prefixed(values, "p:").values()),
+                key=lambda prompt: (prompt.opened_at_ms, prompt.prompt_id),
+            )
+        )
+        return TaskRecord(
+            spec=TaskSpec.model_validate_json(values["spec"]),
+            status=status,
+            detail=_detail(values, status, marker, prompts, place),
+            marker=marker,
+            counters=Counters(**{name: _int(values, name) for name in COUNTER_FIELDS}),
+            seq=_int(values, "seq"),
+            fence=_int(values, "fence"),
+            claim_id=plain_text(values, "claim") or None,
+            owner=plain_text(values, "owner") or None,
+            lease_until_ms=lease_until_ms,
+            place=place,
+            pause_requested="pause" in values,
+            cancel_requested="cancel" in values,
+            prompts=prompts,
+            grants={name: raw.decode() for name, raw in _prefixed(values, "g:").items()},
+            started_reason=StartedReason(plain_text(values, "reason", "user_request")),
+            unsafe_until_ms=_int(values, "unsafe_until"),
+            saved_at_ms=_int(values, "saved_at"),
+            created_at_ms=_int(values, "created_at"),
+        )
+    except CorruptRecord:
+        raise
+    except (KeyError, ValueError, ValidationError) as error:
+        raise corrupt(what, error) from None

@@ -1,0 +1,83 @@
+-- recover: take a lease away from a process that is gone, or whose lease ran out (two visits).
+-- ARGV: fence, claim, evidence (expired|gone|absent), process, policy, max_recoveries, max_age_ms,
+--       second_visit_ms, events_max, republish_ms, exec_ms, conversation_ms, lease_ms, why_max
+local fence, claim, evidence, process, policy = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local limits = { events_max = number(9), republish_ms = number(10), exec_ms = number(11), conversation_ms = number(12) }
+local lease_ms = number(13)
+local row = read(COMMON)
+local expiry = tonumber(has_lease())
+if not row.status or not expiry or row.fence ~= fence or row.claim ~= claim then return { 'STALE' } end
+local now = now_ms()
+
+local function reading(verdict, reason, recoveries)
+  return cjson.encode({
+    task_id = ID, verdict = verdict, evidence = evidence, reason = reason, owner = row.owner,
+    marker = cjson.decode(row.marker).name, iteration = tonumber(row.iteration),
+    cost_microusd = tonumber(redis.call('HGET', TASK, 'cost_microusd') or 0), recoveries = recoveries,
+    lease_age_ms = now - expiry, heartbeat_age_ms = now - (expiry - lease_ms), saved_age_ms = now - row.saved_at,
+  })
+end
+-- `why` keeps each decision with its readings for people who ask.
+local function answer(verdict, text)
+  redis.call('RPUSH', WHY, cjson.encode({ at_ms = now, reading = text }))
+  redis.call('LTRIM', WHY, -number(14), -1)
+  local place_row = redis.call('HMGET', TASK, 'seq', 'iteration')
+  return { verdict, text, place_row[1], place_row[2] }
+end
+
+if evidence == 'expired' then
+  if expiry > now then return { 'STALE' } end
+  -- the mark names the expiry it was made for: a renewal changes the expiry and so clears the mark
+  local mark = redis.call('HGET', SUSPECTS, ID)
+  local marked_expiry, first_seen = string.match(mark or '', '^(%d+):(%d+)$')
+  if tonumber(marked_expiry) ~= expiry then
+    redis.call('HSET', SUSPECTS, ID, string.format('%.0f:%.0f', expiry, now))
+    return answer('SUSPECT', reading('suspect', 'The lease ran out. A second visit decides, so that a server pause takes nobody\'s task.', tonumber(row.recoveries)))
+  end
+  if now - first_seen < number(8) then
+    return { 'SUSPECT', reading('suspect', 'The lease ran out and was seen before; the second visit is not due yet.', tonumber(row.recoveries)), '', '' }
+  end
+elseif row.owner ~= process then
+  return { 'STALE' }
+end
+
+local recoveries = row.recoveries + 1
+local set = {
+  fence = row.fence + 1, seq = row.seq + 1, recoveries = recoveries, recoveries_total = row.recoveries_total + 1,
+  unsafe_until = evidence == 'gone' and 0 or expiry,
+}
+local function done(verdict, reason)
+  redis.call('HDEL', SUSPECTS, ID)
+  local text = reading(string.lower(verdict), reason, recoveries)
+  if verdict ~= 'FAILED' and verdict ~= 'CANCELLED' then event('TaskRecovered', text, limits.events_max) end
+  return answer(verdict, text)
+end
+local function fail(error_text)
+  end_task(row, 'Failed', now, cjson.encode({ error = error_text, recoverable = true }), set, limits)
+  return done('FAILED', error_text)
+end
+
+if row.cancel then
+  end_task(row, 'Cancelled', now, cancel_detail(row), set, limits)
+  return done('CANCELLED', 'A person had cancelled the task.')
+end
+if redis.call('LLEN', MESSAGES) == 0 then
+  return fail('The stored conversation is gone, so the task cannot go on.')
+end
+local begun = not (row.iteration == '0' and cjson.decode(row.marker).name == 'task_created')
+if begun and now - row.saved_at > number(7) then
+  return fail('The last saved step is older than the limit of saved_max_age_s, so the task is not resumed by itself.')
+end
+if recoveries >= number(6) then
+  return fail('The task was recovered ' .. recoveries .. ' times without a new outcome: its worker dies each time at ' .. cjson.decode(row.marker).name .. '.')
+end
+if row.pause then
+  pause_task(row, now, 'user', set, limits.events_max)
+  return done('PAUSED', 'A person had asked for a pause.')
+end
+if policy ~= 'auto' then
+  pause_task(row, now, 'recovery', set, limits.events_max)
+  return done('PAUSED', 'recovery.policy is ' .. policy .. ': a person decides.')
+end
+queue_task(row, now, 'Running', 'recovered', set, limits)
+return done('RECOVERED', begun and 'The task goes on from its marker.' or 'The task had not begun and starts over.')

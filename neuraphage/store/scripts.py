@@ -1,0 +1,65 @@
+"""Loads the Lua scripts that stand beside their callers and runs them by digest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from hashlib import sha1
+from importlib.resources import files
+from typing import Any
+
+import redis
+
+from neuraphage.store.client import RedisClient, translated
+from neuraphage.store.keys import SCRIPT_KEY_NAMES, STATUSES
+
+_WITH_CHANGES = frozenset({"commit", "suspend", "finish"})
+_BARE = frozenset({"renew"})
+
+
+class Script:
+    """One Lua script with its shared parts.
+
+    Args:
+        name: file name without `.lua`; also what error messages call it.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.source = source_of(name)
+        self.digest = sha1(self.source.encode(), usedforsecurity=False).hexdigest()
+
+    def run(self, client: RedisClient, keys: Sequence[str], args: Sequence[Any]) -> Any:
+        """Run it, sending the source when the server does not know the digest.
+
+        Raises:
+            StoreUnavailable, StoreError: see `translated`.
+        """
+        with translated(self.name):
+            try:
+                return client.evalsha(self.digest, len(keys), *keys, *args)
+            except redis.exceptions.NoScriptError:
+                return client.eval(self.source, len(keys), *keys, *args)
+
+
+def _read(name: str) -> str:
+    return files("neuraphage.store").joinpath(f"{name}.lua").read_text(encoding="utf-8")
+
+
+def source_of(name: str) -> str:
+    """The whole source of a script: key names, prelude, changes where used, and its own file."""
+    if name in _BARE:
+        return _read(name)
+    names = "".join(f"local {key} = KEYS[{i}]\n" for i, key in enumerate(SCRIPT_KEY_NAMES, start=1))
+    first = len(SCRIPT_KEY_NAMES) + 1
+    statuses = ", ".join(f"{status} = KEYS[{first + i}]" for i, status in enumerate(STATUSES))
+    parts = [names, f"local STATUS = {{ {statuses} }}\n", _read("prelude")]
+    if name in _WITH_CHANGES:
+        parts.append(_read("changes"))
+    return "".join([*parts, _read(name)])
+
+
+@cache
+def script(name: str) -> Script:
+    """The script of this name; read once a process."""
+    return Script(name)

@@ -1,0 +1,126 @@
+-- signal: what people send. Input and answers go to the inbox, pause and cancel are flags while a process
+-- holds the task, resume, retry and reset are moves.
+-- ARGV: kind, key, value (inbox bytes, or the cancel reason), prompt, events_max, republish_ms, exec_ms,
+--       conversation_ms, inbox_max, signals_max, by
+local kind, key, value, prompt, by = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[11]
+local limits = { events_max = number(5), republish_ms = number(6), exec_ms = number(7), conversation_ms = number(8) }
+local row = read(COMMON)
+if not row.status then return { 'NOT_FOUND' } end
+local now = now_ms()
+local seq = row.seq + 1
+
+local function where()
+  for name, zset in pairs({ outbox = OUTBOX, leases = LEASES, timers = TIMERS, waits = WAITS }) do
+    if redis.call('ZSCORE', zset, ID) then return name end
+  end
+  return ''
+end
+local function reply(verdict)
+  local now_row = redis.call('HMGET', TASK, 'status', 'seq', 'iteration')
+  return { verdict, now_row[1], where(), now_row[2], now_row[3] }
+end
+if redis.call('ZSCORE', SIGNALS, key) then return reply('REPEATED') end
+local function remember()
+  redis.call('ZADD', SIGNALS, now, key)
+  redis.call('ZREMRANGEBYRANK', SIGNALS, 0, -number(10) - 1)
+end
+local function accepted()
+  remember()
+  return reply('ACCEPTED')
+end
+local leased = has_lease()
+
+local function input_or_answer()
+  if kind == 'answer' and (redis.call('HEXISTS', TASK, 'p:' .. prompt) == 0 or redis.call('HEXISTS', TASK, 'a:' .. prompt) == 1) then
+    return reply('PROMPT_NOT_OPEN')
+  end
+  if redis.call('LLEN', INBOX) >= number(9) then return reply('FULL') end
+  redis.call('RPUSH', INBOX, value)
+  if kind == 'answer' then
+    redis.call('HSET', TASK, 'a:' .. prompt, key)
+    redis.call('ZREM', DEADLINES, ID .. '|' .. prompt)
+  end
+  event(kind == 'answer' and 'AnswerReceived' or 'InputReceived', cjson.encode({ prompt = prompt, by = by }), limits.events_max)
+  if row.status == 'WaitingForUser' and inbox_ready() then
+    queue_task(row, now, 'Queued', 'user_input', { seq = seq }, limits)
+  end
+  return accepted()
+end
+
+local function cancel()
+  redis.call('HSET', TASK, 'cancel_reason', value)
+  if leased then
+    redis.call('HSET', TASK, 'cancel', 1)
+    redis.call('PUBLISH', NUDGE, ID)
+  else
+    end_task(row, 'Cancelled', now, cancel_detail(row), { seq = seq }, limits)
+  end
+  return accepted()
+end
+
+local function pause()
+  if row.status == 'Paused' then return reply('ILLEGAL') end
+  if leased then
+    redis.call('HSET', TASK, 'pause', 1)
+    redis.call('PUBLISH', NUDGE, ID)
+  else
+    pause_task(row, now, 'user', { seq = seq }, limits.events_max)
+  end
+  return accepted()
+end
+
+local function resume()
+  if row.status ~= 'Paused' then
+    if not row.pause then return reply('ILLEGAL') end
+    redis.call('HSET', TASK, 'resumed_at', now)
+    redis.call('HDEL', TASK, 'pause')
+    return accepted()
+  end
+  event('TaskResumed', '{}', limits.events_max)
+  if #open_prompts() > 0 and not inbox_ready() then
+    local set = { seq = seq }
+    status_fields(set, row, 'WaitingForUser', now)
+    write(set)
+    move_status(row, 'WaitingForUser', now)
+    place(WAITS, now)
+  else
+    queue_task(row, now, 'Queued', 'resumed', { seq = seq, recoveries = 0 }, limits)
+  end
+  return accepted()
+end
+
+-- retry and reset lead out of Failed only (K2); both raise the fence, so that no former holder can write.
+local function revive()
+  if row.status ~= 'Failed' then return reply('ILLEGAL') end
+  local detail = cjson.decode(redis.call('HGET', TASK, 'detail'))
+  if kind == 'retry' and not detail.recoverable then return reply('ILLEGAL') end
+  local first = redis.call('LINDEX', MESSAGES, 0)
+  if not first then return reply('ILLEGAL') end
+  local set = { seq = seq, fence = row.fence + 1, recoveries = 0, saved_at = now, retry_count = (row.retry_count or 0) + 1 }
+  if kind == 'reset' then
+    set.iteration = 0
+    set.marker = '{"name":"task_created"}'
+  end
+  queue_task(row, now, 'Queued', kind == 'retry' and 'retried' or 'reset', set, limits)
+  for _, name in ipairs(PER_TASK) do redis.call('PERSIST', name) end
+  redis.call('ZREM', RETENTION, ID)
+  if kind == 'reset' then
+    local archive = MESSAGES:gsub(':messages$', ':archive:' .. row.fence)
+    redis.call('RENAME', MESSAGES, archive)
+    redis.call('PEXPIRE', archive, limits.conversation_ms)
+    redis.call('RPUSH', MESSAGES, first)
+    redis.call('DEL', TURN)
+  else
+    local call = redis.call('HGET', TURN, 'model')
+    if call and cjson.decode(call).state == 'failed' then redis.call('HDEL', TURN, 'model') end
+  end
+  event(kind == 'retry' and 'TaskRetried' or 'TaskReset', '{}', limits.events_max)
+  return accepted()
+end
+
+if kind == 'retry' or kind == 'reset' then return revive() end
+if TERMINAL[row.status] then return reply('ILLEGAL') end
+if kind == 'cancel' then return cancel() end
+if kind == 'pause' then return pause() end
+if kind == 'resume' then return resume() end
+return input_or_answer()

@@ -1,0 +1,114 @@
+"""create and signal: what people send."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neuraphage.errors import BadInput
+from neuraphage.model.message import Entry
+from neuraphage.model.prompt import InboxItem
+from neuraphage.model.task import Status, TaskSpec
+from neuraphage.ports import Signal, SignalKind, SignalVerdict
+from neuraphage.store.context import SIGNAL_KEYS_MAX, StoreContext
+from neuraphage.store.encode import entry_bytes, inbox_bytes
+from neuraphage.store.scripts import script
+
+CREATE_KEY_TTL_MS = 24 * 3_600 * 1_000
+"""How long a repeat of create with the same key finds the first task."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signalled:
+    """Answer of signal: verdict, where the task stands now, and its next message if it is in the outbox."""
+
+    verdict: SignalVerdict
+    status: Status | None = None
+    place: str = ""
+    seq: int = 0
+    iteration: int = 0
+
+
+def create(context: StoreContext, spec: TaskSpec, key: str) -> tuple[bool, str]:
+    """Store a new task in the outbox, with its prompt as the first message.
+
+    Args:
+        context: the store.
+        spec: what to do.
+        key: idempotency key; a repeat finds the first task.
+
+    Returns:
+        Whether it was made now, and its id.
+
+    Raises:
+        BadInput: the prompt is over `max_entry_bytes`.
+        StoreUnavailable, StoreError: nothing was stored.
+    """
+    entry = entry_bytes(Entry(role="user", content=[{"type": "text", "text": spec.prompt}]))
+    if len(entry) > context.settings.max_entry_bytes:
+        raise BadInput(
+            f"the prompt is {len(entry)} bytes, the limit max_entry_bytes is {context.settings.max_entry_bytes}; "
+            "put long material into a file of the working directory and name it"
+        )
+    keys = (*context.keys.script_keys(spec.task_id), context.keys.create(key), context.keys.tombstones)
+    reply = script("create").run(
+        context.client,
+        keys,
+        [
+            spec.model_dump_json(),
+            entry,
+            spec.name,
+            spec.priority,
+            "user_request",
+            context.settings.events_max,
+            int(context.settings.first_republish_s * 1000),
+            CREATE_KEY_TTL_MS,
+        ],
+    )
+    return reply[0] == b"CREATED", reply[1].decode()
+
+
+def signal(context: StoreContext, task_id: str, sent: Signal, at_ms: int = 0) -> Signalled:
+    """Send one signal; a repeat of the same key changes nothing.
+
+    Args:
+        context: the store.
+        task_id: the task.
+        sent: the signal.
+        at_ms: when it was sent, for display.
+
+    Raises:
+        BadInput: the text is too long.
+        StoreUnavailable, StoreError: nothing was stored.
+    """
+    value: bytes = sent.text.encode()
+    if sent.kind in (SignalKind.INPUT, SignalKind.ANSWER):
+        kind = "answer" if sent.kind is SignalKind.ANSWER else "input"
+        value = inbox_bytes(
+            InboxItem(kind=kind, key=sent.key, text=sent.text, prompt_id=sent.prompt_id, at_ms=at_ms, by=sent.by)
+        )
+    if len(value) > context.settings.max_entry_bytes:
+        raise BadInput(
+            f"the text is {len(value)} bytes, the limit max_entry_bytes is {context.settings.max_entry_bytes}"
+        )
+    events_max, republish_ms, exec_ms, conversation_ms = context.limit_args()
+    reply = script("signal").run(
+        context.client,
+        context.keys.script_keys(task_id),
+        [
+            sent.kind.value,
+            sent.key,
+            value,
+            sent.prompt_id or "",
+            events_max,
+            republish_ms,
+            exec_ms,
+            conversation_ms,
+            context.settings.max_inbox_items,
+            SIGNAL_KEYS_MAX,
+            sent.by,
+        ],
+    )
+    verdict = SignalVerdict(reply[0].decode())
+    if len(reply) == 1:
+        return Signalled(verdict)
+    return Signalled(verdict, Status(reply[1].decode()), reply[2].decode(), int(reply[3]), int(reply[4]))

@@ -1,0 +1,67 @@
+-- suspend: write changes and drop the lease in mid-turn; journal and iteration stay.
+-- After the groups: to, due_ms (server time, or 0), reason, detail (JSON).
+local refused = refusal()
+if refused == 'REPLAY' then return replayed() end
+if refused then return { refused } end
+local groups, at = parse_groups()
+local to, due_ms, reason, detail = ARGV[at], number(at + 1), ARGV[at + 2], ARGV[at + 3]
+local now = now_ms()
+local set = change_fields(groups, now)
+local seq = row.seq + 1
+set.seq = seq
+local function answer(status, where)
+  set.verdict = cjson.encode(settled(status, where, seq, row.iteration))
+end
+
+if row.cancel then
+  set.verdict = cjson.encode({ 'CANCELLED', 'Cancelled', '', tostring(seq), row.iteration })
+  write(set)
+  write_rest(groups, true)
+  end_task(row, 'Cancelled', now, cancel_detail(row), {}, limits)
+elseif to == 'poisoned' then
+  answer('Failed', '')
+  write(set)
+  write_rest(groups, true)
+  end_task(row, 'Failed', now, detail, {}, limits)
+elseif row.pause then
+  answer('Paused', 'waits')
+  write(set)
+  write_rest(groups, true)
+  pause_task(row, now, 'user', {}, limits.events_max)
+elseif to == 'timer' then
+  answer('Running', 'timers')
+  write(set)
+  write_rest(groups, true)
+  place(TIMERS, due_ms)
+elseif to == 'wait' then
+  -- opened prompts must stand before the inbox is asked whether it answers them
+  write(set)
+  write_rest(groups, true)
+  if inbox_ready() then
+    answer('Running', 'outbox')
+    queue_task(row, now, 'Running', 'user_input', { verdict = set.verdict }, limits)
+  else
+    answer('WaitingForUser', 'waits')
+    local last = { verdict = set.verdict }
+    status_fields(last, row, 'WaitingForUser', now)
+    write(last)
+    move_status(row, 'WaitingForUser', now)
+    place(WAITS, now)
+    event('UserInputNeeded', detail, limits.events_max)
+  end
+elseif to == 'blocked' then
+  answer('Blocked', 'waits')
+  status_fields(set, row, 'Blocked', now)
+  set.detail = detail
+  write(set)
+  write_rest(groups, true)
+  move_status(row, 'Blocked', now)
+  place(WAITS, now)
+  event('TaskBlocked', detail, limits.events_max)
+else -- shutdown, and a pause whose flag is gone: the outbox at once
+  answer('Running', 'outbox')
+  write(set)
+  write_rest(groups, true)
+  queue_task(row, now, 'Running', reason ~= '' and reason or nil, {}, limits)
+end
+return cjson.decode(set.verdict)

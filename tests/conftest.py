@@ -1,0 +1,1 @@
+"""Shared fixtures. Servers are real processes unless a fixture says fakeredis."""
