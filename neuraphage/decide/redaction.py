@@ -1,0 +1,213 @@
+"""Cut secrets out of text and JSON before anything is stored, shown or logged. Pure; linear in the text.
+
+A secret is a value this process knows (from its environment, see `secrets_in`) or a text that looks like a
+known kind of key (`redaction_patterns`). The replacement is `[redacted:<kind>]`; redacting twice changes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
+from typing import Any
+from urllib.parse import quote, unquote
+
+from neuraphage.decide.redaction_patterns import DEFAULT_PATTERNS, MIN_VALUE_CHARS, Pattern
+
+MAX_DEPTH = 200
+"""Deepest JSON that is walked; what lies deeper is cut out whole rather than stored unread."""
+MAX_PEM_CHARS = 16_384
+"""Longest private key looked for between its BEGIN and its END line."""
+
+_PLACEHOLDER = re.compile(r"(\[redacted:[a-z_]{1,40}\])")
+_PEM_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_PEM_END = re.compile(r"-----END (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+# A key whose END line was cut off: lines of base64; line ends may be escaped, as in a .env file or JSON.
+_PEM_LINES = re.compile(r"(?:(?:\s|\\[nr])++[A-Za-z0-9+/=]{20,}+)++")
+_THINKING_NOTE = "[redacted:thinking]"
+
+Spans = Iterator[tuple[int, int, str]]
+
+
+class Redactor:
+    """Replaces secrets in text and in JSON values.
+
+    Args:
+        patterns: shapes to look for.
+        secrets: values to look for, also as JSON or a URL would spell them. Values under 8 characters are
+            ignored: they would blot out ordinary words.
+    """
+
+    def __init__(self, patterns: Collection[Pattern] = DEFAULT_PATTERNS, secrets: Collection[str] = ()) -> None:
+        self._patterns = tuple(patterns)
+        spellings = {form for secret in secrets for form in (secret, json.dumps(secret)[1:-1], quote(secret, safe=""))}
+        usable = (form for form in spellings if len(form) >= MIN_VALUE_CHARS)
+        # Longest first: a secret that holds another one must go as a whole.
+        self._secrets = tuple(sorted(usable, key=lambda form: (-len(form), form)))
+
+    def __repr__(self) -> str:
+        return f"Redactor({len(self._patterns)} patterns, {len(self._secrets)} secrets)"
+
+    def text(self, text: str) -> str:
+        """Replace every secret in a text.
+
+        Returns:
+            The text with `[redacted:<kind>]` in place of each secret; the same object when it holds none.
+        """
+        if len(text) < MIN_VALUE_CHARS:
+            return text
+        if "-----BEGIN " in text:
+            text = _replace(text, _private_keys)
+        text = self._known_values(text)
+        folded = _fold(text)
+        for pattern in self._patterns:
+            for needle in pattern.needles:
+                if needle in folded:
+                    changed = _replace(text, partial(_matches, pattern, needle))
+                    if changed is not text:
+                        text, folded = changed, _fold(changed)
+        return text
+
+    def json(self, value: Any) -> Any:
+        """Replace every secret in a JSON value, keys included.
+
+        Thinking blocks go back to the model verbatim or not at all, for the model's signature covers them: one that
+        holds a secret is replaced whole by a text block that says so.
+
+        Returns:
+            A new value of the same shape.
+        """
+        return self._walk(value, MAX_DEPTH)
+
+    def _walk(self, value: Any, depth: int) -> Any:
+        if isinstance(value, str):
+            return self.text(value)
+        if not isinstance(value, dict | list | tuple):
+            return value
+        if depth == 0:
+            return "[redacted:too_deep]"
+        if isinstance(value, dict):
+            if value.get("type") in ("thinking", "redacted_thinking"):
+                return self._thinking(value)
+            return {self._walk(key, depth): self._walk(item, depth - 1) for key, item in value.items()}
+        return type(value)([self._walk(item, depth - 1) for item in value])
+
+    def _thinking(self, block: dict[str, Any]) -> dict[str, Any]:
+        """Check what the model wrote for every kind of secret, what the provider encrypted for known values only."""
+        thought = block.get("thinking")
+        readable = isinstance(thought, str) and self.text(thought) != thought
+        opaque = any(isinstance(part, str) and self._known_values(part) != part for part in block.values())
+        return {"type": "text", "text": _THINKING_NOTE} if readable or opaque else block
+
+    def _known_values(self, text: str) -> str:
+        for secret in self._secrets:
+            if secret in text:
+                text = _replace(text, partial(_occurrences, secret))
+        return text
+
+
+def _fold(text: str) -> str:
+    """Lower-case without moving positions: the dotted capital I alone would become two characters."""
+    return text.replace("\u0130", "I").lower()
+
+
+def _replace(text: str, find: Callable[[str], Spans]) -> str:
+    """Replace the spans that `find` sees in the pieces between placeholders, which it never sees."""
+    if "[redacted:" not in text:
+        return _cut(text, find(text))
+    parts = _PLACEHOLDER.split(text)
+    parts[::2] = [_cut(part, find(part)) for part in parts[::2]]
+    joined = "".join(parts)
+    return text if joined == text else joined
+
+
+def _cut(text: str, spans: Spans) -> str:
+    pieces: list[str] = []
+    done = 0
+    for start, end, kind in spans:
+        pieces += (text[done:start], f"[redacted:{kind}]")
+        done = end
+    return "".join((*pieces, text[done:])) if pieces else text
+
+
+def _matches(pattern: Pattern, needle: str, text: str) -> Spans:
+    folded = _fold(text)
+    group = "value" if "value" in pattern.regex.groupindex else 0
+    at = folded.find(needle)
+    while at != -1:
+        match = pattern.regex.match(text, at)
+        if match and pattern.accept(match):
+            yield (*match.span(group), pattern.kind)
+            at = folded.find(needle, match.end())
+        else:
+            at = folded.find(needle, at + 1)
+
+
+def _occurrences(secret: str, text: str) -> Spans:
+    at = text.find(secret)
+    while at != -1:
+        yield at, at + len(secret), "secret"
+        at = text.find(secret, at + len(secret))
+
+
+def _private_keys(text: str) -> Spans:
+    begin = _PEM_BEGIN.search(text)
+    while begin:
+        end = _PEM_END.search(text, begin.end(), begin.end() + MAX_PEM_CHARS) or _PEM_LINES.match(text, begin.end())
+        if end:
+            yield begin.start(), end.end(), "private_key"
+        begin = _PEM_BEGIN.search(text, end.end() if end else begin.end())
+
+
+# --- secrets of the environment ------------------------------------------------------------------------
+
+_SECRET_WORDS = frozenset({"KEY", "KEYS", "TOKEN", "TOKENS", "SECRET", "SECRETS", "CREDENTIAL", "CREDENTIALS"})
+_SECRET_ENDINGS = ("TOKEN", "SECRET", "PASSWORD", "PASSWORDS", "PASSWD", "APIKEY", "CREDENTIAL")
+_TRIVIAL = frozenset(
+    {
+        "localhost",
+        "127.0.0.1",
+        "disabled",
+        "enabled",
+        "required",
+        "optional",
+        "password",
+        "changeme",
+        "default",
+        "undefined",
+    }
+)
+_PATH = re.compile(
+    r"(?:~|\.{1,2})/|[A-Za-z]:\\|/(?:Applications|Library|Users|Volumes|app|bin|data|dev|etc|home|lib|mnt|opt|private"
+    r"|proc|root|run|srv|sys|tmp|usr|var|work|workspace)(?:/|$)"
+)
+_URL_USERINFO = re.compile(r"://[^\s/:@]{0,128}:([^\s/@]{8,256})@")
+
+
+def secrets_in(environ: Mapping[str, str]) -> frozenset[str]:
+    """Pick the values of an environment that are secret.
+
+    A variable counts by its name (a word KEY, TOKEN, SECRET or CREDENTIALS, an ending such as PASSWORD or APIKEY); of
+    any other variable only the password inside a URL counts.
+
+    Args:
+        environ: names and values.
+
+    Returns:
+        Values of 8 characters and more, without everyday ones (`localhost`, `disabled`, paths).
+    """
+    found: set[str] = set()
+    for name, value in environ.items():
+        found.update(form for raw in _URL_USERINFO.findall(value) for form in (raw, unquote(raw)))
+        if _names_secret(name.upper()) and "://" not in value:
+            found.add(value.strip())
+    return frozenset(value for value in found if len(value) >= MIN_VALUE_CHARS and not _is_trivial(value))
+
+
+def _names_secret(name: str) -> bool:
+    return name.endswith(_SECRET_ENDINGS) or not _SECRET_WORDS.isdisjoint(name.split("_"))
+
+
+def _is_trivial(value: str) -> bool:
+    return value.lower() in _TRIVIAL or _PATH.match(value) is not None
