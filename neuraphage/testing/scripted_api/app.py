@@ -1,0 +1,219 @@
+"""The HTTP application: POST /v1/messages and /v1/messages/count_tokens, and the control endpoints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from neuraphage.testing.scripted_api.delivery import Delivery, Hang, Step, Wait, steps_of
+from neuraphage.testing.scripted_api.faults import ERROR_TYPES, Fault, FaultPlan
+from neuraphage.testing.scripted_api.log import Entry, RequestLog
+from neuraphage.testing.scripted_api.message import compact, count_prompt, events_of, message_of
+from neuraphage.testing.scripted_api.rules import Refused, check_body
+from neuraphage.testing.scripted_api.script import Script, ScriptRequest
+from neuraphage.testing.scripted_api.shape import CountTokensBody, MessagesBody
+
+MAX_BODY_BYTES = 32 * 1024 * 1024
+REQUEST_ID_HEADER = "x-neuraphage-request-id"
+
+
+class ApiError(Exception):
+    """An answer in the API's error shape.
+
+    Args:
+        status: HTTP status.
+        message: text of the error.
+    """
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+
+@dataclass(slots=True)
+class ServerState:
+    """What one server knows.
+
+    Args:
+        scripts: script name -> script.
+        default: the script of conversations without a marker.
+        accepted_keys: API keys that are let in; empty for any key that is not empty.
+        log: what reached the server.
+        faults: faults on order.
+    """
+
+    scripts: Mapping[str, Script]
+    default: str
+    accepted_keys: frozenset[str] = frozenset()
+    log: RequestLog = field(default_factory=RequestLog)
+    faults: FaultPlan = field(default_factory=FaultPlan)
+
+    def __post_init__(self) -> None:
+        if self.default not in self.scripts:
+            raise ValueError(f"no script is named {self.default!r}; known: {', '.join(sorted(self.scripts))}")
+
+
+def create_app(state: ServerState) -> Starlette:
+    """The application over a state."""
+
+    async def messages(request: Request) -> Response:
+        request_id = request.headers.get(REQUEST_ID_HEADER, "")
+        try:
+            body = await _accepted_body(request, state, MessagesBody)
+            asked = ScriptRequest.of(body)
+            name = _script_name(asked, state)
+        except ApiError as error:
+            entry = state.log.received("", request_id, detail=error.message)
+            state.log.ended(entry, f"refused:{error.status}")
+            return error_response(error.status, error.message)
+        entry = state.log.received(asked.request_hash, request_id, name, asked.turn)
+        return _answer(asked, state, entry)
+
+    async def count_tokens(request: Request) -> Response:
+        try:
+            body = await _accepted_body(request, state, CountTokensBody)
+        except ApiError as error:
+            return error_response(error.status, error.message)
+        return JSONResponse({"input_tokens": sum(count_prompt(body).values())})
+
+    async def add_faults(request: Request) -> Response:
+        try:
+            orders = json.loads(await _read(request))
+            faults = [Fault.model_validate(order) for order in (orders if isinstance(orders, list) else [orders])]
+            for fault in faults:
+                state.faults.add(fault)
+        except (ValidationError, ValueError) as error:
+            return error_response(400, f"no such fault: {error}")
+        return JSONResponse({"added": len(faults)})
+
+    async def log(_: Request) -> Response:
+        return JSONResponse(state.log.as_json())
+
+    async def reset(_: Request) -> Response:
+        state.faults.clear()
+        state.log.clear()
+        return JSONResponse({"reset": True})
+
+    async def failed(_: Request, error: Exception) -> Response:
+        return error_response(500, f"the scripted server failed: {error!r}")
+
+    async def refused(_: Request, error: Exception) -> Response:
+        return error_response(error.status if isinstance(error, ApiError) else 500, str(error))
+
+    async def not_found(request: Request, _: Exception) -> Response:
+        return error_response(404, f"no endpoint {request.method} {request.url.path}")
+
+    routes = [
+        Route("/v1/messages", messages, methods=["POST"]),
+        Route("/v1/messages/count_tokens", count_tokens, methods=["POST"]),
+        Route("/_control/faults", add_faults, methods=["POST"]),
+        Route("/_control/log", log, methods=["GET"]),
+        Route("/_control/reset", reset, methods=["POST"]),
+    ]
+    return Starlette(
+        routes=routes, exception_handlers={404: not_found, 405: not_found, ApiError: refused, Exception: failed}
+    )
+
+
+def error_response(
+    status: int, message: str, error_type: str | None = None, headers: Mapping[str, str] | None = None
+) -> Response:
+    """An error in the API's shape."""
+    request_id = "req_scripted"
+    error = {"type": error_type or ERROR_TYPES.get(status, "api_error"), "message": message}
+    body = {"type": "error", "error": error, "request_id": request_id}
+    return JSONResponse(body, status, headers={"request-id": request_id, **(headers or {})})
+
+
+def _answer(asked: ScriptRequest, state: ServerState, entry: Entry) -> Response:
+    fault = state.faults.take(entry.script, asked.turn, asked.request_hash, entry.attempt)
+    if fault is not None and fault.status is not None:
+        state.log.ended(entry, f"fault:{fault.kind}")
+        headers = {"retry-after": fault.retry_after} if fault.retry_after is not None else {}
+        return error_response(fault.status, fault.message, fault.error_type, headers)
+    try:
+        answer = state.scripts[entry.script](asked)
+    except Exception as error:  # noqa: BLE001 - a script is the caller's code; its failure is an answer
+        state.log.ended(entry, "refused:500")
+        return error_response(500, f"script {entry.script!r} failed: {error!r}")
+    message = message_of(asked, answer)
+    headers = {"request-id": f"req_{asked.request_hash[:24]}"}
+    steps: list[Step]
+    if fault is not None and fault.kind == "drop":
+        steps = [Hang()]
+    elif asked.body.get("stream"):
+        headers |= {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
+        steps = list(steps_of(events_of(message, answer.pace.chunk_chars), answer.pace, fault))
+    else:
+        headers["content-type"] = "application/json"
+        steps = _whole_steps(message, answer.pace.first_byte_delay_s, fault)
+    return Delivery(steps, headers, fault, lambda outcome: state.log.ended(entry, outcome))
+
+
+def _whole_steps(message: dict[str, Any], delay_s: float, fault: Fault | None) -> list[Step]:
+    """Steps of an answer that is not streamed; faults of the stream become their nearest likeness."""
+    whole = compact(message).encode()
+    if fault is None:
+        return [Wait(delay_s), whole]
+    if fault.kind in ("stall", "slow"):
+        return [Wait(fault.delay_s), whole]
+    if fault.kind == "garbage":
+        return [b"{<<garbage"]
+    if fault.kind == "truncated":
+        return [whole[: len(whole) // 2]]
+    return [whole[: len(whole) // 2], Hang()]
+
+
+async def _accepted_body(request: Request, state: ServerState, shape: type[BaseModel]) -> dict[str, Any]:
+    """The checked body.
+
+    Raises:
+        ApiError: key, version, size, JSON or the API's rules.
+    """
+    key = request.headers.get("x-api-key", "")
+    if not key:
+        raise ApiError(401, "x-api-key header is required")
+    if state.accepted_keys and key not in state.accepted_keys:
+        raise ApiError(401, "invalid x-api-key")
+    if not request.headers.get("anthropic-version"):
+        raise ApiError(400, "anthropic-version: header is required")
+    raw = await _read(request)
+    try:
+        body = json.loads(raw)
+        check_body(body, shape)
+    except Refused as refused:
+        raise ApiError(400, str(refused)) from None
+    except (ValueError, RecursionError) as error:
+        raise ApiError(400, f"The request body is not valid JSON: {error}") from None
+    checked: dict[str, Any] = body
+    return checked
+
+
+async def _read(request: Request) -> bytes:
+    """The body, at most MAX_BODY_BYTES; a longer one is read to its end, so that the client gets the answer."""
+    chunks: list[bytes] = []
+    total_bytes = 0
+    async for chunk in request.stream():
+        total_bytes += len(chunk)
+        if total_bytes <= MAX_BODY_BYTES:
+            chunks.append(chunk)
+    if total_bytes > MAX_BODY_BYTES:
+        raise ApiError(413, "Request exceeds the maximum allowed number of bytes.")
+    return b"".join(chunks)
+
+
+def _script_name(asked: ScriptRequest, state: ServerState) -> str:
+    name = asked.script_name or state.default
+    if name not in state.scripts:
+        known = ", ".join(sorted(state.scripts))
+        raise ApiError(400, f"the conversation asks for script {name!r}; this server knows: {known}")
+    return name

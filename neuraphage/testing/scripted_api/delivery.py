@@ -1,0 +1,127 @@
+"""Sends an answer step by step, and sees at once when the client hangs up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from neuraphage.testing.scripted_api.faults import Fault
+from neuraphage.testing.scripted_api.log import CLOSED, COMPLETED
+from neuraphage.testing.scripted_api.message import sse
+from neuraphage.testing.scripted_api.script import Pace
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Silence.
+
+    Args:
+        delay_s: its length.
+    """
+
+    delay_s: float
+
+
+class Hang:
+    """Close the connection without ending the response."""
+
+
+Step = bytes | Wait | Hang
+
+
+def steps_of(events: Iterable[dict[str, Any]], pace: Pace, fault: Fault | None) -> Iterator[Step]:
+    """The steps of a streamed answer: its events at their pace, with at most one fault among them."""
+    if fault is not None and fault.kind == "slow":
+        yield Wait(fault.delay_s)
+    if pace.first_byte_delay_s:
+        yield Wait(pace.first_byte_delay_s)
+    in_stream = fault if fault is not None and fault.kind != "slow" else None
+    all_events = list(events)
+    # A fault in mid-stream comes before message_stop, however short the answer is.
+    last = min(in_stream.after_events, len(all_events) - 1) if in_stream else len(all_events)
+    for index, event in enumerate(all_events[:last]):
+        if index and pace.between_events_s:
+            yield Wait(pace.between_events_s)
+        yield sse(event)
+    if in_stream is None:
+        return
+    yield from _fault_steps(in_stream)
+    if in_stream.kind in ("stall", "garbage"):
+        yield from (sse(event) for event in all_events[last:])
+
+
+def _fault_steps(fault: Fault) -> Iterator[Step]:
+    if fault.kind == "stall":
+        yield Wait(fault.delay_s)
+    elif fault.kind == "garbage":
+        yield b'event: content_block_delta\ndata: {"type": "content_block_delta", <<garbage\n\n'
+    elif fault.kind == "error_event":
+        error = {"type": fault.error_type or "overloaded_error", "message": fault.message}
+        yield sse({"type": "error", "error": error})
+    elif fault.kind == "cut":
+        yield Hang()
+
+
+class Delivery(Response):
+    """A response that carries out steps.
+
+    Args:
+        steps: what to send; an answer that starts with Hang gets no status line.
+        headers: response headers.
+        fault: the fault among the steps, for the log.
+        on_end: told the outcome: completed, closed_by_client or fault:<kind>.
+    """
+
+    def __init__(
+        self, steps: Iterable[Step], headers: dict[str, str], fault: Fault | None, on_end: Callable[[str], None]
+    ) -> None:
+        super().__init__(headers=headers)
+        # Content-Length stands for a whole body; a stream has none.
+        self.raw_headers = [pair for pair in self.raw_headers if pair[0] != b"content-length"]
+        self._steps = steps
+        self._outcome = COMPLETED if fault is None or fault.kind == "slow" else f"fault:{fault.kind}"
+        self._on_end = on_end
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's signature
+        """Send; a client that hangs up ends it at once, also within a silence."""
+        sending = asyncio.ensure_future(self._send(send))
+        gone = asyncio.ensure_future(_until_gone(receive))
+        outcome = CLOSED
+        try:
+            await asyncio.wait({sending, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if sending.done():
+                sending.result()
+                outcome = self._outcome
+        finally:
+            sending.cancel()
+            gone.cancel()
+            self._on_end(outcome)
+
+    async def _send(self, send: Send) -> None:
+        steps = iter(self._steps)
+        first = next(steps, None)
+        if isinstance(first, Hang):
+            return
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        # An empty piece sends the headers off before any silence.
+        await send({"type": "http.response.body", "body": b"", "more_body": True})
+        step: Step | None = first
+        while step is not None:
+            if isinstance(step, Hang):
+                return
+            if isinstance(step, Wait):
+                await asyncio.sleep(step.delay_s)
+            else:
+                await send({"type": "http.response.body", "body": step, "more_body": True})
+            step = next(steps, None)
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _until_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
