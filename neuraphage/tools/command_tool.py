@@ -1,0 +1,117 @@
+"""run_command: a shell command in a process of its own, through the spool."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from neuraphage.errors import SpoolError
+from neuraphage.model.effect import EffectClass
+from neuraphage.model.tool import ToolDeclaration, ToolResult
+from neuraphage.ports import SpoolCommand, ToolContext
+from neuraphage.tools.base import Params, ParsedTool, Text, ToolCallError, input_schema, no_nul
+from neuraphage.tools.command_result import interrupted_result, result_of_status
+from neuraphage.tools.environment import clean_environment
+from neuraphage.tools.paths import working_root
+
+DEFAULT_TIMEOUT_MS = 120_000
+MAX_TIMEOUT_S = 1_800.0
+END_GRACE_S = 30.0
+"""Time beyond a command's own limit in which its end must have been seen."""
+_MAX_COMMAND_BYTES = 100_000  # the kernel takes 128 KiB an argument
+
+
+def _fits_an_argument(value: str) -> str:
+    if len(value.encode("utf-8", "replace")) > _MAX_COMMAND_BYTES:
+        raise ValueError(f"is over {_MAX_COMMAND_BYTES} bytes; write it to a script with write_file and run that")
+    return value
+
+
+class RunCommandParams(Params):
+    """Parameters of run_command."""
+
+    command: Annotated[
+        Text,
+        AfterValidator(no_nul),
+        AfterValidator(_fits_an_argument),
+        Field(min_length=1, description="Shell command line. It has no terminal and no input."),
+    ]
+    timeout_ms: Annotated[
+        int,
+        Field(
+            ge=1, description="Milliseconds after which the command is ended; a higher value than allowed is lowered."
+        ),
+    ] = DEFAULT_TIMEOUT_MS
+
+
+class RunCommand(ParsedTool[RunCommandParams]):
+    """Run a shell command in the working directory.
+
+    Args:
+        max_timeout_s: longest time a command may ask for.
+        environ: environment to choose variables from; the process's own by default.
+        extra_names: further variables that commands get.
+    """
+
+    params_model = RunCommandParams
+
+    def __init__(
+        self,
+        max_timeout_s: float = MAX_TIMEOUT_S,
+        environ: Mapping[str, str] | None = None,
+        extra_names: Iterable[str] = (),
+    ) -> None:
+        self._max_timeout_s = max_timeout_s
+        self._env = clean_environment(os.environ if environ is None else environ, extra_names)
+        self._shell = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
+        super().__init__(
+            ToolDeclaration(
+                name="run_command",
+                description=(
+                    "Run a shell command in the working directory and show its output (stdout and stderr as"
+                    " they came) and"
+                    f" exit code. Default limit {DEFAULT_TIMEOUT_MS} ms, highest {max_timeout_s * 1000:.0f} ms."
+                ),
+                input_schema=input_schema(RunCommandParams),
+                effect_class=EffectClass.OPAQUE,
+                side_effecting=True,
+                timeout_s=max_timeout_s + END_GRACE_S,
+                spooled=True,
+            )
+        )
+
+    def timeout_s(self, params: Mapping[str, object]) -> float:
+        """The limit in seconds that a call with these (valid) parameters runs under."""
+        return self._limit_s(RunCommandParams.model_validate(dict(params)))
+
+    def carry_out(self, params: RunCommandParams, context: ToolContext) -> ToolResult:
+        """Start it (or find it started) and wait for its end."""
+        command = SpoolCommand(
+            effect_id=context.effect_id,
+            argv=(self._shell, "-c", params.command),
+            cwd=str(working_root(context.working_dir)),
+            timeout_s=self._limit_s(params),
+            env=self._env,
+            task_id=context.task_id,
+        )
+        try:
+            context.spool.start(command)
+        except SpoolError as error:
+            raise ToolCallError(
+                f"The command could not be started: {error}. It did not run; try again later or ask the user."
+            ) from error
+        limit_chars = min(context.output_limit_chars, self.declaration.output_limit_chars)
+        try:
+            status = context.spool.wait(context.effect_id, limit_chars, context.interrupt)
+        except SpoolError as error:
+            return interrupted_result(params.command, f"It was started, but its record cannot be read: {error}")
+        return result_of_status(
+            status, command=params.command, timeout_s=command.timeout_s, output_limit_chars=limit_chars
+        )
+
+    def _limit_s(self, params: RunCommandParams) -> float:
+        return min(params.timeout_ms / 1000, self._max_timeout_s)

@@ -1,0 +1,130 @@
+"""Paths resolve inside the working directory, links followed; what leads outside is refused.
+
+This keeps a mistaken path in its place. It is no wall against a command that swaps links meanwhile:
+commands run with the rights of the worker anyway.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from neuraphage.model.tool import ToolCall
+from neuraphage.tools.base import ToolCallError
+from neuraphage.tools.shorten import printable, shorten
+
+_MAX_SHOWN_CHARS = 300
+
+_FOUND: dict[int, str] = {
+    errno.ENOENT: "it does not exist (or has just vanished). Look with list_directory or glob for the right path",
+    errno.ENOTDIR: "a part of the path is a file, not a directory. Look with list_directory for the right path",
+    errno.EISDIR: "it is a directory, not a file. Use list_directory to see what is in it, and name a file",
+    errno.ELOOP: "its symbolic links form a loop. Name the real file, or repair the links",
+    errno.ENAMETOOLONG: "the name is too long for the file system. Use a shorter name",
+    errno.EACCES: "permission denied. Choose another path, or ask the user to change the permissions",
+    errno.EPERM: "the operation is not permitted. Choose another path, or ask the user to change the permissions",
+    errno.EROFS: "the file system is read-only. Choose a path on another file system, or ask the user",
+    errno.ENOSPC: "the disk is full. Free some space (or ask the user to), then try again",
+    errno.EDQUOT: "the disk quota is used up. Free some space (or ask the user to), then try again",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A path that was found to lie inside the working directory.
+
+    Args:
+        root: the working directory, resolved.
+        path: the place itself, resolved; it need not exist.
+        shown: the path relative to the root, fit to be shown.
+    """
+
+    root: Path
+    path: Path
+    shown: str
+
+
+def os_failure(action: str, shown: str, error: OSError, after: str = "") -> ToolCallError:
+    """Say what was tried, what the system answered and what to do next.
+
+    Args:
+        action: a verb, such as "read".
+        shown: the path.
+        error: the system's answer.
+        after: a last sentence, such as what was left unchanged.
+    """
+    found = _FOUND.get(error.errno or 0)
+    if found is None:
+        found = f"{error.strerror or type(error).__name__}. Try again, or ask the user to look at the machine"
+    return ToolCallError(f"Could not {action} {shown}: {found}.{' ' if after else ''}{after}")
+
+
+def working_root(working_dir: str | None) -> Path:
+    """Resolve the working directory.
+
+    Raises:
+        ToolCallError: the task has none, or it is gone.
+    """
+    if working_dir is None:
+        raise ToolCallError(
+            "This task has no working directory, so it has no files. Finish without them, or fail the task."
+        )
+    try:
+        root = Path(os.path.realpath(working_dir, strict=True))
+    except OSError as error:
+        raise _root_gone(working_dir) from error
+    if not root.is_dir():
+        raise _root_gone(working_dir)
+    return root
+
+
+def resolve(path: str, working_dir: str | None) -> Place:
+    """Resolve a path of a call against the working directory.
+
+    Raises:
+        ToolCallError: no working directory, a loop of links, or a place outside.
+    """
+    root = working_root(working_dir)
+    named = root / path
+    try:
+        found = Path(os.path.realpath(named, strict=True))
+    except (FileNotFoundError, NotADirectoryError):
+        # Not there yet: what exists of it is resolved, the rest is taken as it is spelt.
+        found = Path(os.path.realpath(named))
+    except OSError as error:
+        raise os_failure("resolve", shown_path(path), error) from error
+    if not found.is_relative_to(root):
+        raise ToolCallError(
+            f"Could not use {shown_path(path)}: it leads outside the working directory. Use a path inside"
+            f" {shown_path(str(root))}."
+        )
+    return Place(root, found, shown_path(found.relative_to(root).as_posix()))
+
+
+def file_of_call(call: ToolCall, working_dir: str | None) -> str | None:
+    """The resolved path of the file that a read_file, write_file or edit call names, else None.
+
+    The set of these over the successful calls of a conversation is `ToolContext.files_read`: it is made from
+    what is stored, so a recovered task still knows what it has read.
+    """
+    path = call.params.get("path")
+    if call.name not in {"read_file", "write_file", "edit"} or not isinstance(path, str) or "\0" in path:
+        return None
+    try:
+        return str(resolve(path, working_dir).path)
+    except (ToolCallError, ValueError):
+        return None
+
+
+def shown_path(path: str) -> str:
+    """A path fit to be shown: any byte is printable, and it is never very long."""
+    return shorten(printable(path), _MAX_SHOWN_CHARS)
+
+
+def _root_gone(working_dir: str) -> ToolCallError:
+    return ToolCallError(
+        f"The working directory {shown_path(working_dir)} is gone or is no directory. Nothing can be done in"
+        " it: ask the user."
+    )

@@ -1,0 +1,159 @@
+"""read_file and list_directory."""
+
+from __future__ import annotations
+
+import os
+import stat
+from itertools import islice
+from typing import Annotated
+
+from pydantic import Field
+
+from neuraphage.model.effect import EffectClass
+from neuraphage.model.tool import ToolDeclaration, ToolResult
+from neuraphage.ports import ToolContext
+from neuraphage.tools.base import Params, ParsedTool, PathText, ToolCallError, input_schema
+from neuraphage.tools.files import LineEnd, decode, read_raw
+from neuraphage.tools.paths import os_failure, resolve
+from neuraphage.tools.shorten import printable, shorten
+
+FILE_TIMEOUT_S = 60.0
+MAX_ENTRIES_SHOWN = 1_000
+_MAX_ENTRIES_READ = 100_000
+_NOTE_CHARS = 300  # room kept for the closing note
+
+
+class ReadFileParams(Params):
+    """Parameters of read_file."""
+
+    path: Annotated[PathText, Field(description="File, relative to the working directory or absolute inside it.")]
+    offset: Annotated[int, Field(ge=1, description="First line to show; the first line of a file is 1.")] = 1
+    limit: Annotated[int | None, Field(ge=1, description="Most lines to show. Default: as many as fit.")] = None
+
+
+class ReadFile(ParsedTool[ReadFileParams]):
+    """Show a text file with line numbers."""
+
+    params_model = ReadFileParams
+
+    def __init__(self) -> None:
+        super().__init__(
+            ToolDeclaration(
+                name="read_file",
+                description=(
+                    "Read a UTF-8 text file of at most 10 MB. Lines are numbered (number, tab, line). What"
+                    " does not fit is"
+                    " left out and counted: go on with offset. A file must be read (or written) before it can"
+                    " be edited."
+                ),
+                input_schema=input_schema(ReadFileParams),
+                effect_class=EffectClass.PURE,
+                side_effecting=False,
+                timeout_s=FILE_TIMEOUT_S,
+            )
+        )
+
+    def carry_out(self, params: ReadFileParams, context: ToolContext) -> ToolResult:
+        """Read, decode, number, and stop at whole lines."""
+        place = resolve(params.path, context.working_dir)
+        file = decode(read_raw(place).data, place.shown)
+        if not file.text:
+            return ToolResult(text=f"[{place.shown} is empty]")
+        lines = split_lines(file.text)
+        if params.offset > len(lines):
+            raise ToolCallError(
+                f"{place.shown} has {len(lines)} lines; offset {params.offset} is past its end. Use an offset"
+                f" of 1 to {len(lines)}."
+            )
+        wanted = lines[params.offset - 1 :][: params.limit]
+        limit_chars = min(context.output_limit_chars, self.declaration.output_limit_chars)
+        shown = _fitting(wanted, params.offset, limit_chars - _NOTE_CHARS)
+        notes = []
+        if file.line_end is not LineEnd.LF:
+            notes.append(f"[line ends: {file.line_end.value}; edit keeps them]")
+        next_line = params.offset + len(shown)
+        if next_line <= len(lines):
+            notes.append(f"[{len(lines) - next_line + 1} lines left out below; go on with offset={next_line}]")
+        return ToolResult(text="\n".join([*shown, *notes]))
+
+
+def split_lines(text: str) -> list[str]:
+    """Lines as an editor counts them: ended by LF or CRLF, no empty one after the last end."""
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    return lines[:-1] if text.endswith("\n") else lines
+
+
+def _fitting(lines: list[str], first_number: int, limit_chars: int) -> list[str]:
+    """Number the lines and keep as many as fit, always one: a line too long by itself is shortened."""
+    shown: list[str] = []
+    room_chars = max(limit_chars, 1)
+    for number, line in enumerate(lines, first_number):
+        numbered = f"{number:>6}\t{line}"
+        if not shown:
+            numbered = shorten(numbered, room_chars)
+        room_chars -= len(numbered) + 1
+        if room_chars < 0 and shown:
+            break
+        shown.append(numbered)
+    return shown
+
+
+class ListDirectoryParams(Params):
+    """Parameters of list_directory."""
+
+    path: Annotated[PathText, Field(description="Directory; `.` for the working directory.")]
+
+
+class ListDirectory(ParsedTool[ListDirectoryParams]):
+    """List one directory."""
+
+    params_model = ListDirectoryParams
+
+    def __init__(self) -> None:
+        super().__init__(
+            ToolDeclaration(
+                name="list_directory",
+                description="List a directory, sorted by name: `name/` is a directory, `name@` a link, a file"
+                " has its size in bytes.",
+                input_schema=input_schema(ListDirectoryParams),
+                effect_class=EffectClass.PURE,
+                side_effecting=False,
+                timeout_s=FILE_TIMEOUT_S,
+            )
+        )
+
+    def carry_out(self, params: ListDirectoryParams, context: ToolContext) -> ToolResult:
+        """One line an entry, at most MAX_ENTRIES_SHOWN."""
+        place = resolve(params.path, context.working_dir)
+        try:
+            if not stat.S_ISDIR(place.path.stat().st_mode):
+                raise ToolCallError(
+                    f"Could not list {place.shown}: it is a file, not a directory. Use read_file, or name a directory."
+                )
+            with os.scandir(place.path) as found:
+                entries = sorted(islice(found, _MAX_ENTRIES_READ), key=lambda entry: entry.name)
+        except OSError as error:
+            raise os_failure("list", place.shown, error) from error
+        if not entries:
+            return ToolResult(text=f"[{place.shown} is an empty directory]")
+        lines = [_describe(entry) for entry in entries[:MAX_ENTRIES_SHOWN]]
+        if len(entries) > MAX_ENTRIES_SHOWN:
+            count = f"{len(entries) - MAX_ENTRIES_SHOWN}{' or more' if len(entries) == _MAX_ENTRIES_READ else ''}"
+            lines.append(f"[{count} entries left out; use glob with a pattern]")
+        return ToolResult(text="\n".join(lines))
+
+
+def _describe(entry: os.DirEntry[str]) -> str:
+    # A newline in a name would pass for a second entry.
+    name = printable(entry.name).replace("\n", "\\n")
+    try:
+        info = entry.stat(follow_symlinks=False)
+    except OSError:
+        return f"{name} (vanished)"
+    if stat.S_ISLNK(info.st_mode):
+        return f"{name}@"
+    if stat.S_ISDIR(info.st_mode):
+        return f"{name}/"
+    if stat.S_ISREG(info.st_mode):
+        return f"{name} {info.st_size}"
+    return f"{name} (special file)"

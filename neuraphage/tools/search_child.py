@@ -1,0 +1,286 @@
+"""The process that searches: one request as JSON on stdin, one answer as JSON on stdout, then it ends.
+
+It is a process of its own because a slow regular expression holds its interpreter and could not be stopped
+otherwise. It imports the standard library only and is started by path, so it starts fast. It ends with its
+parent (Linux), and in any case soon after its time limit: both are kernel signals, which need no interpreter.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import re
+import resource
+import signal
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+MAX_DEPTH = 25
+MAX_VISITS = 500_000
+MAX_FILE_BYTES = 10 * 1024 * 1024
+MAX_LINE_CHARS = 500
+MAX_OUTPUT_CHARS = 400_000
+_MAX_MEMORY_BYTES = 2 * 1024**3
+_PR_SET_PDEATHSIG = 1
+
+
+class Rule(NamedTuple):
+    """One line of a .gitignore: `prefix` is its directory relative to the root, with a slash (or empty)."""
+
+    prefix: str
+    pattern: re.Pattern[str]
+    negated: bool
+    directories_only: bool
+
+
+class Stopped(Exception):  # noqa: N818 - not an error: a limit was reached
+    """A limit was reached; what was found so far is the answer."""
+
+
+def die_with_parent(parent_pid: int, timeout_s: float) -> None:
+    """Let the kernel end this process when its parent is gone or the time is far over."""
+    signal.alarm(math.ceil(timeout_s) + 2)
+    resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY_BYTES, _MAX_MEMORY_BYTES))
+    if sys.platform == "linux":
+        import ctypes  # noqa: PLC0415 - only here, it is slow to load
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent_pid:  # it died before the line above
+        sys.exit(1)
+
+
+def glob_regex(pattern: str, *, braces: bool = True) -> str:
+    """Translate a glob: `*` and `?` stay in one name, `**` crosses directories, `{a,b}` is a choice."""
+    out, at, depth = "", 0, 0
+    while at < len(pattern):
+        char = pattern[at]
+        at += 1
+        if pattern.startswith("**/", at - 1) and (at == 1 or pattern[at - 2] == "/"):
+            out, at = out + "(?:[^/]+/)*", at + 2
+        elif pattern.startswith("**", at - 1):
+            out, at = out + ".*", at + 1
+        elif char == "*":
+            out += "[^/]*"
+        elif char == "?":
+            out += "[^/]"
+        elif char == "[" and (end := pattern.find("]", at + 2 if pattern[at : at + 1] in {"!", "^"} else at + 1)) > 0:
+            inner = pattern[at:end].replace("\\", "\\\\").replace("[", "\\[")
+            out, at = out + "[" + ("^" + inner[1:] if inner[0] in "!^" else inner) + "]", end + 1
+        elif char == "{" and braces and "}" in pattern[at:]:
+            out, depth = out + "(?:", depth + 1
+        elif char in ",}" and depth:
+            out, depth = (out + "|", depth) if char == "," else (out + ")", depth - 1)
+        elif char == "\\" and at < len(pattern):
+            out, at = out + re.escape(pattern[at]), at + 1
+        else:
+            out += re.escape(char)
+    return out
+
+
+def ignore_rules(text: str, prefix: str) -> list[Rule]:
+    """Parse a .gitignore; a line that makes no sense is skipped."""
+    rules = []
+    for raw in text.splitlines():
+        line = raw.rstrip() if not raw.endswith("\\ ") else raw
+        if not line or line.startswith("#"):
+            continue
+        negated = line.startswith("!")
+        line = line[1:] if negated else line
+        body = line.rstrip("/")
+        anywhere = "/" not in body
+        with contextlib.suppress(re.error):
+            regex = ("(?:.*/)?" if anywhere else "") + glob_regex(body.lstrip("/"), braces=False)
+            rules.append(Rule(prefix, re.compile(regex, re.DOTALL), negated, line.endswith("/")))
+    return rules
+
+
+def is_ignored(relative: str, is_directory: bool, rules: list[Rule]) -> bool:
+    """The last rule that fits decides."""
+    for rule in reversed(rules):
+        if rule.directories_only and not is_directory:
+            continue
+        if relative.startswith(rule.prefix) and rule.pattern.fullmatch(relative[len(rule.prefix) :]):
+            return not rule.negated
+    return False
+
+
+def read_regular(path: str, limit_bytes: int) -> bytes | str:
+    """Bytes of a regular file, or one word why not (special, large, unreadable). Never blocks."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY)
+    except OSError:
+        return "unreadable"
+    with os.fdopen(fd, "rb") as file:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            return "special"
+        try:
+            data = file.read(limit_bytes + 1)
+        except OSError:
+            return "unreadable"
+    return data if len(data) <= limit_bytes else "large"
+
+
+class Walk:
+    """Files below a directory, by name, without .git and what .gitignore names; links are not followed."""
+
+    def __init__(self, root: str, base: str) -> None:
+        self.root = root
+        self.base = base
+        self.visits = 0
+        self.too_deep = False
+
+    def files(self) -> Iterator[str]:
+        """Paths relative to the root."""
+        start = os.path.relpath(self.base, self.root)
+        parts = [] if start == "." else list(Path(start).parts)
+        rules: list[Rule] = []
+        for depth in range(len(parts)):  # the .gitignore files above the base count too
+            rules = rules + self._rules("/".join(parts[:depth]))
+        yield from self._below("/".join(parts), 0, rules)
+
+    def _rules(self, relative: str) -> list[Rule]:
+        data = read_regular(f"{self.root}/{relative}/.gitignore", MAX_FILE_BYTES)
+        if isinstance(data, str):
+            return []
+        return ignore_rules(data.decode("utf-8", "replace"), relative + "/" if relative else "")
+
+    def _below(self, relative: str, depth: int, rules: list[Rule]) -> Iterator[str]:
+        try:
+            with os.scandir(f"{self.root}/{relative}") as found:
+                entries = sorted(found, key=lambda entry: entry.name)
+        except OSError:
+            return
+        rules = rules + self._rules(relative)
+        for entry in entries:
+            self.visits += 1
+            if self.visits > MAX_VISITS:
+                raise Stopped(f"more than {MAX_VISITS} files were visited")
+            inside = f"{relative}/{entry.name}" if relative else entry.name
+            is_directory = entry.is_dir(follow_symlinks=False)
+            if entry.name == ".git" or is_ignored(inside, is_directory, rules):
+                continue
+            if not is_directory:
+                yield inside
+            elif depth + 1 < MAX_DEPTH:
+                yield from self._below(inside, depth + 1, rules)
+            else:
+                self.too_deep = True
+
+
+def find_names(request: dict[str, Any]) -> dict[str, Any]:
+    """Answer a glob: paths, newest first, ties by name."""
+    matcher = re.compile(glob_regex(request["pattern"]), re.DOTALL)
+    walk = Walk(request["root"], request["base"])
+    start = os.path.relpath(request["base"], request["root"])
+    cut = 0 if start == "." else len(start) + 1
+    found: list[tuple[int, str]] = []
+    stopped = ""
+    try:
+        for relative in walk.files():
+            if matcher.fullmatch(relative[cut:]):
+                with contextlib.suppress(OSError):
+                    found.append((-os.lstat(f"{request['root']}/{relative}").st_mtime_ns, relative))
+    except Stopped as limit:
+        stopped = str(limit)
+    names = [name for _, name in sorted(found)]
+    shown = names[: request["max_results"]]
+    return {"lines": shown, "left_out": len(names) - len(shown), "stopped": stopped, "too_deep": walk.too_deep}
+
+
+def cut_line(line: str, match_at: int) -> str:
+    """A long line's part around the match, with what was left out."""
+    if len(line) <= MAX_LINE_CHARS:
+        return line
+    start = max(0, min(match_at - MAX_LINE_CHARS // 2, len(line) - MAX_LINE_CHARS))
+    return f"{line[start : start + MAX_LINE_CHARS]} [{len(line) - MAX_LINE_CHARS} characters left out]"
+
+
+class Grep:
+    """Answers one grep."""
+
+    def __init__(self, request: dict[str, Any]) -> None:
+        self.request = request
+        self.regex = re.compile(request["pattern"], re.IGNORECASE if request["case_insensitive"] else 0)
+        glob = request["glob"]
+        # As in other search tools: a filter without a slash is about the file name, at any depth.
+        self.filter = re.compile(glob_regex(glob if "/" in glob else "**/" + glob), re.DOTALL) if glob else None
+        self.lines: list[str] = []
+        self.chars = 0
+        self.matches = 0
+        self.skipped: dict[str, int] = {}
+
+    def answer(self) -> dict[str, Any]:
+        """Search the base, a file or a directory."""
+        root, base = self.request["root"], self.request["base"]
+        walk = Walk(root, base)
+        start = os.path.relpath(base, root)
+        single = not stat.S_ISDIR(os.lstat(base).st_mode)
+        cut = 0 if single or start == "." else len(start) + 1
+        stopped = ""
+        try:
+            for relative in [start] if single else walk.files():
+                if single or self.filter is None or self.filter.fullmatch(relative[cut:]):
+                    self._search(relative, f"{root}/{relative}")
+        except Stopped as limit:
+            stopped = str(limit)
+        return {"lines": self.lines, "stopped": stopped, "skipped": self.skipped, "too_deep": walk.too_deep}
+
+    def _search(self, shown: str, path: str) -> None:
+        data = read_regular(path, MAX_FILE_BYTES)
+        if isinstance(data, bytes) and b"\0" in data:
+            data = "binary"
+        if isinstance(data, str):
+            self.skipped[data] = self.skipped.get(data, 0) + 1
+            return
+        text = data.decode("utf-8-sig", "replace")
+        lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
+        around, last = self.request["context_lines"], -1
+        hits = {}
+        for number, line in enumerate(lines):
+            if found := self.regex.search(line):
+                hits[number] = found.start()
+                if len(hits) > self.request["max_results"] - self.matches:
+                    break
+        for number in list(hits):
+            if self.matches == self.request["max_results"]:
+                raise Stopped(f"max_results ({self.matches}) was reached")
+            self.matches += 1
+            first = max(last + 1, number - around)
+            if around and self.lines and (last < 0 or first > last + 1):
+                self._add("--")
+            for near in range(first, min(len(lines), number + around + 1)):
+                if near > number and near in hits:
+                    break  # its own match shows it
+                mark = ":" if near in hits else "-"
+                self._add(f"{shown}{mark}{near + 1}{mark}{cut_line(lines[near], hits.get(near, 0))}")
+                last = near
+
+    def _add(self, line: str) -> None:
+        self.chars += len(line)
+        if self.chars > MAX_OUTPUT_CHARS:
+            raise Stopped("the output is too long")
+        self.lines.append(line)
+
+
+def main() -> None:
+    """Read the request, search, write the answer."""
+    request = json.loads(sys.stdin.buffer.read())
+    die_with_parent(request["parent_pid"], request["timeout_s"])
+    try:
+        answer = find_names(request) if request["kind"] == "glob" else Grep(request).answer()
+    except re.error as error:
+        answer = {"error": f"the pattern is not valid: {error}"}
+    except OSError as error:
+        answer = {"error": f"the place cannot be searched: {error.strerror}"}
+    except (RecursionError, MemoryError, OverflowError):
+        answer = {"error": "the search needed too much memory"}
+    sys.stdout.write(json.dumps(answer))
+
+
+if __name__ == "__main__":
+    main()

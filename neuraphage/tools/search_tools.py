@@ -1,0 +1,146 @@
+"""glob and grep. The work is done in a child process, see search_process.py."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from neuraphage.model.effect import EffectClass
+from neuraphage.model.tool import ToolDeclaration, ToolResult
+from neuraphage.ports import ToolContext
+from neuraphage.tools.base import Params, ParsedTool, PathText, Text, ToolCallError, input_schema
+from neuraphage.tools.paths import Place, os_failure, resolve
+from neuraphage.tools.search_process import run_search
+
+SEARCH_TIMEOUT_S = 20.0
+MAX_NAMES = 1_000
+_WORDS = {
+    "binary": "binary",
+    "large": "over 10 MB",
+    "special": "links or special files",
+    "unreadable": "unreadable or links",
+}
+
+_Pattern = Annotated[Text, Field(min_length=1, max_length=2_000)]
+
+
+class GlobParams(Params):
+    """Parameters of glob."""
+
+    pattern: Annotated[
+        _Pattern, Field(description="Such as `*.py` (in `path` itself) or `src/**/*.{ts,tsx}` (at any depth).")
+    ]
+    path: Annotated[PathText, Field(description="Directory to search; default the working directory.")] = "."
+
+
+class Glob(ParsedTool[GlobParams]):
+    """Find files by name."""
+
+    params_model = GlobParams
+
+    def __init__(self, timeout_s: float = SEARCH_TIMEOUT_S) -> None:
+        super().__init__(
+            ToolDeclaration(
+                name="glob",
+                description=(
+                    "Find files by name, newest first. `*` stays in one directory, `**` crosses them. .git,"
+                    " what .gitignore"
+                    " names, and anything deeper than 25 directories is left out."
+                ),
+                input_schema=input_schema(GlobParams),
+                effect_class=EffectClass.PURE,
+                side_effecting=False,
+                timeout_s=timeout_s,
+            )
+        )
+
+    def carry_out(self, params: GlobParams, context: ToolContext) -> ToolResult:
+        """Names, one a line."""
+        if params.pattern.startswith("/") or ".." in params.pattern.split("/"):
+            raise ToolCallError(
+                "The pattern of glob must be relative and without `..`. Put the directory into `path` instead."
+            )
+        place = _searchable(params.path, context)
+        if not place.path.is_dir():
+            raise ToolCallError(f"Could not search {place.shown}: it is a file, not a directory. Name a directory.")
+        request = {
+            "kind": "glob",
+            "root": str(place.root),
+            "base": str(place.path),
+            "pattern": params.pattern.removeprefix("./"),
+            "max_results": MAX_NAMES,
+        }
+        answer = run_search(request, self.declaration.timeout_s, context.interrupt)
+        notes = _limits(answer)
+        if answer["left_out"]:
+            notes.append(f"[{answer['left_out']} more files left out; use a narrower pattern]")
+        lines = [name.replace("\n", "\\n") for name in answer["lines"]]
+        return ToolResult(text="\n".join([*(lines or ["No file matches."]), *notes]))
+
+
+class GrepParams(Params):
+    """Parameters of grep."""
+
+    pattern: Annotated[_Pattern, Field(description="Python regular expression, matched against each line.")]
+    path: Annotated[PathText, Field(description="File or directory to search; default the working directory.")] = "."
+    glob: Annotated[
+        _Pattern | None,
+        Field(description="Only files of this name, such as `*.py`; with a slash: this path below `path`."),
+    ] = None
+    case_insensitive: Annotated[bool, Field(description="Ignore upper and lower case.")] = False
+    context_lines: Annotated[int, Field(ge=0, le=20, description="Lines shown before and after each match.")] = 0
+    max_results: Annotated[int, Field(ge=1, le=1_000, description="Most matches.")] = 100
+
+
+class Grep(ParsedTool[GrepParams]):
+    """Find lines by regular expression."""
+
+    params_model = GrepParams
+
+    def __init__(self, timeout_s: float = SEARCH_TIMEOUT_S) -> None:
+        super().__init__(
+            ToolDeclaration(
+                name="grep",
+                description=(
+                    "Find lines that match a regular expression: `path:line:text`, context as"
+                    " `path-line-text`. .git, what"
+                    " .gitignore names, links, binary files and files over 10 MB are skipped."
+                ),
+                input_schema=input_schema(GrepParams),
+                effect_class=EffectClass.PURE,
+                side_effecting=False,
+                timeout_s=timeout_s,
+            )
+        )
+
+    def carry_out(self, params: GrepParams, context: ToolContext) -> ToolResult:
+        """Matches, one a line."""
+        place = _searchable(params.path, context)
+        request = {"kind": "grep", "root": str(place.root), "base": str(place.path)} | params.model_dump(
+            exclude={"path"}
+        )
+        answer = run_search(request, self.declaration.timeout_s, context.interrupt)
+        notes = _limits(answer)
+        if answer["skipped"]:
+            counts = ", ".join(f"{count} {_WORDS[why]}" for why, count in sorted(answer["skipped"].items()))
+            notes.append(f"[files skipped: {counts}]")
+        return ToolResult(text="\n".join([*(answer["lines"] or ["No line matches."]), *notes]))
+
+
+def _searchable(path: str, context: ToolContext) -> Place:
+    place = resolve(path, context.working_dir)
+    try:
+        place.path.lstat()
+    except OSError as error:
+        raise os_failure("search", place.shown, error) from error
+    return place
+
+
+def _limits(answer: dict[str, Any]) -> list[str]:
+    notes = []
+    if answer["stopped"]:
+        notes.append(f"[stopped early: {answer['stopped']}; narrow the pattern or the path]")
+    if answer["too_deep"]:
+        notes.append("[directories deeper than 25 levels were not searched; name one of them as path]")
+    return notes

@@ -1,0 +1,69 @@
+"""The edit itself, pure: replace a string in a text and keep how its lines end."""
+
+from __future__ import annotations
+
+from neuraphage.tools.base import ToolCallError
+from neuraphage.tools.files import LineEnd, TextFile
+
+
+def replaced(file: TextFile, old: str, new: str, *, every: bool, shown: str) -> str:
+    """Replace `old` by `new`, once or everywhere.
+
+    Args:
+        file: the decoded file.
+        old: what to replace; line ends may be spelt LF even if the file has CRLF.
+        new: what to put there.
+        every: replace all occurrences instead of demanding exactly one.
+        shown: the path, for the failure text.
+
+    Raises:
+        ToolCallError: not found, ambiguous, or nothing to change.
+    """
+    if old == new:
+        raise ToolCallError(
+            f"Nothing to edit in {shown}: old_string and new_string are the same. Send the text that should be there."
+        )
+    old, new = spelled_for(file, old, new)
+    count = file.text.count(old)
+    if count == 0:
+        raise ToolCallError(
+            f"old_string was not found in {shown}. Read the file again and copy the text exactly: spaces, tabs"
+            " and line breaks,"
+            " without the line numbers."
+        )
+    if count > 1 and not every:
+        raise ToolCallError(
+            f"old_string occurs {count} times in {shown}. Add lines around it until it is unique, or set"
+            " replace_all to change every one."
+        )
+    return file.text.replace(old, new)
+
+
+def spelled_for(file: TextFile, old: str, new: str) -> tuple[str, str]:
+    """Spell both strings with the line ends of the file.
+
+    In a CRLF file both take CRLF. In a mixed file the strings are taken as they are, unless only their CRLF
+    spelling occurs.
+    """
+    crlf_old, crlf_new = _crlf(old), _crlf(new)
+    if file.line_end is LineEnd.CRLF:
+        return crlf_old, crlf_new
+    if file.line_end is LineEnd.MIXED and old not in file.text and crlf_old in file.text:
+        return crlf_old, crlf_new
+    return old, new
+
+
+def happened(file: TextFile, old: str, new: str) -> bool | None:
+    """Tell from the text alone whether an edit was made; None when it does not show.
+
+    Used only when no hashes were taken before. A `new` that holds `old` (or is empty) proves nothing by
+    being there, so these stay unknown rather than being made twice.
+    """
+    old, new = spelled_for(file, old, new)
+    if old in file.text:
+        return None if old in new and new in file.text else False
+    return True if new and new in file.text else None
+
+
+def _crlf(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\n", "\r\n")

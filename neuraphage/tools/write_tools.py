@@ -1,0 +1,216 @@
+"""write_file and edit: checkable, so an interrupted call is looked at before it is made again."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from neuraphage.model.effect import EffectClass
+from neuraphage.model.tool import Probe, ProbeVerdict, ToolDeclaration, ToolResult
+from neuraphage.ports import ToolContext
+from neuraphage.tools.atomic_write import FlushError, discard_leftover, flush_directory, replace_file
+from neuraphage.tools.base import P, Params, ParsedTool, PathText, Text, ToolCallError, input_schema
+from neuraphage.tools.files import RawFile, decode, read_raw, read_raw_or_none, require_size
+from neuraphage.tools.paths import Place, os_failure, resolve
+from neuraphage.tools.read_tools import FILE_TIMEOUT_S
+from neuraphage.tools.text_edit import happened, replaced
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A file's bytes before and after a call.
+
+    Args:
+        place: the file.
+        before: as it is; None when there is none.
+        after: as the call will leave it.
+    """
+
+    place: Place
+    before: RawFile | None
+    after: bytes
+
+
+class _ChangeTool(ParsedTool[P]):
+    """What write_file and edit share: evidence, probe and the write itself."""
+
+    def plan(self, params: P, context: ToolContext) -> Change:
+        """Work out the change without making it.
+
+        Raises:
+            ToolCallError: the call cannot be carried out.
+        """
+        raise NotImplementedError
+
+    def success(self, params: P, place: Place) -> ToolResult:
+        """The result of a change that was made; the same however often it is asked."""
+        raise NotImplementedError
+
+    def guess(self, params: P, place: Place, now: RawFile | None) -> ProbeVerdict:
+        """Verdict without evidence."""
+        raise NotImplementedError
+
+    def facts_before(self, params: P, context: ToolContext) -> dict[str, Any]:
+        """Path and hashes: of the bytes that are there, and of those that the call will leave."""
+        change = self.plan(params, context)
+        return {
+            "path": str(change.place.path),
+            "before_sha256": _sha256(change.before),
+            "after_sha256": hashlib.sha256(change.after).hexdigest(),
+        }
+
+    def carry_out(self, params: P, context: ToolContext) -> ToolResult:
+        """Make the change in one step."""
+        change = self.plan(params, context)
+        place = change.place
+        unchanged = "The file was not changed." if change.before else "Nothing was written."
+        try:
+            if change.before is not None and not os.access(place.path, os.W_OK):
+                # A rename would get past the file's own write protection, so it is asked here.
+                raise PermissionError(errno.EACCES, "write protected")
+            replace_file(place.path, change.after, context.effect_id, change.before.info if change.before else None)
+        except OSError as error:
+            raise os_failure("write", place.shown, error, unchanged) from error
+        except FlushError as error:
+            raise ToolCallError(
+                f"{place.shown} was written, but its directory could not be flushed to disk ({error}): a power"
+                " cut may undo it."
+                " Read the file before you rely on it."
+            ) from error
+        return self.success(params, place)
+
+    def look_after(self, params: P, evidence: Mapping[str, Any], context: ToolContext) -> Probe:
+        """Compare the file with the hashes taken before; also removes what a crashed write left."""
+        place = resolve(params.path, context.working_dir)  # type: ignore[attr-defined]  # every params model of this file has it
+        discard_leftover(place.path, context.effect_id)
+        now = read_raw_or_none(place)
+        verdict = self._compare(place, now, evidence) if "after_sha256" in evidence else self.guess(params, place, now)
+        if verdict is not ProbeVerdict.HAPPENED:
+            return Probe(verdict=verdict)
+        try:
+            flush_directory(place.path.parent)  # the crash may have come between the rename and its flush
+        except OSError:
+            return Probe(verdict=ProbeVerdict.UNKNOWN)
+        return Probe(verdict=verdict, result=self.success(params, place))
+
+    @staticmethod
+    def _compare(place: Place, now: RawFile | None, evidence: Mapping[str, Any]) -> ProbeVerdict:
+        if evidence.get("path") != str(place.path):
+            return ProbeVerdict.UNKNOWN  # a link was turned meanwhile: this is another file
+        current = _sha256(now)
+        if current == evidence["after_sha256"]:
+            return ProbeVerdict.HAPPENED
+        return ProbeVerdict.NOT_HAPPENED if current == evidence.get("before_sha256") else ProbeVerdict.UNKNOWN
+
+
+def _sha256(file: RawFile | None) -> str | None:
+    return None if file is None else hashlib.sha256(file.data).hexdigest()
+
+
+class WriteFileParams(Params):
+    """Parameters of write_file."""
+
+    path: Annotated[PathText, Field(description="File, relative to the working directory or absolute inside it.")]
+    content: Annotated[Text, Field(description="The whole new content, written exactly as given, as UTF-8.")]
+
+
+class WriteFile(_ChangeTool[WriteFileParams]):
+    """Create or replace a file."""
+
+    params_model = WriteFileParams
+
+    def __init__(self) -> None:
+        super().__init__(
+            ToolDeclaration(
+                name="write_file",
+                description="Create a file, or replace all of it (its mode is kept). Missing directories are"
+                " made. To change a part, use edit.",
+                input_schema=input_schema(WriteFileParams),
+                effect_class=EffectClass.CHECKABLE,
+                side_effecting=True,
+                timeout_s=FILE_TIMEOUT_S,
+            )
+        )
+
+    def plan(self, params: WriteFileParams, context: ToolContext) -> Change:
+        """The content as it was given."""
+        place = resolve(params.path, context.working_dir)
+        after = params.content.encode("utf-8")
+        require_size(len(after), place.shown, "write")
+        return Change(place, read_raw_or_none(place, "write"), after)
+
+    def success(self, params: WriteFileParams, place: Place) -> ToolResult:
+        """Say how much was written."""
+        return ToolResult(text=f"Wrote {place.shown}: {len(params.content.encode('utf-8'))} bytes.")
+
+    def guess(self, params: WriteFileParams, place: Place, now: RawFile | None) -> ProbeVerdict:  # noqa: ARG002 - the base's shape
+        """Without evidence: the same bytes are there or they are not; why not, nobody knows."""
+        same = now is not None and now.data == params.content.encode("utf-8")
+        return ProbeVerdict.HAPPENED if same else ProbeVerdict.UNKNOWN
+
+
+class EditParams(Params):
+    """Parameters of edit."""
+
+    path: Annotated[PathText, Field(description="File, relative to the working directory or absolute inside it.")]
+    old_string: Annotated[
+        Text, Field(min_length=1, description="Text to replace, exactly as in the file; must occur once.")
+    ]
+    new_string: Annotated[Text, Field(description="Text to put there.")]
+    replace_all: Annotated[bool, Field(description="Replace every occurrence instead.")] = False
+
+
+class Edit(_ChangeTool[EditParams]):
+    """Replace a string in a file."""
+
+    params_model = EditParams
+
+    def __init__(self) -> None:
+        super().__init__(
+            ToolDeclaration(
+                name="edit",
+                description=(
+                    "Replace old_string by new_string in a UTF-8 file that was read or written before. Line"
+                    " ends, byte order mark"
+                    " and mode are kept. old_string must be unique unless replace_all is set."
+                ),
+                input_schema=input_schema(EditParams),
+                effect_class=EffectClass.CHECKABLE,
+                side_effecting=True,
+                timeout_s=FILE_TIMEOUT_S,
+            )
+        )
+
+    def plan(self, params: EditParams, context: ToolContext) -> Change:
+        """The file with the string replaced."""
+        place = resolve(params.path, context.working_dir)
+        before = read_raw(place, "edit")
+        if str(place.path) not in context.files_read:
+            raise ToolCallError(
+                f"{place.shown} was not read in this conversation yet. Read it with read_file first, then edit it."
+            )
+        file = decode(before.data, place.shown)
+        text = replaced(file, params.old_string, params.new_string, every=params.replace_all, shown=place.shown)
+        after = file.encode(text)
+        require_size(len(after), place.shown, "write")
+        return Change(place, before, after)
+
+    def success(self, params: EditParams, place: Place) -> ToolResult:
+        """Say what was replaced; without a count, which a probe could not tell."""
+        what = "every occurrence of old_string" if params.replace_all else "the one occurrence of old_string"
+        return ToolResult(text=f"Edited {place.shown}: {what} was replaced.")
+
+    def guess(self, params: EditParams, place: Place, now: RawFile | None) -> ProbeVerdict:
+        """Without evidence: look for the two strings."""
+        if now is None:
+            return ProbeVerdict.UNKNOWN
+        found = happened(decode(now.data, place.shown), params.old_string, params.new_string)
+        if found is None:
+            return ProbeVerdict.UNKNOWN
+        return ProbeVerdict.HAPPENED if found else ProbeVerdict.NOT_HAPPENED
