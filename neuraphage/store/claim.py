@@ -5,20 +5,12 @@ from __future__ import annotations
 import redis
 
 from neuraphage.model.effect import JournalEntry
-from neuraphage.ports import Claimed, ClaimVerdict, Clock, Lease
+from neuraphage.ports import Claimed, ClaimUnreadableError, ClaimVerdict, Clock, Lease
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.encode import inbox_item, journal_entry, loads, text_map
 from neuraphage.store.record import task_record
 from neuraphage.store.scripts import script
-
-
-class ClaimUnreadableError(Exception):
-    """Internal: the lease was granted, but what is stored cannot be read. Carries the lease."""
-
-    def __init__(self, lease: Lease, cause: Exception) -> None:
-        super().__init__(str(cause))
-        self.lease = lease
 
 
 def claim(context: StoreContext, clock: Clock, task_id: str, seq: int, process_id: str, claim_id: str) -> Claimed:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from neuraphage.model.recovery import RecoveryReading
-from neuraphage.ports import Clock, Lease, RecoverVerdict, Renewal
+from neuraphage.ports import Clock, HeldTask, Lease, Recovered, RecoverVerdict, Renewal
 from neuraphage.store.client import translated
 from neuraphage.store.context import WHY_MAX, StoreContext
 from neuraphage.store.encode import loads
@@ -31,34 +30,6 @@ def renew(context: StoreContext, clock: Clock, leases: Sequence[Lease]) -> tuple
     sent_at = clock.boottime_s()
     replies = script("renew").run(context.client, keys, args)
     return sent_at, [Renewal(held=r[0] == ONE, cancel=r[1] == ONE, pause=r[2] == ONE) for r in replies]
-
-
-@dataclass(frozen=True, slots=True)
-class HeldTask:
-    """A member of leases as the sweep sees it.
-
-    Args:
-        task_id: the task.
-        fence, claim_id: the lease it would take; another one by then is left alone.
-        owner: process id of the holder.
-        expires_ms: server time.
-    """
-
-    task_id: str
-    fence: int
-    claim_id: str
-    owner: str
-    expires_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class Recovered:
-    """Answer of recover: verdict, readings, and the next message where the task goes on."""
-
-    verdict: RecoverVerdict
-    reading: RecoveryReading | None = None
-    seq: int = 0
-    iteration: int = 0
 
 
 def held_tasks(context: StoreContext, *, until_ms: int | None, limit: int) -> list[HeldTask]:

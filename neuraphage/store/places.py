@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from neuraphage.ports import NextTurn
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
+from neuraphage.store.encode import loads
 from neuraphage.store.scripts import script
 
 DAY_MS = 86_400_000
-
-
-@dataclass(frozen=True, slots=True)
-class NextTurn:
-    """A message to publish."""
-
-    task_id: str
-    seq: int
-    iteration: int
 
 
 def now_ms(context: StoreContext) -> int:
@@ -42,11 +33,17 @@ def due_timers(context: StoreContext, until_ms: int, limit: int) -> list[str]:
     return _due(context, context.keys.timers, until_ms, limit)
 
 
-def due_deadlines(context: StoreContext, until_ms: int, limit: int) -> list[tuple[str, str]]:
-    """(task, prompt) pairs whose deadline has passed."""
-    rows = _due(context, context.keys.deadlines, until_ms, limit)
-    pairs = [row.partition("|") for row in rows]
-    return [(task, prompt) for task, _, prompt in pairs]
+def due_deadlines(context: StoreContext, until_ms: int, limit: int) -> list[tuple[str, str, str]]:
+    """(task, prompt, default answer) of prompts whose deadline has passed."""
+    pairs = [row.partition("|")[::2] for row in _due(context, context.keys.deadlines, until_ms, limit)]
+    with translated("read prompts"), context.client.pipeline(transaction=False) as pipe:
+        for task_id, prompt in pairs:
+            pipe.hget(context.keys.task(task_id), f"p:{prompt}")
+        raws = pipe.execute() if pairs else []
+    return [
+        (task_id, prompt, "" if raw is None else loads(raw, "prompt").get("default_answer") or "")
+        for (task_id, prompt), raw in zip(pairs, raws, strict=True)
+    ]
 
 
 def due_retention(context: StoreContext, until_ms: int, limit: int) -> list[str]:

@@ -7,34 +7,16 @@ dies, so CLIENT LIST shows deaths within milliseconds. The registry says who sho
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import redis
 
-from neuraphage.store.client import RedisClient, translated
+from neuraphage.ports import ProcessRow
+from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.encode import dumps, loads
 
 NAME_PREFIX = "np-process:"
-
-
-@dataclass(frozen=True, slots=True)
-class ProcessRow:
-    """One registered worker process.
-
-    Args:
-        process_id: random, new at every start.
-        host: host identity (boot and pid namespace).
-        pid: process number on that host.
-        start_time: its start, to tell a reused pid.
-        started_at_ms: server time of registration.
-    """
-
-    process_id: str
-    host: str
-    pid: int
-    start_time: float
-    started_at_ms: int
 
 
 def connection_name(namespace: str, process_id: str) -> str:
@@ -62,11 +44,11 @@ def registered(context: StoreContext) -> list[ProcessRow]:
     return [ProcessRow(**loads(value, "process")) for value in raw.values()]
 
 
-def connected(client: RedisClient, namespace: str) -> frozenset[str]:
+def connected(context: StoreContext) -> frozenset[str]:
     """Process ids whose connection stands now."""
-    prefix = connection_name(namespace, "")
+    prefix = connection_name(context.settings.namespace, "")
     with translated("list clients"):
-        raw = client.execute_command("CLIENT LIST", **{redis.client.NEVER_DECODE: True})
+        raw = context.client.execute_command("CLIENT LIST", **{redis.client.NEVER_DECODE: True})
     found = set()
     for line in raw.split(b"\n"):
         at = line.find(b" name=" + prefix.encode())

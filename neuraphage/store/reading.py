@@ -7,7 +7,6 @@ from typing import Any
 from neuraphage.errors import BadInput, TaskNotFound
 from neuraphage.model.effect import JournalEntry
 from neuraphage.model.prompt import Event
-from neuraphage.model.recovery import RecoveryReport
 from neuraphage.model.task import Status, TaskRecord
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
@@ -108,13 +107,6 @@ def decisions(context: StoreContext, task_id: str) -> list[dict[str, Any]]:
         raws = context.client.lrange(context.keys.why(task_id), 0, -1)
     rows = [loads(raw, "decision") for raw in raws]
     return [{"at_ms": row["at_ms"], "reading": loads(row["reading"], "decision")} for row in rows]
-
-
-def last_report(context: StoreContext) -> RecoveryReport | None:
-    """The newest recovery report that is not empty."""
-    with translated("read report"):
-        raw = context.client.get(context.keys.report)
-    return None if raw is None else RecoveryReport.model_validate_json(raw)
 
 
 def counts(context: StoreContext) -> dict[str, int]:

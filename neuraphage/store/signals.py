@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from neuraphage.errors import BadInput
 from neuraphage.model.message import Entry
 from neuraphage.model.prompt import InboxItem
 from neuraphage.model.task import Status, TaskSpec
-from neuraphage.ports import Signal, SignalKind, SignalVerdict
+from neuraphage.ports import Signal, SignalKind, Signalled, SignalVerdict
 from neuraphage.store.context import SIGNAL_KEYS_MAX, StoreContext
 from neuraphage.store.encode import entry_bytes, inbox_bytes
 from neuraphage.store.scripts import script
 
 CREATE_KEY_TTL_MS = 24 * 3_600 * 1_000
 """How long a repeat of create with the same key finds the first task."""
-
-
-@dataclass(frozen=True, slots=True)
-class Signalled:
-    """Answer of signal: verdict, where the task stands now, and its next message if it is in the outbox."""
-
-    verdict: SignalVerdict
-    status: Status | None = None
-    place: str = ""
-    seq: int = 0
-    iteration: int = 0
 
 
 def create(context: StoreContext, spec: TaskSpec, key: str) -> tuple[bool, str]:

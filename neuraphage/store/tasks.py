@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from neuraphage.model.recovery import RecoveryReport
 from neuraphage.model.task import TaskRecord, TaskSpec
 from neuraphage.ports import (
     Changes,
@@ -13,14 +14,19 @@ from neuraphage.ports import (
     Committed,
     Delta,
     FinishTo,
+    HeldTask,
     Lease,
+    NextTurn,
+    ProcessRow,
+    Recovered,
     Renewal,
     Settled,
     Signal,
+    Signalled,
     SuspendTo,
 )
 from neuraphage.settings import Settings
-from neuraphage.store import claim, commit, leases, live, places, processes, reading, signals
+from neuraphage.store import claim, commit, leases, live, places, processes, reading, reports, signals
 from neuraphage.store.client import RedisClient, connect
 from neuraphage.store.context import StoreContext
 from neuraphage.store.keys import Keys
@@ -47,7 +53,7 @@ class RedisStore:
         """See signals.create."""
         return signals.create(self.context, spec, key)
 
-    def signal(self, task_id: str, sent: Signal) -> signals.Signalled:
+    def signal(self, task_id: str, sent: Signal) -> Signalled:
         """See signals.signal."""
         return signals.signal(self.context, task_id, sent, self.clock.wall_ms())
 
@@ -95,17 +101,77 @@ class RedisStore:
     # --- sweep and watcher ---
 
     def now_ms(self) -> int:
-        """Server time, milliseconds."""
+        """See places.now_ms."""
         return places.now_ms(self.context)
 
-    def held_tasks(self, *, until_ms: int | None, limit: int) -> list[leases.HeldTask]:
+    def held_tasks(self, *, until_ms: int | None, limit: int) -> list[HeldTask]:
         """See leases.held_tasks."""
         return leases.held_tasks(self.context, until_ms=until_ms, limit=limit)
 
-    def recover(self, held: leases.HeldTask, evidence: str) -> leases.Recovered:
+    def recover(self, held: HeldTask, evidence: str) -> Recovered:
         """See leases.recover."""
         return leases.recover(self.context, held, evidence)
 
-    def register(self, row: processes.ProcessRow) -> None:
+    def due_outbox(self, until_ms: int, limit: int) -> list[str]:
+        """See places.due_outbox."""
+        return places.due_outbox(self.context, until_ms, limit)
+
+    def republish(self, task_id: str, ahead_ms: int = 0) -> NextTurn | None:
+        """See places.republish."""
+        return places.republish(self.context, task_id, ahead_ms)
+
+    def due_timers(self, until_ms: int, limit: int) -> list[str]:
+        """See places.due_timers."""
+        return places.due_timers(self.context, until_ms, limit)
+
+    def blocked_since(self, until_ms: int, limit: int) -> list[str]:
+        """See places.blocked_since."""
+        return places.blocked_since(self.context, until_ms, limit)
+
+    def fire(self, task_id: str, source: str) -> NextTurn | None:
+        """See places.fire."""
+        return places.fire(self.context, task_id, source)
+
+    def due_deadlines(self, until_ms: int, limit: int) -> list[tuple[str, str, str]]:
+        """See places.due_deadlines."""
+        return places.due_deadlines(self.context, until_ms, limit)
+
+    def due_retention(self, until_ms: int, limit: int) -> list[str]:
+        """See places.due_retention."""
+        return places.due_retention(self.context, until_ms, limit)
+
+    def delete(self, task_id: str, *, force: bool = False) -> bool:
+        """See places.delete."""
+        return places.delete(self.context, task_id, force=force)
+
+    def expire_tombstones(self, until_ms: int) -> int:
+        """See places.expire_tombstones."""
+        return places.expire_tombstones(self.context, until_ms)
+
+    def save_report(self, report: RecoveryReport) -> None:
+        """See reports.save_report."""
+        reports.save_report(self.context, report)
+
+    def last_sweep_ms(self) -> int:
+        """See reports.last_sweep_ms."""
+        return reports.last_sweep_ms(self.context)
+
+    def begin_sweep(self, guard_ms: int) -> bool:
+        """See reports.begin_sweep."""
+        return reports.begin_sweep(self.context, guard_ms)
+
+    def register(self, row: ProcessRow) -> None:
         """See processes.register."""
         processes.register(self.context, row)
+
+    def unregister(self, process_ids: Sequence[str]) -> None:
+        """See processes.unregister."""
+        processes.unregister(self.context, process_ids)
+
+    def registered(self) -> list[ProcessRow]:
+        """See processes.registered."""
+        return processes.registered(self.context)
+
+    def connected(self) -> frozenset[str]:
+        """See processes.connected."""
+        return processes.connected(self.context)

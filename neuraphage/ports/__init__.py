@@ -1,0 +1,72 @@
+"""Every seam as a Protocol. `runtime` sees the rooms only through these; `wiring` plugs the real parts in.
+
+Tests plug recorders, crash injectors and fakes into the same places.
+"""
+
+from neuraphage.ports.effects import (
+    Clock,
+    Delta,
+    Interrupt,
+    ModelClient,
+    Spool,
+    SpoolCommand,
+    SpoolState,
+    SpoolStatus,
+    Tool,
+    ToolBox,
+    ToolContext,
+)
+from neuraphage.ports.people import Dispatcher, NextTurn, Signal, SignalKind, Signalled, SignalVerdict, TaskStore
+from neuraphage.ports.sweeping import HeldTask, ProcessRow, Recovered, RecoverVerdict, SweepStore
+from neuraphage.ports.turns import (
+    Changes,
+    Claimed,
+    ClaimUnreadableError,
+    ClaimVerdict,
+    Committed,
+    CommitVerdict,
+    FinishTo,
+    Lease,
+    Renewal,
+    Settled,
+    SuspendTo,
+    TurnStore,
+)
+
+__all__ = [
+    "Changes",
+    "ClaimUnreadableError",
+    "ClaimVerdict",
+    "Claimed",
+    "Clock",
+    "CommitVerdict",
+    "Committed",
+    "Delta",
+    "Dispatcher",
+    "FinishTo",
+    "HeldTask",
+    "Interrupt",
+    "Lease",
+    "ModelClient",
+    "NextTurn",
+    "ProcessRow",
+    "RecoverVerdict",
+    "Recovered",
+    "Renewal",
+    "Settled",
+    "Signal",
+    "SignalKind",
+    "SignalVerdict",
+    "Signalled",
+    "Spool",
+    "SpoolCommand",
+    "SpoolState",
+    "SpoolStatus",
+    "SuspendTo",
+    "SweepStore",
+    "TaskStore",
+    "Tool",
+    "ToolBox",
+    "ToolContext",
+    "TurnStore",
+]

@@ -1,0 +1,239 @@
+"""Seams to the world outside the store: time, the model, tools and the spool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+from neuraphage.model.message import ModelReply, ModelRequest
+from neuraphage.model.tool import Probe, ToolDeclaration, ToolResult
+
+# --- time and identity ---------------------------------------------------------------------------------
+
+
+class Clock(Protocol):
+    """Local time. Server time comes from the store's scripts only."""
+
+    def boottime_s(self) -> float:
+        """Seconds that also pass while the machine sleeps (CLOCK_BOOTTIME); never set back."""
+        ...
+
+    def wall_ms(self) -> int:
+        """Unix milliseconds, for display."""
+        ...
+
+
+class Interrupt(Protocol):
+    """Asked by long effects whether they must stop early."""
+
+    def check(self) -> None:
+        """Return when the effect may go on.
+
+        Raises:
+            CancelRequested: a person cancelled the task.
+            LeaseLost: this process no longer holds the task.
+        """
+        ...
+
+    def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
+        """Call `wake` (from another thread, at most once) when `check` would raise.
+
+        Returns:
+            A function that unsubscribes.
+        """
+        ...
+
+
+# --- the model -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of a reply while it streams; for viewers only.
+
+    Args:
+        kind: text, thinking or tool (name of a tool call that begins).
+        text: the piece.
+    """
+
+    kind: str
+    text: str
+
+
+class ModelClient(Protocol):
+    """Calls the model once. Never retries: the turn's timers do."""
+
+    def call(self, request: ModelRequest, on_delta: Callable[[Delta], None], interrupt: Interrupt) -> ModelReply:
+        """Stream one reply to its end.
+
+        Raises:
+            ModelFault: the call failed; `kind` says how.
+            CancelRequested, LeaseLost: the interrupt asked to stop; the connection is closed.
+        """
+        ...
+
+
+# --- tools ---------------------------------------------------------------------------------------------
+
+
+class SpoolState(StrEnum):
+    """What the spool knows of one command."""
+
+    ABSENT = "absent"
+    """No entry: it was never started on this host."""
+    SEALED = "sealed"
+    """Known not to have run, and it never will under this effect id."""
+    RUNNING = "running"
+    DONE = "done"
+    LOST = "lost"
+    """It was started, its process is gone, and no exit status was written: the outcome is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpoolStatus:
+    """State of one spooled command.
+
+    Args:
+        state: see SpoolState.
+        exit_code: DONE: exit status, or minus the signal number.
+        reason: DONE: exited, timeout, cancelled or output_limit.
+        output: DONE: what it wrote (stdout and stderr as they came), shortened to the limit, head and tail kept.
+        duration_s: DONE: how long it ran.
+    """
+
+    state: SpoolState
+    exit_code: int | None = None
+    reason: str | None = None
+    output: str = ""
+    duration_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SpoolCommand:
+    """A command to run in a process of its own.
+
+    Args:
+        effect_id: names the entry; the same id never runs twice.
+        argv: program and arguments (a shell command line is `["/bin/bash", "-c", line]`).
+        cwd: working directory.
+        timeout_s: the spool process ends it after this.
+        env: whole environment of the command.
+        task_id: for people who look at the folder.
+    """
+
+    effect_id: str
+    argv: tuple[str, ...]
+    cwd: str
+    timeout_s: float
+    env: Mapping[str, str]
+    task_id: str = ""
+
+
+class Spool(Protocol):
+    """Commands that outlive the worker which started them."""
+
+    def start(self, command: SpoolCommand) -> SpoolState:
+        """Start it, unless an entry of this id exists already (exclusive).
+
+        Returns:
+            RUNNING when this call started it; else the state of the existing entry.
+
+        Raises:
+            SpoolError: the entry could not be made (disk full, no permission).
+        """
+        ...
+
+    def look(self, effect_id: str, output_limit_chars: int) -> SpoolStatus:
+        """Tell what is known of it, without changing anything."""
+        ...
+
+    def seal(self, effect_id: str) -> SpoolState:
+        """Forbid a command that has not started from ever starting.
+
+        Returns:
+            SEALED when it had not started; else the state it was found in.
+        """
+        ...
+
+    def wait(self, effect_id: str, output_limit_chars: int, interrupt: Interrupt) -> SpoolStatus:
+        """Wait until it ends.
+
+        Raises:
+            CancelRequested: after the command and all its children were ended.
+            LeaseLost: at once, leaving the command alone.
+        """
+        ...
+
+    def cancel(self, effect_id: str) -> SpoolState:
+        """End a running command and every process it left; wait until they are gone."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What a tool may know of the call.
+
+    Args:
+        task_id: the task.
+        effect_id: hash of task, tool_use id and parameters: an idempotency key for the outside world.
+        working_dir: absolute directory that paths resolve in; None when the task has none.
+        spool: for commands.
+        interrupt: asked by long work.
+        files_read: paths (absolute) that the conversation has read or written so far.
+        output_limit_chars: limit of the result text.
+    """
+
+    task_id: str
+    effect_id: str
+    working_dir: str | None
+    spool: Spool
+    interrupt: Interrupt
+    files_read: frozenset[str] = frozenset()
+    output_limit_chars: int = 30_000
+
+
+class Tool(Protocol):
+    """One tool. `declaration` is all that decisions look at."""
+
+    @property
+    def declaration(self) -> ToolDeclaration:
+        """Name, schema, effect class, limits."""
+        ...
+
+    def check(self, params: Mapping[str, Any]) -> str | None:
+        """Validate parameters.
+
+        Returns:
+            None when they fit, else one sentence for the model.
+        """
+        ...
+
+    def prepare(self, params: Mapping[str, Any], context: ToolContext) -> dict[str, Any]:
+        """Read (never change) what a later probe needs to tell whether the effect happened."""
+        ...
+
+    def run(self, params: Mapping[str, Any], context: ToolContext) -> ToolResult:
+        """Carry the call out. Failures are results with is_error, not exceptions.
+
+        Raises:
+            CancelRequested, LeaseLost: from the interrupt.
+        """
+        ...
+
+    def probe(self, params: Mapping[str, Any], evidence: Mapping[str, Any], context: ToolContext) -> Probe:
+        """Checkable tools: look whether an interrupted call happened. Others answer UNKNOWN."""
+        ...
+
+
+class ToolBox(Protocol):
+    """The tools of this process."""
+
+    def get(self, name: str) -> Tool | None:
+        """The tool of this name, or None."""
+        ...
+
+    def declarations(self) -> Sequence[ToolDeclaration]:
+        """All tools, in a fixed order."""
+        ...

@@ -1,0 +1,106 @@
+"""What people send to tasks, and how wake-up hints reach the broker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from neuraphage.model.task import Status, TaskRecord, TaskSpec
+
+
+class SignalVerdict(StrEnum):
+    """Answers of signal."""
+
+    ACCEPTED = "ACCEPTED"
+    REPEATED = "REPEATED"
+    """The same key was accepted before: nothing changed."""
+    NOT_FOUND = "NOT_FOUND"
+    ILLEGAL = "ILLEGAL"
+    """The lifecycle table has no row for it from the present status."""
+    PROMPT_NOT_OPEN = "PROMPT_NOT_OPEN"
+    FULL = "FULL"
+    """The inbox is at its limit."""
+
+
+class SignalKind(StrEnum):
+    """What people send to a task."""
+
+    INPUT = "input"
+    ANSWER = "answer"
+    PAUSE = "pause"
+    RESUME = "resume"
+    CANCEL = "cancel"
+    RETRY = "retry"
+    RESET = "reset"
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """One signal.
+
+    Args:
+        kind: which.
+        key: idempotency key; a repeat of the same key is a no-op.
+        text: input, answer: the words; cancel: the reason.
+        prompt_id: answer: the prompt.
+        by: user or timeout.
+    """
+
+    kind: SignalKind
+    key: str
+    text: str = ""
+    prompt_id: str | None = None
+    by: str = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Signalled:
+    """Answer of signal: verdict, where the task stands now, and its next message if it is in the outbox."""
+
+    verdict: SignalVerdict
+    status: Status | None = None
+    place: str = ""
+    seq: int = 0
+    iteration: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NextTurn:
+    """A message to publish."""
+
+    task_id: str
+    seq: int
+    iteration: int
+
+
+class TaskStore(Protocol):
+    """What people's requests write and read."""
+
+    def create(self, spec: TaskSpec, key: str) -> tuple[bool, str]:
+        """Store a new task in the outbox; a repeat of the key returns False and the first task's id."""
+        ...
+
+    def signal(self, task_id: str, sent: Signal) -> Signalled:
+        """Send one signal; a repeat of its key changes nothing."""
+        ...
+
+    def get(self, task_id: str) -> TaskRecord:
+        """One task, read at one instant."""
+        ...
+
+
+class Dispatcher(Protocol):
+    """Sends wake-up hints to the broker."""
+
+    def publish_turn(self, task_id: str, iteration: int, seq: int) -> bool:
+        """Send the message of the next turn.
+
+        Returns:
+            False when the broker refused; the sweep publishes later, so that is no error.
+        """
+        ...
+
+    def queue_length(self) -> int | None:
+        """Messages waiting for workers; None when the broker does not answer."""
+        ...

@@ -1,0 +1,156 @@
+"""What the sweep and the watcher see: leases, places, processes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from neuraphage.model.recovery import RecoveryReading, RecoveryReport
+from neuraphage.ports.people import NextTurn, Signal, Signalled
+
+
+class RecoverVerdict(StrEnum):
+    """Answers of recover."""
+
+    RECOVERED = "RECOVERED"
+    SUSPECT = "SUSPECT"
+    """First visit of an expired lease: marked, not taken."""
+    PAUSED = "PAUSED"
+    """Taken, and left to a person by policy or by a pause that was asked for."""
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+    STALE = "STALE"
+    """Nothing to recover: it was renewed, finished or recovered meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldTask:
+    """A member of leases as the sweep sees it.
+
+    Args:
+        task_id: the task.
+        fence, claim_id: the lease it would take; another one by then is left alone.
+        owner: process id of the holder.
+        expires_ms: server time.
+    """
+
+    task_id: str
+    fence: int
+    claim_id: str
+    owner: str
+    expires_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """Answer of recover: verdict, readings, and the next message where the task goes on."""
+
+    verdict: RecoverVerdict
+    reading: RecoveryReading | None = None
+    seq: int = 0
+    iteration: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessRow:
+    """One registered worker process.
+
+    Args:
+        process_id: random, new at every start.
+        host: host identity (boot and pid namespace).
+        pid: process number on that host.
+        start_time: its start, to tell a reused pid.
+        started_at_ms: server time of registration.
+    """
+
+    process_id: str
+    host: str
+    pid: int
+    start_time: float
+    started_at_ms: int
+
+
+class SweepStore(Protocol):
+    """What the sweep and the watcher read and write. Every write is one atomic script, safe to repeat."""
+
+    def now_ms(self) -> int:
+        """Server time, milliseconds."""
+        ...
+
+    def held_tasks(self, *, until_ms: int | None, limit: int) -> list[HeldTask]:
+        """Leases that expired by then (None: all leases), oldest first."""
+        ...
+
+    def recover(self, held: HeldTask, evidence: str) -> Recovered:
+        """Take one lease away: evidence is expired, gone or absent."""
+        ...
+
+    def due_outbox(self, until_ms: int, limit: int) -> list[str]:
+        """Tasks whose next publish time has come."""
+        ...
+
+    def republish(self, task_id: str, ahead_ms: int = 0) -> NextTurn | None:
+        """Raise the publish time, doubling; the message to send, or None if it was claimed meanwhile."""
+        ...
+
+    def due_timers(self, until_ms: int, limit: int) -> list[str]:
+        """Tasks whose timer has come."""
+        ...
+
+    def blocked_since(self, until_ms: int, limit: int) -> list[str]:
+        """Blocked tasks due for their fallback poll."""
+        ...
+
+    def fire(self, task_id: str, source: str) -> NextTurn | None:
+        """Move a due timer (`timers`) or a blocked task (`blocked`) to the outbox."""
+        ...
+
+    def due_deadlines(self, until_ms: int, limit: int) -> list[tuple[str, str, str]]:
+        """(task, prompt, default answer) of prompts whose deadline has passed."""
+        ...
+
+    def signal(self, task_id: str, sent: Signal) -> Signalled:
+        """Answer a prompt for a person who did not."""
+        ...
+
+    def due_retention(self, until_ms: int, limit: int) -> list[str]:
+        """Ended tasks whose index entries go."""
+        ...
+
+    def delete(self, task_id: str, *, force: bool = False) -> bool:
+        """Remove an ended task; its id stays as a tombstone."""
+        ...
+
+    def expire_tombstones(self, until_ms: int) -> int:
+        """Forget tombstones that are due."""
+        ...
+
+    def save_report(self, report: RecoveryReport) -> None:
+        """Note the sweep; keep the report if it is not empty."""
+        ...
+
+    def last_sweep_ms(self) -> int:
+        """When a sweep last ended, server time; 0 for never."""
+        ...
+
+    def begin_sweep(self, guard_ms: int) -> bool:
+        """Whether no other sweep began within `guard_ms` (economy only; two sweeps are harmless)."""
+        ...
+
+    def register(self, row: ProcessRow) -> None:
+        """Enter a worker process."""
+        ...
+
+    def unregister(self, process_ids: Sequence[str]) -> None:
+        """Remove processes that left or are gone."""
+        ...
+
+    def registered(self) -> list[ProcessRow]:
+        """All registered processes."""
+        ...
+
+    def connected(self) -> frozenset[str]:
+        """Process ids whose presence connection stands now."""
+        ...

@@ -1,0 +1,233 @@
+"""What a turn writes: claim, commit, suspend, finish, renew. Values in, named verdicts out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
+
+from neuraphage.model.effect import JournalEntry, Marker
+from neuraphage.model.message import Entry
+from neuraphage.model.prompt import Event, InboxItem, Prompt
+from neuraphage.model.task import Status, TaskRecord
+from neuraphage.ports.effects import Delta
+
+# --- the store -----------------------------------------------------------------------------------------
+
+
+class ClaimVerdict(StrEnum):
+    """Answers of claim."""
+
+    GRANTED = "GRANTED"
+    STALE = "STALE"
+    """The message is of an older step, or there is no such task."""
+    LEASED = "LEASED"
+    """Another process holds it."""
+    NOT_RUNNABLE = "NOT_RUNNABLE"
+    """It waits, is paused, cancelled or over."""
+
+
+class CommitVerdict(StrEnum):
+    """Answers of commit, suspend and finish."""
+
+    COMMITTED = "COMMITTED"
+    STALE = "STALE"
+    """Another lease has taken over (or the task is gone): nothing was written."""
+    LOST = "LOST"
+    """An earlier write of this lease is missing (the server lost its tail): nothing was written."""
+    CANCELLED = "CANCELLED"
+    """The task is over: nothing was written by commit; suspend and finish ended it as Cancelled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right of one process to advance one task.
+
+    Args:
+        task_id, fence, claim_id: what every write must match.
+        token: number of the last write of this claim (the token chain).
+    """
+
+    task_id: str
+    fence: int
+    claim_id: str
+    token: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """Everything a turn needs, read in one round trip.
+
+    Args:
+        verdict: GRANTED, or why not; the other fields are set only with GRANTED.
+        lease: the new lease.
+        record: the task.
+        journal: entries of the turn, by key.
+        inbox: unconsumed input and answers, oldest first, as (stored bytes, item).
+        entries: the conversation.
+        sent_at_boottime_s: local send time, the start of the worker's own deadline.
+        now_ms: server time of the claim.
+    """
+
+    verdict: ClaimVerdict
+    lease: Lease | None = None
+    record: TaskRecord | None = None
+    journal: dict[str, JournalEntry] = field(default_factory=dict)
+    inbox: tuple[tuple[bytes, InboxItem], ...] = ()
+    entries: tuple[dict[str, Any], ...] = ()
+    sent_at_boottime_s: float = 0.0
+    now_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What one commit writes, together or not at all.
+
+    Args:
+        entries: appended to the conversation.
+        journal: entries set, by their key.
+        marker: new marker; None leaves it.
+        add: counter name -> what to add (see model.usage.Counters; recoveries is reset by outcomes).
+        outcome: whether this commits the outcome of an effect (it clears the poison count).
+        consumed: stored bytes of inbox items used up.
+        prompts_opened, prompts_closed: prompts, prompt ids.
+        grants: tool name -> granted or denied, remembered.
+        events: appended to the history.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    journal: tuple[JournalEntry, ...] = ()
+    marker: Marker | None = None
+    add: Mapping[str, int] = field(default_factory=dict)
+    outcome: bool = False
+    consumed: tuple[bytes, ...] = ()
+    prompts_opened: tuple[Prompt, ...] = ()
+    prompts_closed: tuple[str, ...] = ()
+    grants: Mapping[str, str] = field(default_factory=dict)
+    events: tuple[Event, ...] = ()
+
+
+class SuspendTo(StrEnum):
+    """Why a lease is dropped in mid-turn; journal and iteration stay."""
+
+    WAIT = "wait"
+    """Open prompts: WaitingForUser, or the outbox if an answer is there already."""
+    TIMER = "timer"
+    PAUSE = "pause"
+    """Paused, or the outbox if the flag is gone."""
+    SHUTDOWN = "shutdown"
+    """The outbox at once; counts no crash."""
+    BLOCKED = "blocked"
+    """Waits for a resource, with a fallback poll."""
+    POISONED = "poisoned"
+    """Failed: stored state breaks its rules; nothing was changed in the conversation."""
+
+
+class FinishTo(StrEnum):
+    """How a turn ends."""
+
+    NEXT = "next"
+    """Iteration + 1 and the outbox."""
+    WAIT = "wait"
+    """Iteration + 1 and WaitingForUser (conversational)."""
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Answer of suspend and finish.
+
+    Args:
+        verdict: COMMITTED, STALE, LOST or CANCELLED.
+        status: where the task stands now.
+        place: outbox, timers, waits, or empty when over.
+        seq, iteration: for the next message, when place is outbox.
+    """
+
+    verdict: CommitVerdict
+    status: Status | None = None
+    place: str = ""
+    seq: int = 0
+    iteration: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """Answer of commit.
+
+    Args:
+        verdict: COMMITTED, STALE, LOST or CANCELLED.
+        pause, cancel: flags people have set.
+        sent_at_boottime_s: local send time; the lease runs on from there.
+    """
+
+    verdict: CommitVerdict
+    pause: bool = False
+    cancel: bool = False
+    sent_at_boottime_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """One task's answer of renew.
+
+    Args:
+        held: whether the lease is still this one's.
+        cancel, pause: flags people have set.
+    """
+
+    held: bool
+    cancel: bool = False
+    pause: bool = False
+
+
+class TurnStore(Protocol):
+    """What a turn and its heartbeat write. Every method is one atomic script, safe to repeat.
+
+    Every method raises StoreUnavailable or StoreError when the server did not do the work.
+    """
+
+    def claim(self, task_id: str, seq: int, process_id: str, claim_id: str) -> Claimed:
+        """Take the lease of a task that is in the outbox at this seq."""
+        ...
+
+    def commit(self, lease: Lease, changes: Changes) -> Committed:
+        """Write changes in mid-turn and renew the lease; `lease.token` is that of the last write."""
+        ...
+
+    def suspend(
+        self,
+        lease: Lease,
+        changes: Changes,
+        to: SuspendTo,
+        *,
+        due_ms: int = 0,
+        reason: str = "",
+        detail: Mapping[str, Any] | None = None,
+    ) -> Settled:
+        """Write changes and drop the lease in mid-turn; `due_ms` is server time (TIMER)."""
+        ...
+
+    def finish(
+        self, lease: Lease, changes: Changes, to: FinishTo, iteration: int, detail: Mapping[str, Any]
+    ) -> Settled:
+        """Write changes and end the turn of this iteration."""
+        ...
+
+    def renew(self, leases_held: Sequence[Lease]) -> tuple[float, list[Renewal]]:
+        """Renew all leases of a process in one round trip; the first value is the local send time."""
+        ...
+
+    def publish_live(self, task_id: str, deltas: Iterable[Delta]) -> None:
+        """Show pieces of a streaming reply to viewers, if there are any. Failure is ignored."""
+        ...
+
+
+class ClaimUnreadableError(Exception):
+    """The lease was granted, but what is stored cannot be read. Carries the lease, so that it can be settled."""
+
+    def __init__(self, lease: Lease, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.lease = lease
