@@ -1,0 +1,293 @@
+"""The spool: commands that outlive the worker which started them (implements ports.Spool).
+
+Every entry is decided exactly once, by whoever first links the file `decision`: a runner for `started`, anyone
+for `sealed`. Everything here may therefore be repeated, raced or cut short at any point.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from neuraphage.errors import BadInput, CancelRequested, SpoolError
+from neuraphage.ports import Interrupt, SpoolCommand, SpoolState, SpoolStatus
+from neuraphage.spool import records, retention
+from neuraphage.spool.entry import COMMAND, Entry
+from neuraphage.spool.launch import RUNNER, launch
+from neuraphage.spool.output import read_output
+from neuraphage.spool.processes import GRACE_S, KILL_LIMIT_S
+
+_EFFECT_ID = re.compile(r"[0-9a-f]{16,64}")
+_ORDER_MAX_BYTES = 4 * 1024 * 1024
+_START_LIMIT_S = 10.0
+_CANCEL_LIMIT_S = GRACE_S + KILL_LIMIT_S + 10.0
+_FIRST_POLL_S = 0.005
+_LAST_POLL_S = 0.05
+
+
+class CommandSpool:
+    """Commands in processes of their own, on this host.
+
+    Safe to use from many threads and processes at once. The folder must be on a local disk.
+
+    Args:
+        root: folder of the entries; made with mode 0700.
+        max_output_bytes: a command that writes more is ended.
+        runner_path: the program that runs a command.
+
+    Raises:
+        SpoolError: the folder cannot be made or made private.
+    """
+
+    def __init__(self, root: Path, max_output_bytes: int, runner_path: Path = RUNNER) -> None:
+        self._root = root.absolute()
+        self._max_output_bytes = max_output_bytes
+        self._runner_path = runner_path
+        self._over: set[str] = set()
+        try:
+            self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._root.chmod(0o700)
+        except OSError as error:
+            raise SpoolError(_refused("make the spool folder", self._root, error)) from error
+        retention.empty_trash(self._root)
+
+    # --- ports.Spool -----------------------------------------------------------------------------------------
+
+    def start(self, command: SpoolCommand) -> SpoolState:
+        """Start it, unless it was started or sealed before. Returns once that is decided and on the disk.
+
+        Returns:
+            RUNNING when this call started it; else the state of the existing entry, never ABSENT.
+
+        Raises:
+            BadInput: the command itself cannot be run as given.
+            SpoolError: this call did not start it: no space, no permission, no process, or no decision in
+                10 s (it is then sealed).
+        """
+        entry = self._entry(command.effect_id)
+        order = self._order(command, entry)
+        self._make(entry)
+        deadline_s = time.monotonic() + _START_LIMIT_S
+        if not entry.is_decided():
+            self._write_command(entry, command)
+        while not entry.is_decided():
+            left_s = deadline_s - time.monotonic()
+            if left_s <= 0:
+                return self._give_up(command.effect_id)
+            answer = self._launch(order, left_s)
+            if answer == records.STARTED:
+                return SpoolState.RUNNING
+            if answer == records.BUSY:
+                time.sleep(_FIRST_POLL_S)  # the other runner is about to decide
+            elif answer and not entry.is_decided():
+                raise SpoolError(
+                    f"the process for the command in {entry.path} failed before it started anything:"
+                    f" {answer.splitlines()[-1]}"
+                )
+        return entry.state()
+
+    def look(self, effect_id: str, output_limit_chars: int) -> SpoolStatus:
+        """Tell what is known of it, without changing anything.
+
+        ABSENT also stands for an entry that nobody has decided about yet; `seal` settles it.
+        """
+        entry = self._entry(effect_id)
+        state = entry.state()
+        facts = entry.exit_facts() if state is SpoolState.DONE else None
+        if facts is None:
+            return SpoolStatus(SpoolState.ABSENT if state is SpoolState.DONE else state)  # deleted meanwhile
+        output = read_output(entry.path / records.OUTPUT, output_limit_chars)
+        if facts.detail:
+            output += f"\n[{facts.detail}]"
+        return SpoolStatus(state, facts.exit_code, facts.reason, output, facts.duration_s, facts.left_behind)
+
+    def seal(self, effect_id: str) -> SpoolState:
+        """Forbid a command that has not started from ever starting.
+
+        Returns:
+            SEALED when it had not started; else the state it was found in.
+
+        Raises:
+            SpoolError: the seal could not be written.
+        """
+        entry = self._entry(effect_id)
+        self._make(entry)
+        try:
+            with entry.opened() as directory:
+                records.decide(directory, records.SEALED)
+        except OSError as error:
+            raise SpoolError(_refused("seal the entry", entry.path, error)) from error
+        return entry.state()
+
+    def wait(self, effect_id: str, output_limit_chars: int, interrupt: Interrupt) -> SpoolStatus:
+        """Wait until it ends. An entry that is not running is told of at once.
+
+        Raises:
+            CancelRequested: after the command and everything below it were ended.
+            LeaseLost: at once; the command goes on.
+        """
+        entry = self._entry(effect_id)
+        pause_s = _FIRST_POLL_S
+        while entry.state() is SpoolState.RUNNING:
+            try:
+                interrupt.check()
+            except CancelRequested:
+                self.cancel(effect_id)
+                raise
+            time.sleep(pause_s)
+            pause_s = min(pause_s * 1.5, _LAST_POLL_S)
+        return self.look(effect_id, output_limit_chars)
+
+    def cancel(self, effect_id: str) -> SpoolState:
+        """End a running command and everything below it, and wait until all are gone.
+
+        One that has not started is sealed: after this call nothing of it runs, now or later.
+
+        Raises:
+            SpoolError: it could not be ended in time; the message says where to look.
+        """
+        state = self._ask_to_end(effect_id, records.CANCEL)
+        entry = self._entry(effect_id)
+        deadline_s = time.monotonic() + _CANCEL_LIMIT_S
+        pause_s = _FIRST_POLL_S
+        while entry.is_alive():
+            if time.monotonic() > deadline_s:
+                raise SpoolError(
+                    f"the command in {entry.path} was asked to end {_CANCEL_LIMIT_S:.0f} s ago and still lives;"
+                    f" its processes are named in {entry.path / records.ALIVE}"
+                )
+            time.sleep(pause_s)
+            pause_s = min(pause_s * 1.5, _LAST_POLL_S)
+        return entry.state() if state is SpoolState.RUNNING else state
+
+    # --- for the host's watcher and for retention --------------------------------------------------------------
+
+    def revoke(self, effect_id: str) -> SpoolState:
+        """As cancel, with reason lease_moved and without waiting: the task's lease has moved to another host.
+
+        Returns:
+            RUNNING when the command will now be ended; else the state it was found in.
+        """
+        return self._ask_to_end(effect_id, records.REVOKED)
+
+    def running(self) -> list[tuple[str, str]]:
+        """Commands that run now, as (effect id, task id); the task id is empty when it cannot be read."""
+        entries = list(self._entries())
+        self._over &= {entry.path.name for entry in entries}  # forget what was deleted
+        found = []
+        for entry in entries:
+            if entry.path.name in self._over:
+                continue  # an entry that is over never runs again, so it is read only once
+            state = entry.state()
+            if state is SpoolState.RUNNING:
+                found.append((entry.path.name, entry.task_id()))
+            elif state is not SpoolState.ABSENT:
+                self._over.add(entry.path.name)
+        return found
+
+    def expire(self, older_than_s: float) -> int:
+        """Delete entries that are over and at least this old (seconds); returns how many."""
+        return retention.expire(self._entries(), older_than_s)
+
+    def total_bytes(self) -> int:
+        """Size of all files in the spool, in bytes."""
+        return retention.total_bytes(self._root)
+
+    # --- steps of the above ------------------------------------------------------------------------------------
+
+    def _entry(self, effect_id: str) -> Entry:
+        if not _EFFECT_ID.fullmatch(effect_id):
+            raise BadInput(f"effect id {effect_id[:80]!r} is not 16 to 64 lower-case hexadecimal digits")
+        return Entry(self._root / effect_id)
+
+    def _entries(self) -> Iterator[Entry]:
+        return (Entry(path) for path in self._root.iterdir() if _EFFECT_ID.fullmatch(path.name))
+
+    def _order(self, command: SpoolCommand, entry: Entry) -> bytes:
+        fields = [command.cwd, *command.argv, *command.env, *command.env.values()]
+        if not command.argv or not command.argv[0] or any("\0" in field for field in fields):
+            raise BadInput("a command needs a program, and no part of it may hold a NUL character")
+        if any("=" in name or not name for name in command.env):
+            raise BadInput("names of environment variables must not be empty or hold '='")
+        if not 0 < command.timeout_s < float("inf"):
+            raise BadInput(f"timeout_s must be a positive number of seconds, not {command.timeout_s}")
+        try:
+            order = records.pack_order(
+                entry=str(entry.path),
+                cwd=command.cwd,
+                timeout_s=command.timeout_s,
+                max_output_bytes=self._max_output_bytes,
+                argv=command.argv,
+                env=command.env,
+            )
+        except UnicodeEncodeError as error:
+            raise BadInput(f"the command holds text that is no Unicode: {error.reason}") from error
+        if len(order) > _ORDER_MAX_BYTES:
+            raise BadInput(f"the command is {len(order)} bytes long; the limit is {_ORDER_MAX_BYTES}")
+        return order
+
+    def _make(self, entry: Entry) -> None:
+        """Make the entry's directory, durably: a power cut must not make a started command look absent."""
+        try:
+            entry.path.mkdir(mode=0o700, exist_ok=True)
+            root = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                os.fsync(root)
+            finally:
+                os.close(root)
+        except OSError as error:
+            raise SpoolError(_refused("make the spool entry", entry.path, error)) from error
+
+    def _write_command(self, entry: Entry, command: SpoolCommand) -> None:
+        facts = {
+            "task_id": command.task_id,
+            "argv": command.argv,
+            "cwd": command.cwd,
+            "timeout_s": command.timeout_s,
+        }
+        content = json.dumps(facts).encode()  # not orjson: an argument may hold bytes that are no UTF-8
+        temporary = f"{COMMAND}.{os.urandom(8).hex()}"
+        try:
+            with entry.opened() as directory:
+                records.write_file(directory, temporary, content)
+                os.rename(temporary, COMMAND, src_dir_fd=directory, dst_dir_fd=directory)
+        except OSError as error:
+            raise SpoolError(_refused("write the command to", entry.path, error)) from error
+
+    def _launch(self, order: bytes, timeout_s: float) -> str:
+        return launch(self._runner_path, order, timeout_s)
+
+    def _give_up(self, effect_id: str) -> SpoolState:
+        state = self.seal(effect_id)
+        if state is SpoolState.SEALED:
+            raise SpoolError(
+                f"the command {effect_id} did not start in {_START_LIMIT_S:.0f} s; it was sealed, so it never will."
+                " The host may be overloaded: look at its load and memory"
+            )
+        return state
+
+    def _ask_to_end(self, effect_id: str, name: str) -> SpoolState:
+        state = self.seal(effect_id)
+        if state is SpoolState.RUNNING:
+            try:
+                self._entry(effect_id).ask(name)
+            except OSError as error:
+                raise SpoolError(_refused(f"write {name} to", self._root / effect_id, error)) from error
+        return state
+
+
+def _refused(what: str, path: Path, error: OSError) -> str:
+    """Say what was tried, what came back and what to do."""
+    advice = {
+        errno.ENOSPC: "free some space, or delete old entries",
+        errno.EDQUOT: "free some space, or raise the quota",
+        errno.EACCES: "give this user the folder, or set another data_dir",
+        errno.EPERM: "give this user the folder, or set another data_dir (it must allow hard links)",
+        errno.EROFS: "set a data_dir that can be written to",
+    }.get(error.errno or 0, "check the disk and the folder")
+    return f"cannot {what} {path}: {error.strerror}; {advice}"

@@ -1,0 +1,141 @@
+"""One entry of the spool, as an observer sees it. Reading never changes an entry and never trips over a torn one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import orjson
+from pydantic import BaseModel, ValidationError
+
+from neuraphage.errors import SpoolError
+from neuraphage.ports import SpoolState
+from neuraphage.spool import records
+
+COMMAND = "command.json"
+"""What was ordered, without the environment (it may hold secrets): for people, and for `running`."""
+
+
+class ExitFacts(BaseModel):
+    """How a command ended, as `exit.json` tells it (records.ExitRecord writes it).
+
+    Args:
+        exit_code: exit status, or minus the signal number; None when the command could not be killed.
+        reason: exited, timeout, cancelled, output_limit or lease_moved.
+        detail: more for people, or empty.
+        started_at, ended_at: Unix seconds.
+        duration_s: how long it ran.
+        left_behind: processes that were still there when the command had ended, and were ended too.
+        survivors: processes that could not be ended.
+    """
+
+    exit_code: int | None
+    reason: str
+    detail: str = ""
+    started_at: float
+    ended_at: float
+    duration_s: float
+    left_behind: int = 0
+    survivors: int = 0
+
+
+class Entry:
+    """The directory of one effect id.
+
+    Args:
+        path: the directory; it need not exist.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @contextmanager
+    def opened(self) -> Iterator[int]:
+        """The open directory.
+
+        Raises:
+            FileNotFoundError: there is no entry.
+            SpoolError: it cannot be read.
+        """
+        try:
+            directory = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise SpoolError(_unreadable(self.path, error)) from error
+        try:
+            yield directory
+        finally:
+            os.close(directory)
+
+    def state(self) -> SpoolState:
+        """Where the entry stands.
+
+        ABSENT covers every entry that nobody has decided about, also one whose runner is just about to:
+        only `seal` (or `start`) settles what becomes of it.
+
+        Raises:
+            SpoolError: the entry cannot be read.
+        """
+        try:
+            with self.opened() as directory:
+                return self._state(directory)
+        except FileNotFoundError:
+            return SpoolState.ABSENT
+        except OSError as error:
+            raise SpoolError(_unreadable(self.path, error)) from error
+
+    def _state(self, directory: int) -> SpoolState:
+        if self.exit_facts() is not None:
+            return SpoolState.DONE
+        decision = records.read_decision(directory)
+        if decision is None:
+            return SpoolState.ABSENT
+        if decision == records.SEALED:
+            return SpoolState.SEALED
+        if records.is_alive(directory):
+            return SpoolState.RUNNING
+        # it may have written its record between the two looks above
+        return SpoolState.LOST if self.exit_facts() is None else SpoolState.DONE
+
+    def is_decided(self) -> bool:
+        """Whether the command was started or sealed."""
+        try:
+            with self.opened() as directory:
+                return records.read_decision(directory) is not None
+        except FileNotFoundError:
+            return False
+
+    def is_alive(self) -> bool:
+        """Whether the command's process, or one of its two guardians, may live."""
+        try:
+            with self.opened() as directory:
+                return records.is_alive(directory)
+        except FileNotFoundError:
+            return False
+
+    def exit_facts(self) -> ExitFacts | None:
+        """How it ended; None when that was not written, or not whole (a power cut)."""
+        try:
+            return ExitFacts.model_validate_json((self.path / records.EXIT).read_bytes())
+        except (FileNotFoundError, ValidationError):
+            return None
+
+    def task_id(self) -> str:
+        """The task that ordered it; empty when that cannot be read."""
+        try:
+            ordered = orjson.loads((self.path / COMMAND).read_bytes())
+        except (OSError, orjson.JSONDecodeError):
+            return ""
+        task_id = ordered.get("task_id") if isinstance(ordered, dict) else None
+        return task_id if isinstance(task_id, str) else ""
+
+    def ask(self, name: str) -> None:
+        """Put the request file `name` (records.CANCEL or REVOKED) where the runner looks for it."""
+        (self.path / name).touch(mode=0o600)
+
+
+def _unreadable(path: Path, error: OSError) -> str:
+    return f"cannot read the spool entry {path}: {error.strerror}; check the owner and mode of the spool folder"

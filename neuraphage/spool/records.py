@@ -1,0 +1,184 @@
+"""The files of one entry of the spool, and the order that a runner is given.
+
+Standard library only, and little of it: the runner imports this file, and must start fast and stay small.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+ALIVE = "alive"
+"""Its flock is held for as long as the command or anything below it may live. Its text is for people only."""
+DECISION = "decision"
+"""`started` or `sealed`, whoever linked it first; never changed."""
+STARTED = "started"
+SEALED = "sealed"
+OUTPUT = "output"
+EXIT = "exit.json"
+CANCEL = "cancel"
+"""Its presence asks the runner to end the command: a person cancelled."""
+REVOKED = "revoked"
+"""Its presence asks the runner to end the command: the task's lease has moved to another host."""
+
+BUSY = "busy"
+"""A runner's answer: another one is at work. The other answers are STARTED and DECIDED."""
+DECIDED = "decided"
+"""A runner's answer: somebody had decided before."""
+
+_RESERVE_BYTES = 4096
+"""Space for the exit record, taken before the start: a full disk must not lose the outcome."""
+
+
+class Order:
+    """What a runner is to run: NUL-separated bytes, which no encoding can change.
+
+    Neither a path nor an argument can hold a NUL. JSON would double the runner's start-up time.
+    """
+
+    def __init__(self, packed: bytes) -> None:
+        entry, cwd, timeout_s, max_output_bytes, count, *rest = packed.split(b"\0")
+        self.entry = entry
+        self.cwd = cwd
+        self.timeout_s = float(timeout_s)
+        self.max_output_bytes = int(max_output_bytes)
+        self.argv = rest[: int(count)]
+        self.env: dict[bytes, bytes] = {}
+        for pair in rest[int(count) :]:
+            name, _, value = pair.partition(b"=")
+            self.env[name] = value
+
+
+def pack_order(
+    *, entry: str, cwd: str, timeout_s: float, max_output_bytes: int, argv: Sequence[str], env: Mapping[str, str]
+) -> bytes:
+    """Write an order, as `Order` reads it."""
+    fields = [entry, cwd, repr(timeout_s), str(max_output_bytes), str(len(argv)), *argv]
+    fields += [f"{name}={value}" for name, value in env.items()]
+    return b"\0".join(os.fsencode(field) for field in fields)
+
+
+def lock_alive(directory: int) -> int | None:
+    """Take the lock that shows life.
+
+    Returns:
+        The open file that holds the lock, or None when another runner holds it.
+    """
+    alive = os.open(ALIVE, os.O_RDWR | os.O_CREAT, 0o600, dir_fd=directory)
+    for _ in range(5):
+        try:
+            fcntl.flock(alive, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.002)  # an observer holds it shared for microseconds, see is_alive
+        else:
+            return alive
+    os.close(alive)
+    return None
+
+
+def is_alive(directory: int) -> bool:
+    """Whether a runner holds the lock. Observers lock it shared, so they never mistake each other for one."""
+    try:
+        alive = os.open(ALIVE, os.O_RDONLY, dir_fd=directory)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(alive, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(alive)
+    return False
+
+
+def read_decision(directory: int) -> str | None:
+    """What was decided: started, sealed, or None.
+
+    A decision that cannot be understood counts as started: nobody may assume that the command never ran.
+    """
+    try:
+        decision = os.open(DECISION, os.O_RDONLY, dir_fd=directory)
+    except FileNotFoundError:
+        return None
+    try:
+        return SEALED if os.read(decision, 64) == SEALED.encode() else STARTED
+    finally:
+        os.close(decision)
+
+
+def decide(directory: int, word: str) -> bool:
+    """Decide for ever whether the command starts. A link carries its content, so no reader finds it empty.
+
+    Returns:
+        Whether this call decided; False when the decision had been taken before.
+    """
+    temporary = f"{DECISION}.{os.urandom(8).hex()}"
+    try:
+        write_file(directory, temporary, word.encode())
+        os.link(temporary, DECISION, src_dir_fd=directory, dst_dir_fd=directory)
+    except FileExistsError:
+        return False
+    finally:
+        if exists(directory, temporary):
+            os.unlink(temporary, dir_fd=directory)
+    os.fsync(directory)
+    return True
+
+
+def write_file(directory: int, name: str, content: bytes) -> None:
+    """Write a new file and wait until it is on the disk."""
+    file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=directory)
+    try:
+        while content:
+            content = content[os.write(file, content) :]
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def exists(directory: int, name: str) -> bool:
+    """Whether a file of this name is in the entry."""
+    try:
+        os.stat(name, dir_fd=directory)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+class ExitRecord:
+    """The file `exit.json`. Its space is taken at once; its content and its name come at the end."""
+
+    def __init__(self, directory: int) -> None:
+        self._directory = directory
+        self._file = os.open(f"{EXIT}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600, dir_fd=directory)
+        os.write(self._file, b" " * _RESERVE_BYTES)
+        os.fsync(self._file)
+        self._started_at = time.time()
+        self._began_s = time.monotonic()
+
+    def write(self, *, exit_code: int | None, reason: str, detail: str, left_behind: int, survivors: int) -> None:
+        """Write how it ended, durably. Every value is a number or a fixed phrase, so no encoder is needed.
+
+        Args:
+            exit_code: exit status, or minus the signal number; None when the command could not be killed.
+            reason: exited, timeout, cancelled, output_limit or lease_moved.
+            detail: a fixed phrase for people, or empty.
+            left_behind: processes that were still there when the command had ended, and were ended too.
+            survivors: processes that did not die (stuck in the kernel, or of another user).
+        """
+        text = (
+            f'{{"exit_code": {"null" if exit_code is None else exit_code}, "reason": "{reason}",'
+            f' "detail": "{detail}", "started_at": {self._started_at:.3f}, "ended_at": {time.time():.3f},'
+            f' "duration_s": {time.monotonic() - self._began_s:.3f},'
+            f' "left_behind": {left_behind}, "survivors": {survivors}}}\n'
+        ).encode()
+        os.pwrite(self._file, text, 0)
+        os.ftruncate(self._file, len(text))
+        os.fsync(self._file)
+        os.rename(f"{EXIT}.new", EXIT, src_dir_fd=self._directory, dst_dir_fd=self._directory)
+        os.fsync(self._directory)

@@ -1,0 +1,171 @@
+"""The program that runs one command and outlives the worker which started it.
+
+Started as `python -I -S runner.py` with an order (records.Order) on standard input. It answers with one word on
+standard output: started, decided (somebody had decided before) or busy (another runner is at work). Anything
+else is the text of an error, and then this runner has started nothing.
+
+Two processes do the work. The *keeper* only waits for the *runner*; the runner is the command's parent. Both
+adopt orphans and share the lock on `alive`. When the runner is killed, the keeper ends whatever it left; when
+the keeper is killed, the runner goes on. So a free lock means that nothing of the command lives, unless both
+were killed at one instant (then the command itself dies with the runner, but not what it had started).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from neuraphage.spool import processes, records
+else:
+    # run by path, outside the package: importing the package would load the whole library
+    sys.path.append(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - pathlib doubles the start
+    import processes
+    import records
+
+POLL_S = 0.05
+DISK_FLOOR_BYTES = 1024 * 1024
+"""Less free space than this counts as a full disk."""
+
+
+def main() -> None:
+    """Carry out the order on standard input."""
+    order = records.Order(sys.stdin.buffer.read())
+    directory = os.open(order.entry, os.O_RDONLY | os.O_DIRECTORY)
+    alive = records.lock_alive(directory)
+    if alive is None:
+        answer(records.BUSY)
+    # only the holder of the lock can decide for `started`, so from here on the entry's files are this one's
+    elif records.read_decision(directory) is not None:
+        answer(records.DECIDED)
+    else:
+        processes.shield()
+        processes.adopt_orphans()
+        runner = os.fork()
+        if runner == 0:
+            run(order, directory, alive)
+        else:
+            keep(runner)
+
+
+def answer(word: str) -> None:
+    """Tell the starter, who may be dead already, and let go of its pipe."""
+    try:  # noqa: SIM105 - importing contextlib would lengthen every start of a runner
+        os.write(1, f"{word}\n".encode())
+    except BrokenPipeError:
+        pass
+    let_go()
+
+
+def let_go() -> None:
+    """Replace the standard files by /dev/null."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(null, standard)
+    os.close(null)
+
+
+def keep(runner: int) -> None:
+    """Wait for the runner; then end whatever it left behind, which is nothing unless it was killed."""
+    let_go()
+    os.waitpid(runner, 0)
+    family = processes.Family(runner)
+    family.exit_code = 0  # reaped above
+    family.end(0.0, processes.wake_on_child_end())
+
+
+def run(order: records.Order, directory: int, alive: int) -> None:
+    """Decide, start the command, wait for its end, record it."""
+    processes.adopt_orphans()
+    os.setsid()  # a signal to the keeper's group must not reach both
+    os.write(alive, f"runner {os.getpid()} keeper {os.getppid()}\n".encode())
+    wake = processes.wake_on_child_end()
+    output = os.open(records.OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600, dir_fd=directory)
+    reading, go = os.pipe()
+    # everything that can fail for want of space or processes comes before the decision
+    record = records.ExitRecord(directory)
+    if disk_is_full(directory):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    child = os.fork()
+    if child == 0:
+        os.close(go)
+        processes.become_command(order, output, reading)
+    os.close(reading)
+    if not decide_to_start(directory):
+        os.close(go)
+        answer(records.DECIDED)
+        return
+    os.write(go, processes.GO)
+    answer(records.STARTED)
+    family = processes.Family(child)
+    reason, detail = supervise(order, family, directory, output, wake)
+    finish(order, family, output, reason, wake)
+    record.write(
+        exit_code=family.exit_code,
+        reason=reason,
+        detail=detail,
+        left_behind=family.left_behind,
+        survivors=family.survivors,
+    )
+
+
+def decide_to_start(directory: int) -> bool:
+    """Decide for `started`, unless somebody sealed the entry or asked for its end first."""
+    if records.exists(directory, records.CANCEL) or records.exists(directory, records.REVOKED):
+        records.decide(directory, records.SEALED)
+        return False
+    return records.decide(directory, records.STARTED)
+
+
+def supervise(
+    order: records.Order, family: processes.Family, directory: int, output: int, wake: int
+) -> tuple[str, str]:
+    """Wait until the command ends or must be ended.
+
+    Returns:
+        The reason, and a detail for people.
+    """
+    # monotonic: the time a laptop sleeps does not count
+    deadline_s = time.monotonic() + order.timeout_s
+    while True:
+        family.reap()
+        if family.exit_code is not None:
+            return "exited", ""
+        if records.exists(directory, records.CANCEL):
+            return "cancelled", ""
+        if records.exists(directory, records.REVOKED):
+            return "lease_moved", ""
+        if os.fstat(output).st_size > order.max_output_bytes:
+            return "output_limit", ""
+        if disk_is_full(directory):
+            return "output_limit", "the disk of the spool is full"
+        left_s = deadline_s - time.monotonic()
+        if left_s <= 0:
+            return "timeout", ""
+        processes.wait_for_child_end(wake, min(left_s, POLL_S))
+
+
+def disk_is_full(directory: int) -> bool:
+    """Whether output can no longer be written."""
+    space = os.fstatvfs(directory)
+    if space.f_blocks == 0:
+        return False  # a filesystem that does not count its space
+    return space.f_bavail * space.f_frsize < DISK_FLOOR_BYTES
+
+
+def finish(order: records.Order, family: processes.Family, output: int, reason: str, wake: int) -> None:
+    """End everything that is left, and cut output that ran over its limit."""
+
+    def is_too_big() -> bool:
+        return os.fstat(output).st_size > order.max_output_bytes
+
+    family.end(processes.GRACE_S, wake, is_too_big)
+    if reason != "exited" and is_too_big():
+        os.ftruncate(output, order.max_output_bytes)
+
+
+if __name__ == "__main__":
+    main()
