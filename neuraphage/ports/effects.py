@@ -98,9 +98,10 @@ class SpoolStatus:
     Args:
         state: see SpoolState.
         exit_code: DONE: exit status, or minus the signal number.
-        reason: DONE: exited, timeout, cancelled or output_limit.
+        reason: DONE: exited, timeout, cancelled, output_limit or lease_moved.
         output: DONE: what it wrote (stdout and stderr as they came), shortened to the limit, head and tail kept.
         duration_s: DONE: how long it ran.
+        left_behind: DONE: processes it had left running in the background; they were ended too.
     """
 
     state: SpoolState
@@ -108,6 +109,7 @@ class SpoolStatus:
     reason: str | None = None
     output: str = ""
     duration_s: float | None = None
+    left_behind: int = 0
 
 
 @dataclass(frozen=True, slots=True)
