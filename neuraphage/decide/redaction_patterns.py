@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from re import Match
 
 MIN_VALUE_CHARS = 8
@@ -59,9 +60,7 @@ def looks_random(value: str) -> bool:
     kinds = sum((any(c.islower() for c in value), any(c.isupper() for c in value), has_digit, has_other))
     if kinds >= 3:
         return True
-    turns = sum(
-        (a.isdigit() and b.isalpha()) or (a.isalpha() and b.isdigit()) for a, b in zip(value, value[1:], strict=False)
-    )
+    turns = sum((a.isdigit() and b.isalpha()) or (a.isalpha() and b.isdigit()) for a, b in pairwise(value))
     return has_digit and has_letter and (turns >= 2 or sum(c.isdigit() for c in value) >= 3)
 
 
@@ -83,7 +82,10 @@ def _bearer_value(match: Match[str]) -> bool:
 
 # Names that hold secrets. A match begins at the name's last word, so `DB_PASSWORD` matches at `PASSWORD`.
 _NAME = r"(?:password|passwd|secret|api[_-]?key|access[_-]?key|secret[_-]?key|token)"
-_NAME_NEEDLES = ("password", "passwd", "secret", "api_key", "api-key", "apikey", "token", "access_key", "access-key", "accesskey")  # fmt: skip
+_NAME_NEEDLES = (
+    *("password", "passwd", "secret", "token", "apikey", "api_key", "api-key"),
+    *("accesskey", "access_key", "access-key"),
+)
 
 _ASSIGNED = re.compile(
     _NAME + r"""["']?[ \t]{0,8}(?::=|=>|[:=])[ \t]{0,8}[fbru]?(?P<quote>["'])"""

@@ -149,9 +149,37 @@ def test_thinking_stays_verbatim_or_goes_whole() -> None:
 
 PIECES = st.one_of(
     st.sampled_from(
-        [*TOKENS, CUT_PEM, SECRET, "xyzxyz12", "redacted", "redacted:", "[redacted:", "]abcdef1", "[redacted:secret]"]
-        + ["password", "token", "api_key", "=", ":", '"', "'", "://", "@", "-", "_", ".", "/", " ", "\n", "sk-", "eyJ"]
-        + ["Authorization: Bearer ", "x-api-key: ", "hunter2hunter2", "Abc123xyz", "-----BEGIN ", "PRIVATE KEY-----"]
+        [
+            *TOKENS,
+            *(CUT_PEM, SECRET, "xyzxyz12", "redacted", "redacted:", "[redacted:", "]abcdef1", "[redacted:secret]"),
+            *(
+                "password",
+                "token",
+                "api_key",
+                "=",
+                ":",
+                '"',
+                "'",
+                "://",
+                "@",
+                "-",
+                "_",
+                ".",
+                "/",
+                " ",
+                "\n",
+                "sk-",
+                "eyJ",
+            ),
+            *(
+                "Authorization: Bearer ",
+                "x-api-key: ",
+                "hunter2hunter2",
+                "Abc123xyz",
+                "-----BEGIN ",
+                "PRIVATE KEY-----",
+            ),
+        ]
     ),
     st.text(max_size=6),
 )
@@ -172,9 +200,31 @@ def test_twice_is_once(text: str) -> None:
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "unit",
-    ["a", "sk-", "sk-a", "-sk-", "eyJ-", "eyJaaaaaaaa.", "token=", 'token="', "token=a1", "://", "://a:", "://:@", " "]
-    + ["-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n" + "A" * 64, "authorization: ", "bearer ", "gh"]
-    + ["authorization:bearer ", "ghp_-", "password ", "[redacted:", "[redacted:a]", "AKIA-", "xoxb-", "-----BEGIN "],
+    [
+        *(
+            "a",
+            "sk-",
+            "sk-a",
+            "-sk-",
+            "eyJ-",
+            "eyJaaaaaaaa.",
+            "token=",
+            'token="',
+            "token=a1",
+            "://",
+            "://a:",
+            "://:@",
+            " ",
+        ),
+        *(
+            "-----BEGIN PRIVATE KEY-----",
+            "-----BEGIN PRIVATE KEY-----\n" + "A" * 64,
+            "authorization: ",
+            "bearer ",
+            "gh",
+        ),
+        *("authorization:bearer ", "ghp_-", "password ", "[redacted:", "[redacted:a]", "AKIA-", "xoxb-", "-----BEGIN "),
+    ],
 )
 def test_no_text_makes_it_slow(unit: str) -> None:
     """A megabyte of the start of any pattern ends within the time limit; a quadratic scan would take hours."""

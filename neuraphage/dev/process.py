@@ -1,0 +1,107 @@
+"""Start, watch and end one process. Effects only; what to run and when is decided elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import psutil
+
+from neuraphage.errors import StackError
+
+MAX_LOG_BYTES = 10_000_000
+"""A log larger than this is set aside as `<name>.1` when its process starts."""
+_TETHER = Path(__file__).with_name("tether.py")
+
+
+def spawn(argv: Sequence[str], env: Mapping[str, str], log: Path, *, tethered: bool = False) -> psutil.Popen:
+    """Start a process in a session of its own, with its output added to a log.
+
+    Args:
+        argv: program and arguments; never a secret, since every user may read them.
+        env: its whole environment.
+        log: file for both outputs, private to this user, set aside first when it is large.
+        tethered: on Linux the process is killed when the calling *thread* ends, so call from one that lives on.
+
+    Raises:
+        StackError: the program or the log cannot be opened.
+    """
+    tie = (sys.executable, "-I", "-S", str(_TETHER), str(os.getpid())) if tethered else ()
+    try:
+        log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        rotate(log)
+        output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            return psutil.Popen(
+                [*tie, *argv],
+                env=dict(env),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        finally:
+            os.close(output)
+    except OSError as error:
+        raise StackError(f"start {argv[0]} with its output in {log}: {error.strerror or error}") from error
+
+
+def rotate(log: Path, max_bytes: int = MAX_LOG_BYTES) -> None:
+    """Set a large log aside, in place of the one set aside before."""
+    with contextlib.suppress(FileNotFoundError):
+        if log.stat().st_size > max_bytes:
+            log.replace(log.with_name(log.name + ".1"))
+
+
+def size_bytes(path: Path) -> int:
+    """Size of a file; 0 when there is none."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """Tell whether a process runs; a zombie does not."""
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def wait(process: psutil.Process, timeout_s: float | None) -> bool:
+    """Wait until a process has ended, and reap it if it is a child.
+
+    Returns:
+        False when it still runs after the time.
+    """
+    try:
+        process.wait(timeout_s)
+    except psutil.TimeoutExpired:
+        return False
+    except psutil.NoSuchProcess:
+        return True
+    return True
+
+
+def end(process: psutil.Process, timeout_s: float) -> None:
+    """Ask a process to end, wait, and kill its whole group when it does not."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process.terminate()
+        process.send_signal(signal.SIGCONT)  # a frozen process hears nothing but this
+    if not wait(process, timeout_s):
+        kill_group(process)
+        wait(process, timeout_s)
+
+
+def kill_group(process: psutil.Process) -> None:
+    """Kill a process that leads a session, with all that it left in its group."""
+    if not is_alive(process):
+        return
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)

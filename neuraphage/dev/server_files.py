@@ -1,0 +1,148 @@
+"""The files of an embedded server: its private folder, its lock and its socket path."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import stat
+import tempfile
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from platformdirs import user_runtime_path
+
+from neuraphage.errors import StackError
+
+MAX_SOCKET_PATH_BYTES = 103
+"""Longest path of a unix socket that every platform takes (macOS: 104 with the closing zero)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFiles:
+    """Where an embedded server keeps its things.
+
+    Args:
+        folder: private folder in the data directory.
+        socket_path: unix socket, in the folder or, when that path is too long, in a short run folder.
+    """
+
+    folder: Path
+    socket_path: Path
+
+    @property
+    def config(self) -> Path:
+        """Configuration file; it holds the password."""
+        return self.folder / "server.conf"
+
+    @property
+    def log(self) -> Path:
+        """What the server writes."""
+        return self.folder / "server.log"
+
+    @property
+    def pidfile(self) -> Path:
+        """Process id, written by the server."""
+        return self.folder / "server.pid"
+
+
+def open_files(data_dir: Path) -> ServerFiles:
+    """Make the server's folders, private to this user.
+
+    Raises:
+        StackError: a folder cannot be made, or belongs to someone else.
+    """
+    folder = data_dir.absolute() / "server"
+    try:
+        _private_folder(folder)
+        socket_path = folder / "server.sock"
+        if len(os.fsencode(socket_path)) > MAX_SOCKET_PATH_BYTES:
+            socket_path = _short_run_folder(folder) / "s"
+    except OSError as error:
+        raise StackError(
+            f"make the server's folder {folder}: {error.strerror or error}; choose another NEURAPHAGE_DATA_DIR"
+        ) from error
+    return ServerFiles(folder, socket_path)
+
+
+def take_lock(files: ServerFiles) -> IO[str]:
+    """Take the folder for this launcher. The lock ends with this process, however it ends.
+
+    Returns:
+        The open lock file; close it to give the folder back.
+
+    Raises:
+        StackError: another launcher holds it.
+    """
+    lock = _open_private(files.folder / "lock", "a+")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        lock.seek(0)
+        holder = lock.read(20).strip() or "unknown"
+        lock.close()
+        raise StackError(
+            f"take the data folder {files.folder.parent}: process {holder} runs a server there already;"
+            " stop it, or choose another NEURAPHAGE_DATA_DIR"
+        ) from error
+    lock.truncate(0)
+    lock.write(str(os.getpid()))
+    lock.flush()
+    return lock
+
+
+def write_private(path: Path, text: str) -> None:
+    """Replace a file as a whole; nobody else may read it, at no moment.
+
+    Raises:
+        StackError: it could not be written.
+    """
+    try:
+        new = path.with_name(path.name + ".new")
+        new.unlink(missing_ok=True)
+        with _open_private(new, "x") as file:
+            file.write(text)
+        new.replace(path)
+    except OSError as error:
+        raise StackError(
+            f"write {path}: {error.strerror or error}; free some space or choose another folder"
+        ) from error
+
+
+def _open_private(path: Path, mode: str) -> IO[str]:
+    try:
+        return open(path, mode, encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600))
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise StackError(f"open {path}: {error.strerror or error}; choose another NEURAPHAGE_DATA_DIR") from error
+
+
+def _private_folder(folder: Path) -> None:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        raise PermissionError(0, f"{folder} is not a folder of this user")
+    folder.chmod(0o700)
+
+
+def _short_run_folder(folder: Path) -> Path:
+    """Make a folder with a short path that belongs to this server folder alone."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it only says that XDG_RUNTIME_DIR is not set
+        bases = [user_runtime_path("neuraphage"), Path(tempfile.gettempdir()) / f"neuraphage-{os.getuid()}"]
+    name = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
+    failure: OSError = FileNotFoundError(0, "no folder with a path short enough for a unix socket")
+    for base in bases:
+        if len(os.fsencode(base / name / "s")) > MAX_SOCKET_PATH_BYTES:
+            continue
+        try:
+            _private_folder(base)
+            _private_folder(base / name)
+        except OSError as error:
+            failure = error
+            continue
+        return base / name
+    raise failure
