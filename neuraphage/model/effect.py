@@ -65,7 +65,9 @@ class JournalEntry(Frozen):
         retry_at_ms: model, failed: when the next call is due (server time, milliseconds).
         error: failed: what went wrong, for people.
         fault: model, failed: the fault kind, which names the retry rule.
+        faults: model: faults counted against the retry rule so far.
         response_hash: model, completed: sha256 of the reply's content.
+        stop_reason: model, completed: why the model stopped.
         tool: tool: its name.
         params_hash: tool: sha256 of the canonical JSON of its parameters.
         effect_class: tool: what a repeat does.
@@ -85,7 +87,9 @@ class JournalEntry(Frozen):
     retry_at_ms: int | None = None
     error: str | None = None
     fault: str | None = None
+    faults: int = 0
     response_hash: str | None = None
+    stop_reason: str | None = None
     tool: str | None = None
     params_hash: str | None = None
     effect_class: EffectClass | None = None

@@ -26,6 +26,7 @@ class Entry(Frozen):
         role: user or assistant.
         content: content blocks, in order.
         turn: the iteration that wrote it (0 for the first turn).
+        stop_reason: of an assistant entry: why the model stopped.
         supersedes: index of the first entry that this one replaces for the model (retry, compaction); the
             replaced entries stay stored. None for an ordinary entry.
         schema_version: version of this shape.
@@ -34,6 +35,7 @@ class Entry(Frozen):
     role: Literal["user", "assistant"]
     content: list[Block]
     turn: int = 0
+    stop_reason: str | None = None
     supersedes: int | None = None
     schema_version: int = Field(default=SCHEMA_VERSION, alias="v")
 

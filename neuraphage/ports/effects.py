@@ -239,3 +239,31 @@ class ToolBox(Protocol):
     def declarations(self) -> Sequence[ToolDeclaration]:
         """All tools, in a fixed order."""
         ...
+
+
+class Presence(Protocol):
+    """The named connection that shows this process to be alive, and hears nudges."""
+
+    def wait(self, timeout_s: float) -> bool:
+        """Keep the connection up; return whether a nudge came within the timeout.
+
+        Raises:
+            StoreUnavailable: the server is away; call again.
+        """
+        ...
+
+    def close(self) -> None:
+        """Close it; the process leaves."""
+        ...
+
+
+class Redaction(Protocol):
+    """Takes secrets out of what is stored, logged or shown."""
+
+    def text(self, text: str) -> str:
+        """The text without secrets."""
+        ...
+
+    def json(self, value: Any) -> Any:
+        """A plain JSON value without secrets."""
+        ...

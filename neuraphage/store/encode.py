@@ -45,6 +45,8 @@ def entry_bytes(entry: Entry) -> bytes:
         "turn": entry.turn,
         "v": entry.schema_version,
     }
+    if entry.stop_reason is not None:
+        plain["stop_reason"] = entry.stop_reason
     if entry.supersedes is not None:
         plain["supersedes"] = entry.supersedes
     return orjson.dumps(plain)
