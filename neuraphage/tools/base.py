@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -128,13 +129,18 @@ class ParsedTool(Generic[P]):
         except ValidationError as error:
             # The input itself is not repeated: it may be large, or hold what should not be stored.
             found = [
-                f"{'.'.join(map(str, one['loc'])) or 'parameters'}: {one['msg']}"
+                f"{'.'.join(map(str, one['loc'])) or 'parameters'}: {_complaint(one['msg'])}"
                 for one in error.errors(include_input=False, include_url=False)[:_MAX_COMPLAINTS]
             ]
             name = self.declaration.name
             raise ToolCallError(
                 f"The parameters of {name} do not fit: {'; '.join(found)}. Call it again with these corrected."
             ) from error
+
+
+def _complaint(message: str) -> str:
+    """Pydantic counts the length of validated text in items; people and models count characters."""
+    return re.sub(r"^Value should have (at \w+ \d+) items?", r"Value should have \1 characters", message)
 
 
 def input_schema(params_model: type[Params]) -> dict[str, Any]:

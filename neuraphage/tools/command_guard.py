@@ -108,6 +108,17 @@ def watch(pid: int, timeout_s: float) -> tuple[str, int | None]:
             return ("exited", status) if status is not None else ("cancelled", None)
 
 
+def send(pids: set[int], group: int, number: int) -> None:
+    """Signal processes; where they cannot be listed (no /proc), the command's group."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+            os.kill(pid, signal.SIGCONT)  # a stopped process takes no polite signal
+    if sys.platform != "linux":
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, number)
+
+
 def end_all(pid: int, status: int | None, grace_s: float) -> int | None:
     """End the command's group and whatever it left: first politely, then by force.
 
@@ -127,10 +138,8 @@ def end_all(pid: int, status: int | None, grace_s: float) -> int | None:
         if not left or passed_s > grace_s + _KILL_LIMIT_S:
             return status
         force = passed_s >= grace_s
-        for one in left if polite or force else ():
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(one, signal.SIGKILL if force else signal.SIGTERM)
-                os.kill(one, signal.SIGCONT)  # a stopped process takes no polite signal
+        if polite or force:
+            send(left, pid, signal.SIGKILL if force else signal.SIGTERM)
         polite = False
         time.sleep(_POLL_S)
 
@@ -144,9 +153,10 @@ def main() -> None:
     prctl(_PR_SET_CHILD_SUBREAPER, 1)
     pid = start(sys.argv[4:])
     reason, status = watch(pid, timeout_s)
+    left_behind = len(descendants()) if reason == "exited" else 0
     status = end_all(pid, status, grace_s)
     with contextlib.suppress(OSError):
-        os.write(report_fd, json.dumps({"reason": reason, "exit_code": status}).encode())
+        os.write(report_fd, json.dumps({"reason": reason, "exit_code": status, "left_behind": left_behind}).encode())
 
 
 if __name__ == "__main__":

@@ -53,6 +53,8 @@ def result_of_status(
             command, f"{known}. Its output so far: {shorten(status.output, 2_000)}" if status.output else known
         )
     last_line = f"[{_ending(status, timeout_s)}]"
+    if status.left_behind:
+        last_line = f"[{status.left_behind} processes left in the background were ended]\n{last_line}"
     output = printable(status.output).rstrip("\n")
     body = shorten(output, output_limit_chars - len(last_line) - 1) if output else "[no output]"
     is_error = status.exit_code != 0 or status.reason not in {None, "exited"}
@@ -67,6 +69,8 @@ def _ending(status: SpoolStatus, timeout_s: float) -> str:
             return "cancelled; the command was ended"
         case "output_limit":
             return "output limit reached; the command was ended. Write the output to a file, or filter it"
+        case "lease_moved":
+            return "ended before its time: the task moved to another machine"
         case _ if status.exit_code is None:
             return "exit code unknown"
         case _ if status.exit_code < 0:

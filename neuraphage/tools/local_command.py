@@ -15,6 +15,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from neuraphage.errors import CancelRequested, LeaseLost, SpoolError
@@ -23,6 +24,7 @@ from neuraphage.tools.output_buffer import OutputBuffer
 
 _GUARD = str(Path(__file__).with_name("command_guard.py"))
 _CHUNK_BYTES = 65_536
+_POLL_S = 1.0  # a wake-up is enough; this is for an interrupt that fails to send it
 _MAX_ENDED = 64  # ended commands whose output is remembered
 
 
@@ -79,7 +81,7 @@ class UnspooledCommands:
         try:
             while not command.is_over():
                 interrupt.check()
-                wake.wait()
+                wake.wait(_POLL_S)
                 wake.clear()
         except CancelRequested:
             command.end("cancelled")
@@ -158,9 +160,7 @@ class _GuardedCommand:
             if self._final is None:
                 return SpoolStatus(SpoolState.RUNNING)
             output = self._output.text(output_limit_chars)
-            return SpoolStatus(
-                self._final.state, self._final.exit_code, self._final.reason, output, self._final.duration_s
-            )
+            return replace(self._final, output=output)
 
     def is_over(self) -> bool:
         """Whether it and its children are gone and its status is known."""
@@ -222,4 +222,6 @@ class _GuardedCommand:
         reason = report["reason"]
         if reason == "cancelled":
             reason = self._asked or reason
-        return SpoolStatus(SpoolState.DONE, report["exit_code"], reason, duration_s=duration_s)
+        return SpoolStatus(
+            SpoolState.DONE, report["exit_code"], reason, duration_s=duration_s, left_behind=report["left_behind"]
+        )

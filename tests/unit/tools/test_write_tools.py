@@ -1,0 +1,403 @@
+"""write_file and edit: whole or not at all, what is kept, and what a probe says after a crash."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from neuraphage.model.tool import Probe, ProbeVerdict
+from neuraphage.ports import ToolContext
+from neuraphage.tools import atomic_write
+from neuraphage.tools.base import ParsedTool
+from neuraphage.tools.write_tools import Edit, WriteFile
+
+HavingRead = Callable[[Path], ToolContext]
+WRITE = {"path": "a.txt", "content": "new\n"}
+EDIT = {"path": "a.txt", "old_string": "old", "new_string": "fresh"}
+
+
+class Killed(BaseException):
+    """Stands for kill -9: nothing may catch it."""
+
+
+def names(directory: Path) -> list[str]:
+    return sorted(entry.name for entry in directory.iterdir())
+
+
+def test_a_new_file_gets_its_parents(root: Path, context: ToolContext) -> None:
+    """Missing directories are made, and nothing else is left beside the file."""
+    result = WriteFile().run({"path": "x/y/z.txt", "content": "é\n"}, context)
+    assert (result.is_error, result.text) == (False, "Wrote x/y/z.txt: 3 bytes.")
+    assert (root / "x/y/z.txt").read_bytes() == "é\n".encode()
+    assert names(root / "x/y") == ["z.txt"]
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o600, 0o4711])
+def test_the_mode_of_a_replaced_file_is_kept(root: Path, having_read: HavingRead, mode: int) -> None:
+    """An executable stays one and a private file stays private, for both tools."""
+    path = root / "a.txt"
+    path.write_text("old")
+    path.chmod(mode)
+    WriteFile().run({"path": "a.txt", "content": "old again"}, having_read(path))
+    assert path.stat().st_mode & 0o7777 == mode
+    Edit().run(EDIT, having_read(path))
+    assert path.stat().st_mode & 0o7777 == mode
+    assert path.read_text() == "fresh again"
+
+
+def test_a_link_to_a_file_stays_a_link(root: Path, context: ToolContext) -> None:
+    """The file behind it is replaced, not the link."""
+    (root / "real.txt").write_text("old")
+    (root / "a.txt").symlink_to("real.txt")
+    assert not WriteFile().run(WRITE, context).is_error
+    assert (root / "a.txt").is_symlink()
+    assert (root / "real.txt").read_text() == "new\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "old", "new", "after"),
+    [
+        (b"one\r\ntwo\r\n", "one\ntwo", "1\n2\n3", b"1\r\n2\r\n3\r\n"),
+        (b"one\r\ntwo\r\n", "two", "2\n3", b"one\r\n2\r\n3\r\n"),
+        (b"one\ntwo\n", "one\n", "1\n", b"1\ntwo\n"),
+        (b"one\r\ntwo\nthree\n", "two\nthree", "2\n3", b"one\r\n2\n3\n"),
+        (b"one\r\ntwo\nthree\n", "one\ntwo", "1\n2", b"1\r\n2\nthree\n"),
+        (b"\xef\xbb\xbfone\n", "one", "1", b"\xef\xbb\xbf1\n"),
+        ("a\u00e9\U0001f600b".encode(), "\U0001f600", "x", "a\u00e9xb".encode()),
+    ],
+)
+def test_edit_keeps_line_ends_and_byte_order_mark(
+    root: Path, having_read: HavingRead, before: bytes, old: str, new: str, after: bytes
+) -> None:
+    """Only the replaced text changes; its line ends are spelt as the file's."""
+    path = root / "a.txt"
+    path.write_bytes(before)
+    result = Edit().run({"path": "a.txt", "old_string": old, "new_string": new}, having_read(path))
+    assert not result.is_error, result.text
+    assert path.read_bytes() == after
+
+
+def test_edit_demands_that_the_file_was_read(root: Path, context: ToolContext, having_read: HavingRead) -> None:
+    """An unread file is left alone, and the answer says what to do."""
+    path = root / "a.txt"
+    path.write_text("old")
+    result = Edit().run(EDIT, context)
+    assert result.is_error
+    assert "read_file first" in result.text
+    assert path.read_text() == "old"
+    assert not Edit().run(EDIT, having_read(path)).is_error
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"old_string": "absent"}, "was not found"),
+        ({"old_string": "o"}, "occurs 2 times"),
+        ({"new_string": "old"}, "are the same"),
+        ({"old_string": ""}, "at least 1 characters"),
+        ({"path": "nope"}, "does not exist"),
+    ],
+)
+def test_edits_that_cannot_be_made(root: Path, having_read: HavingRead, change: dict[str, Any], words: str) -> None:
+    """Not found, ambiguous, empty and pointless are told apart; the file stays as it is."""
+    path = root / "a.txt"
+    path.write_text("old one")
+    result = Edit().run({**EDIT, **change}, having_read(path))
+    assert result.is_error
+    assert words in result.text
+    assert path.read_text() == "old one"
+
+
+def test_replace_all_changes_every_occurrence(root: Path, having_read: HavingRead) -> None:
+    """What is ambiguous alone is fine when all are meant."""
+    path = root / "a.txt"
+    path.write_text("old old old")
+    Edit().run({**EDIT, "replace_all": True}, having_read(path))
+    assert path.read_text() == "fresh fresh fresh"
+
+
+@pytest.mark.parametrize("kind", ["fifo", "directory", "huge", "binary", "latin-1"])
+def test_what_cannot_be_edited_is_left_alone(root: Path, having_read: HavingRead, kind: str) -> None:
+    """Special, large and foreign files end as an answer, and never block."""
+    path = root / "a.txt"
+    make: dict[str, Callable[[], Any]] = {
+        "fifo": lambda: os.mkfifo(path),
+        "directory": path.mkdir,
+        "huge": lambda: (path.touch(), os.truncate(path, 11 * 1024 * 1024)),
+        "binary": lambda: path.write_bytes(b"old\0"),
+        "latin-1": lambda: path.write_bytes(b"old \xe9"),
+    }
+    make[kind]()
+    before = path.lstat()
+    assert Edit().run(EDIT, having_read(path)).is_error
+    if kind in {"fifo", "directory", "huge"}:
+        assert WriteFile().run(WRITE, having_read(path)).is_error
+    assert path.lstat() == before
+
+
+@pytest.mark.parametrize(
+    ("call", "number", "words"),
+    [
+        ("replace", errno.EACCES, "permission denied"),
+        ("replace", errno.EROFS, "read-only"),
+        ("open", errno.EACCES, "permission denied"),
+        ("write", errno.ENOSPC, "disk is full"),
+        ("fsync", errno.EIO, "Input/output error"),
+    ],
+)
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_write_that_the_system_refuses_changes_nothing(
+    root: Path, context: ToolContext, monkeypatch: pytest.MonkeyPatch, call: str, number: int, words: str, exists: bool
+) -> None:
+    """The answer names the cause, the file is untouched and no temporary file is left."""
+    path = root / "a.txt"
+    if exists:
+        path.write_text("before")
+    real = getattr(os, call)
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        if call == "open" and not args[1] & os.O_CREAT:
+            return real(*args, **kwargs)
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, call, refuse)
+    result = WriteFile().run(WRITE, context)
+    monkeypatch.undo()
+    assert result.is_error
+    assert words in result.text
+    assert ("not changed" if exists else "Nothing was written") in result.text
+    assert names(root) == (["a.txt"] if exists else [])
+    assert not exists or path.read_text() == "before"
+
+
+def test_a_disk_that_fills_up_in_the_middle(root: Path, context: ToolContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A short write followed by ENOSPC leaves the old file whole."""
+    (root / "a.txt").write_text("before")
+    real = os.write
+    left = [2]
+
+    def short(fd: int, data: Any) -> int:
+        if not left:
+            raise OSError(errno.ENOSPC, "full")
+        return real(fd, bytes(data)[: left.pop()])
+
+    monkeypatch.setattr(os, "write", short)
+    assert "disk is full" in WriteFile().run(WRITE, context).text
+    assert {entry.name: entry.read_text() for entry in root.iterdir()} == {"a.txt": "before"}
+
+
+def test_write_protection_of_the_file_itself_counts(
+    root: Path, context: ToolContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rename could get past it, so it is asked first."""
+    (root / "a.txt").write_text("before")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert "permission denied" in WriteFile().run(WRITE, context).text
+    assert (root / "a.txt").read_text() == "before"
+
+
+def test_a_directory_that_cannot_be_flushed_is_told(
+    root: Path, context: ToolContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bytes are there, so the answer must not claim otherwise."""
+
+    def fail(_: Path) -> None:
+        raise OSError(errno.EIO, "broken")
+
+    monkeypatch.setattr(atomic_write, "flush_directory", fail)
+    result = WriteFile().run(WRITE, context)
+    assert result.is_error
+    assert "was written, but" in result.text
+    assert (root / "a.txt").read_text() == "new\n"
+
+
+def test_bytes_are_flushed_before_the_rename_and_the_name_after(
+    root: Path, context: ToolContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The order that a power cut needs."""
+    order: list[str] = []
+    real_fsync, real_replace = os.fsync, os.replace
+
+    def fsync(fd: int) -> None:
+        order.append("directory" if Path(f"/proc/self/fd/{fd}").is_dir() else "file")
+        real_fsync(fd)
+
+    def replace(*args: Any) -> None:
+        order.append("rename")
+        real_replace(*args)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "replace", replace)
+    WriteFile().run(WRITE, context)
+    assert order == ["file", "rename", "directory"]
+
+
+def test_a_frozen_writer_does_not_move_its_successors_file(
+    root: Path, context: ToolContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When another process has taken the temporary name, the first one gives up instead of renaming it."""
+    (root / "a.txt").write_text("before")
+    temp = atomic_write.temp_path(root / "a.txt", context.effect_id)
+    real = os.fsync
+
+    def overtaken(fd: int) -> None:
+        real(fd)
+        temp.unlink()
+        temp.write_text("half of the succ")
+
+    monkeypatch.setattr(os, "fsync", overtaken)
+    assert WriteFile().run(WRITE, context).is_error
+    assert (root / "a.txt").read_text() == "before"
+
+
+# --- evidence and probe ------------------------------------------------------------------------------
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+CASES: list[tuple[ParsedTool[Any], dict[str, Any], bytes | None, bytes]] = [
+    (WriteFile(), WRITE, None, b"new\n"),
+    (WriteFile(), WRITE, b"old\n", b"new\n"),
+    (Edit(), EDIT, b"an old\r\nfile\r\n", b"an fresh\r\nfile\r\n"),
+]
+
+
+@pytest.mark.parametrize(("tool", "params", "before", "after"), CASES)
+def test_evidence_is_read_without_a_change(
+    root: Path,
+    having_read: HavingRead,
+    tool: ParsedTool[Any],
+    params: dict[str, Any],
+    before: bytes | None,
+    after: bytes,
+) -> None:
+    """prepare gives the hashes of what is there and of what will be."""
+    path = root / "a.txt"
+    if before is not None:
+        path.write_bytes(before)
+    evidence = tool.prepare(params, having_read(path))
+    assert evidence == {
+        "path": str(path),
+        "before_sha256": None if before is None else sha256(before),
+        "after_sha256": sha256(after),
+    }
+    assert path.exists() == (before is not None)
+    assert before is None or path.read_bytes() == before
+
+
+@pytest.mark.parametrize("at", ["open", "write", "fsync", "replace", "after_replace"])
+@pytest.mark.parametrize(("tool", "params", "before", "after"), CASES)
+def test_a_kill_at_any_step_ends_in_one_clean_change(
+    root: Path,
+    having_read: HavingRead,
+    monkeypatch: pytest.MonkeyPatch,
+    tool: ParsedTool[Any],
+    params: dict[str, Any],
+    before: bytes | None,
+    after: bytes,
+    at: str,
+) -> None:
+    """The probe tells exactly whether it happened; the result is the same either way and nothing is left over."""
+    path = root / "a.txt"
+    if before is not None:
+        path.write_bytes(before)
+    context = having_read(path)
+    evidence = tool.prepare(params, context)
+    call = "replace" if at == "after_replace" else at
+    real = getattr(os, call)
+
+    def kill(*args: Any, **kwargs: Any) -> Any:
+        if call == "open" and not args[1] & os.O_CREAT:
+            return real(*args, **kwargs)
+        if at == "after_replace":
+            real(*args, **kwargs)
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, kill)
+        with pytest.raises(Killed):
+            tool.run(params, context)
+    assert len([name for name in names(root) if name != "a.txt"]) <= 1
+    probe = tool.probe(params, evidence, context)
+    assert probe.verdict is (ProbeVerdict.HAPPENED if at == "after_replace" else ProbeVerdict.NOT_HAPPENED)
+    assert [name for name in names(root) if name != "a.txt"] == []
+    result = probe.result if probe.verdict is ProbeVerdict.HAPPENED else tool.run(params, context)
+    assert path.read_bytes() == after
+    assert names(root) == ["a.txt"]
+    (root / "a.txt").unlink()
+    if before is not None:
+        path.write_bytes(before)
+    assert result == tool.run(params, context)
+
+
+@pytest.mark.parametrize(("tool", "params", "before", "after"), CASES)
+def test_a_file_that_someone_else_changed_is_unknown(
+    root: Path,
+    having_read: HavingRead,
+    tool: ParsedTool[Any],
+    params: dict[str, Any],
+    before: bytes | None,
+    after: bytes,
+) -> None:
+    """Neither before nor after: the probe does not guess, and gives no result."""
+    path = root / "a.txt"
+    if before is not None:
+        path.write_bytes(before)
+    evidence = tool.prepare(params, having_read(path))
+    path.write_bytes(b"old, by someone else")
+    assert tool.probe(params, evidence, having_read(path)) == Probe(verdict=ProbeVerdict.UNKNOWN)
+
+
+def test_a_link_turned_to_another_file_is_unknown(root: Path, context: ToolContext) -> None:
+    """The evidence is about one file; another with the right bytes proves nothing."""
+    (root / "one").write_text("old")
+    (root / "two").write_text("new\n")
+    (root / "a.txt").symlink_to("one")
+    evidence = WriteFile().prepare(WRITE, context)
+    (root / "a.txt").unlink()
+    (root / "a.txt").symlink_to("two")
+    assert WriteFile().probe(WRITE, evidence, context).verdict is ProbeVerdict.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "verdict"),
+    [
+        ("an old file", "old", "fresh", ProbeVerdict.NOT_HAPPENED),
+        ("a fresh file", "old", "fresh", ProbeVerdict.HAPPENED),
+        ("something else", "old", "fresh", ProbeVerdict.UNKNOWN),
+        ("an older file", "old", "older", ProbeVerdict.UNKNOWN),
+        ("an old file", "old", "older", ProbeVerdict.NOT_HAPPENED),
+        ("a file", "old", "", ProbeVerdict.UNKNOWN),
+        ("a\r\nfresh\r\nfile", "old\n", "fresh\n", ProbeVerdict.HAPPENED),
+    ],
+)
+def test_an_edit_without_evidence_looks_for_its_strings(
+    root: Path, context: ToolContext, text: str, old: str, new: str, verdict: ProbeVerdict
+) -> None:
+    """Old there: not yet; only new there: done; a new that holds the old proves nothing."""
+    (root / "a.txt").write_bytes(text.encode())
+    params = {"path": "a.txt", "old_string": old, "new_string": new}
+    assert Edit().probe(params, {}, context).verdict is verdict
+
+
+def test_a_write_without_evidence_compares_the_content(root: Path, context: ToolContext) -> None:
+    """The same bytes count as written; anything else is unknown."""
+    assert WriteFile().probe(WRITE, {}, context).verdict is ProbeVerdict.UNKNOWN
+    (root / "a.txt").write_text("new\n")
+    assert WriteFile().probe(WRITE, {}, context).verdict is ProbeVerdict.HAPPENED
+
+
+def test_the_temporary_name_is_hidden_and_derived(root: Path) -> None:
+    """It holds the effect id; an id that no file name can hold is hashed."""
+    assert atomic_write.temp_path(root / "a.txt", "abc123") == root / ".np-abc123.tmp"
+    odd = atomic_write.temp_path(root / "a.txt", "../../etc")
+    assert odd.parent == root
+    assert odd == atomic_write.temp_path(root / "b.txt", "../../etc")
