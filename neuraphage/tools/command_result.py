@@ -54,7 +54,7 @@ def result_of_status(
         )
     last_line = f"[{_ending(status, timeout_s)}]"
     if status.left_behind:
-        last_line = f"[{status.left_behind} processes left in the background were ended]\n{last_line}"
+        last_line = f"[processes left in the background, ended now: {status.left_behind}]\n{last_line}"
     output = printable(status.output).rstrip("\n")
     body = shorten(output, output_limit_chars - len(last_line) - 1) if output else "[no output]"
     is_error = status.exit_code != 0 or status.reason not in {None, "exited"}

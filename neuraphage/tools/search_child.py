@@ -8,6 +8,7 @@ parent (Linux), and in any case soon after its time limit: both are kernel signa
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import math
 import os
@@ -110,11 +111,11 @@ def is_ignored(relative: str, is_directory: bool, rules: list[Rule]) -> bool:
 
 
 def read_regular(path: str, limit_bytes: int) -> bytes | str:
-    """Bytes of a regular file, or one word why not (special, large, unreadable). Never blocks."""
+    """Bytes of a regular file, or one word why not (link, special, large, unreadable). Never blocks."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY)
-    except OSError:
-        return "unreadable"
+    except OSError as error:
+        return "link" if error.errno == errno.ELOOP else "unreadable"
     with os.fdopen(fd, "rb") as file:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             return "special"
@@ -128,9 +129,10 @@ def read_regular(path: str, limit_bytes: int) -> bytes | str:
 class Walk:
     """Files below a directory, by name, without .git and what .gitignore names; links are not followed."""
 
-    def __init__(self, root: str, base: str) -> None:
+    def __init__(self, root: str, base: str, levels: int = MAX_DEPTH) -> None:
         self.root = root
         self.base = base
+        self.levels = levels
         self.visits = 0
         self.too_deep = False
 
@@ -166,16 +168,18 @@ class Walk:
                 continue
             if not is_directory:
                 yield inside
-            elif depth + 1 < MAX_DEPTH:
+            elif depth + 1 < min(self.levels, MAX_DEPTH):
                 yield from self._below(inside, depth + 1, rules)
             else:
-                self.too_deep = True
+                self.too_deep = self.levels >= MAX_DEPTH
 
 
 def find_names(request: dict[str, Any]) -> dict[str, Any]:
     """Answer a glob: paths, newest first, ties by name."""
     matcher = re.compile(glob_regex(request["pattern"]), re.DOTALL)
-    walk = Walk(request["root"], request["base"])
+    pattern = request["pattern"]
+    levels = MAX_DEPTH if "**" in pattern else pattern.count("/") + 1  # no need to look below these
+    walk = Walk(request["root"], request["base"], levels)
     start = os.path.relpath(request["base"], request["root"])
     cut = 0 if start == "." else len(start) + 1
     found: list[tuple[int, str]] = []

@@ -15,12 +15,7 @@ from neuraphage.tools.search_process import run_search
 
 SEARCH_TIMEOUT_S = 20.0
 MAX_NAMES = 1_000
-_WORDS = {
-    "binary": "binary",
-    "large": "over 10 MB",
-    "special": "links or special files",
-    "unreadable": "unreadable or links",
-}
+_WORDS = {"large": "over 10 MB", "link": "links", "special": "special files"}
 
 _Pattern = Annotated[Text, Field(min_length=1, max_length=2_000)]
 
@@ -123,7 +118,7 @@ class Grep(ParsedTool[GrepParams]):
         answer = run_search(request, self.declaration.timeout_s, context.interrupt)
         notes = _limits(answer)
         if answer["skipped"]:
-            counts = ", ".join(f"{count} {_WORDS[why]}" for why, count in sorted(answer["skipped"].items()))
+            counts = ", ".join(f"{count} {_WORDS.get(why, why)}" for why, count in sorted(answer["skipped"].items()))
             notes.append(f"[files skipped: {counts}]")
         return ToolResult(text="\n".join([*(answer["lines"] or ["No line matches."]), *notes]))
 

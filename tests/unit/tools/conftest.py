@@ -1,44 +1,16 @@
-"""Shared parts: a tool context over a fresh directory, and an interrupt that a test can fire."""
+"""Fixtures: a tool context over a fresh directory."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tools_fakes import FakeInterrupt
 
-from neuraphage.errors import CancelRequested
 from neuraphage.ports import ToolContext
 from neuraphage.tools.local_command import UnspooledCommands
-
-
-class FakeInterrupt:
-    """Raises what it was given from `fire` on; wakes its subscribers once."""
-
-    def __init__(self) -> None:
-        self._raised: BaseException | None = None
-        self._wakes: list[Callable[[], None]] = []
-        self._lock = threading.Lock()
-        self.subscribed = threading.Event()
-
-    def fire(self, error: BaseException | None = None) -> None:
-        with self._lock:
-            self._raised = error or CancelRequested()
-            wakes = list(self._wakes)
-        for wake in wakes:
-            wake()
-
-    def check(self) -> None:
-        if self._raised is not None:
-            raise self._raised
-
-    def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
-        with self._lock:
-            self._wakes.append(wake)
-        self.subscribed.set()
-        return lambda: self._wakes.remove(wake)
 
 
 @pytest.fixture
@@ -65,6 +37,6 @@ def context(root: Path, interrupt: FakeInterrupt, spool: UnspooledCommands) -> T
 
 
 @pytest.fixture
-def having_read(context: ToolContext) -> Iterator[Callable[[Path], ToolContext]]:
+def having_read(context: ToolContext) -> Callable[[Path], ToolContext]:
     """The context of a conversation that has read a file."""
-    yield lambda path: replace(context, files_read=frozenset({str(path.resolve())}))
+    return lambda path: replace(context, files_read=frozenset({str(path.resolve())}))

@@ -60,7 +60,7 @@ def test_a_loop_of_links_is_an_answer(root: Path, context: ToolContext, name: st
 @pytest.mark.parametrize("name", TOOLS_WITH_A_PATH)
 @pytest.mark.parametrize(
     ("path", "words"),
-    [("a\0b", "NUL"), ("x" * 300, "too long"), ("\ud800", "surrogate"), ("", "at least 1 characters")],
+    [("a\0b", "NUL"), ("x" * 300, "too long"), ("\ud800", "surrogate"), ("", "at least 1 char")],
 )
 def test_names_that_no_file_can_have(context: ToolContext, name: str, path: str, words: str) -> None:
     """A NUL, a name over the limit, half a character and nothing at all are said plainly."""
