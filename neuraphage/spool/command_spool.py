@@ -84,10 +84,10 @@ class CommandSpool:
                 return SpoolState.RUNNING
             if answer == records.BUSY:
                 time.sleep(_FIRST_POLL_S)  # the other runner is about to decide
-            elif answer and not entry.is_decided():
+            elif time.monotonic() < deadline_s and not entry.is_decided():
                 raise SpoolError(
                     f"the process for the command in {entry.path} failed before it started anything:"
-                    f" {answer.splitlines()[-1]}"
+                    f" {answer.splitlines()[-1] if answer else 'it was killed'}"
                 )
         return entry.state()
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # type checkers know this name; importing typing would double the start of a runner
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 

@@ -16,8 +16,8 @@ import errno
 import os
 import sys
 import time
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # type checkers know this name; importing typing would double the start of a runner
 if TYPE_CHECKING:
     from neuraphage.spool import processes, records
 else:
@@ -34,6 +34,7 @@ DISK_FLOOR_BYTES = 1024 * 1024
 def main() -> None:
     """Carry out the order on standard input."""
     order = records.Order(sys.stdin.buffer.read())
+    point_to_null(0)  # the command inherits it, and must not find the order there
     directory = os.open(order.entry, os.O_RDONLY | os.O_DIRECTORY)
     alive = records.lock_alive(directory)
     if alive is None:
@@ -61,10 +62,15 @@ def answer(word: str) -> None:
 
 
 def let_go() -> None:
-    """Replace the standard files by /dev/null."""
+    """Close the pipe to the starter, who waits for that."""
+    point_to_null(1)
+    point_to_null(2)
+
+
+def point_to_null(standard: int) -> None:
+    """Replace one of the standard files by /dev/null."""
     null = os.open(os.devnull, os.O_RDWR)
-    for standard in (0, 1, 2):
-        os.dup2(null, standard)
+    os.dup2(null, standard)
     os.close(null)
 
 
