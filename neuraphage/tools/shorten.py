@@ -56,15 +56,15 @@ def _continues(char: str) -> bool:
 
 def _whole_end(text: str, end: int) -> int:
     """Move an end of the head back so that no mark is torn off the letter before it."""
-    for at in range(end, max(0, end - _MAX_STEPS), -1):
-        if at >= len(text) or not (_continues(text[at]) or text[at - 1] == "\u200d"):
+    for at in range(end, max(-1, end - _MAX_STEPS), -1):
+        if at in {0, len(text)} or not (_continues(text[at]) or text[at - 1] == "\u200d"):
             return at
     return end
 
 
 def _whole_start(text: str, start: int) -> int:
     """Move the start of the tail on so that it does not begin with a mark whose letter is gone."""
-    for at in range(start, min(len(text), start + _MAX_STEPS)):
-        if not (_continues(text[at]) or (at > 0 and text[at - 1] == "\u200d")):
+    for at in range(start, min(len(text), start + _MAX_STEPS) + 1):
+        if at in {0, len(text)} or not (_continues(text[at]) or text[at - 1] == "\u200d"):
             return at
     return start
