@@ -40,21 +40,22 @@ def cause_of_exit(log_tail: str) -> str | None:
     return next((cause for cause, pattern in _CAUSES if pattern.search(log_tail)), None)
 
 
-def read_tail(path: Path, start_bytes: int = 0) -> str:
+def read_tail(path: Path, start_bytes: int = 0, max_bytes: int = TAIL_BYTES) -> str:
     """Read the end of a log.
 
     Args:
         path: the log.
         start_bytes: skip what stood there before.
+        max_bytes: read at most this much, from the end.
 
     Returns:
-        At most the last 16 KB; empty when there is no such file.
+        The text; empty when there is no such file.
     """
     try:
         with path.open("rb") as log:
             size_bytes = log.seek(0, 2)
-            log.seek(max(start_bytes, size_bytes - TAIL_BYTES))
-            return log.read(TAIL_BYTES).decode("utf-8", errors="replace")
+            log.seek(max(start_bytes, size_bytes - max_bytes))
+            return log.read(max_bytes).decode("utf-8", errors="replace")
     except OSError:
         return ""
 

@@ -20,12 +20,12 @@ _TETHER = Path(__file__).with_name("tether.py")
 
 
 def spawn(argv: Sequence[str], env: Mapping[str, str], log: Path, *, tethered: bool = False) -> psutil.Popen:
-    """Start a process in a session of its own, with its output added to a log.
+    """Start a process in a session of its own, with its output added to a log (see `rotate`).
 
     Args:
         argv: program and arguments; never a secret, since every user may read them.
         env: its whole environment.
-        log: file for both outputs, private to this user, set aside first when it is large.
+        log: file for both outputs, private to this user.
         tethered: on Linux the process is killed when the calling *thread* ends, so call from one that lives on.
 
     Raises:
@@ -34,7 +34,6 @@ def spawn(argv: Sequence[str], env: Mapping[str, str], log: Path, *, tethered: b
     tie = (sys.executable, "-I", "-S", str(_TETHER), str(os.getpid())) if tethered else ()
     try:
         log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        rotate(log)
         output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
             return psutil.Popen(

@@ -13,7 +13,7 @@ import psutil
 from neuraphage.dev.address import ServerAddress, embedded_address
 from neuraphage.dev.binary import ServerBinary, find_binary
 from neuraphage.dev.exit_cause import cause_of_exit, last_lines, read_tail
-from neuraphage.dev.process import end, is_alive, size_bytes, spawn, wait
+from neuraphage.dev.process import end, is_alive, rotate, size_bytes, spawn, wait
 from neuraphage.dev.server_config import Fsync, keep_password, keep_port, saved_port, write_config
 from neuraphage.dev.server_files import ServerFiles, open_files, take_lock
 from neuraphage.dev.server_probe import ask, find_process, take_over
@@ -193,6 +193,7 @@ class EmbeddedServer:
 
     def _start_anew(self) -> None:
         for attempts_left in reversed(range(PORT_ATTEMPTS)):
+            rotate(self.files.log)
             log_start_bytes = size_bytes(self.files.log)
             child = spawn(self.argv(), self.environment(), self.files.log)
             self._process = child

@@ -1,0 +1,154 @@
+"""The processes of a local stack: what to run, with which arguments and environment. Pure, but for making folders."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from neuraphage.dev.address import ServerAddress
+from neuraphage.dev.process_spec import ProcessSpec
+from neuraphage.dev.server import EmbeddedServer
+from neuraphage.errors import SettingsError
+
+RUN_QUEUE = "np.run"
+CONTROL_QUEUE = "np.control"
+CONTROL_CONCURRENCY = 2
+SCRIPTED_KEY = "scripted-model-needs-no-key"
+_APP = "workers.app"
+_MODEL_VARIABLES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+_WORKER_READY = " ready."
+_BEAT_READY = "beat: Starting"
+
+
+@dataclass(frozen=True, slots=True)
+class StackPlan:
+    """A stack to run.
+
+    Args:
+        data_dir: folder for everything.
+        address: the server; its URLs hold the password.
+        namespace: prefix of every key.
+        environ: what the processes inherit (PATH, HOME, the model's key, other NEURAPHAGE_* settings).
+        workers: worker processes for turns, 1 to 64.
+        concurrency: turns at a time in each, 1 to 256.
+        scripted_port: loopback port of the scripted model; None for the real one.
+        python: interpreter to run them with.
+    """
+
+    data_dir: Path
+    address: ServerAddress
+    namespace: str = "default"
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    workers: int = 1
+    concurrency: int = 8
+    scripted_port: int | None = None
+    python: str = sys.executable
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.workers <= 64:
+            raise SettingsError(f"workers of a stack: got {self.workers}, want 1 to 64")
+        if not 1 <= self.concurrency <= 256:
+            raise SettingsError(f"concurrency of a worker: got {self.concurrency}, want 1 to 256")
+
+    @property
+    def log_dir(self) -> Path:
+        """Folder for the output of the processes."""
+        return self.data_dir / "logs"
+
+    @property
+    def beat_schedule(self) -> Path:
+        """Where beat remembers what it last sent."""
+        return self.data_dir / "beat" / "schedule"
+
+
+def stack_specs(plan: StackPlan, server: EmbeddedServer | None = None) -> tuple[ProcessSpec, ...]:
+    """List the processes of a stack in the order of their start.
+
+    Args:
+        plan: the stack.
+        server: a prepared server of our own; None when someone else runs it.
+    """
+    specs = [] if server is None else [server_spec(server)]
+    if plan.scripted_port is not None:
+        specs.append(ProcessSpec("model", scripted_argv(plan), environment(plan, model_key=False), foundation=True))
+    for number in range(1, plan.workers + 1):
+        name = "worker" if plan.workers == 1 else f"worker-{number}"
+        argv = worker_argv(plan, name, RUN_QUEUE, plan.concurrency)
+        specs.append(ProcessSpec(name, argv, environment(plan, model_key=True), ready_text=_WORKER_READY))
+    control = worker_argv(plan, "control", CONTROL_QUEUE, CONTROL_CONCURRENCY)
+    specs.append(ProcessSpec("control", control, environment(plan, model_key=False), ready_text=_WORKER_READY))
+    specs.append(ProcessSpec("beat", beat_argv(plan), environment(plan, model_key=False), ready_text=_BEAT_READY))
+    return tuple(specs)
+
+
+def server_spec(server: EmbeddedServer) -> ProcessSpec:
+    """Describe a prepared server: needed by all, and left running when the supervisor is killed."""
+    return ProcessSpec(
+        "server",
+        server.argv(),
+        server.environment(),
+        ready=server.answers,
+        adopt=server.adopt,
+        log=server.files.log,
+        foundation=True,
+        outlives_supervisor=True,
+    )
+
+
+def worker_argv(plan: StackPlan, name: str, queue: str, concurrency: int) -> tuple[str, ...]:
+    """Command line of a Celery worker with the threads pool.
+
+    Args:
+        plan: the stack.
+        name: of the process; the node name adds the namespace, so that two stacks of a host differ.
+        queue: the one queue it reads.
+        concurrency: messages at a time.
+    """
+    worker = (*_celery(plan), "worker", "-P", "threads", "-c", str(concurrency), "-Q", queue)
+    return (*worker, "-n", f"{name}-{plan.namespace}@%h", "-l", "INFO", "--without-mingle", "--without-gossip")
+
+
+def beat_argv(plan: StackPlan) -> tuple[str, ...]:
+    """Command line of beat. Without a pid file: one left by a crash would keep the next beat from starting."""
+    return (*_celery(plan), "beat", "-s", str(plan.beat_schedule), "-l", "INFO")
+
+
+def scripted_argv(plan: StackPlan) -> tuple[str, ...]:
+    """Command line of the scripted model."""
+    return (plan.python, "-m", "neuraphage.testing.scripted_api", "--port", str(plan.scripted_port))
+
+
+def environment(plan: StackPlan, *, model_key: bool) -> dict[str, str]:
+    """Environment of a process of the stack.
+
+    Args:
+        plan: the stack.
+        model_key: whether the process calls the model; the others do not get its key. With a scripted model nobody
+            gets the real one.
+    """
+    env = {name: value for name, value in plan.environ.items() if name not in _MODEL_VARIABLES}
+    env |= {
+        "NEURAPHAGE_STATE_URL": plan.address.state_url,
+        "NEURAPHAGE_BROKER_URL": plan.address.broker_url,
+        "NEURAPHAGE_DATA_DIR": str(plan.data_dir),
+        "NEURAPHAGE_NAMESPACE": plan.namespace,
+        "PYTHONUNBUFFERED": "1",
+    }
+    if plan.scripted_port is not None:
+        env["NEURAPHAGE_ANTHROPIC_BASE_URL"] = f"http://127.0.0.1:{plan.scripted_port}"
+        env |= {"ANTHROPIC_API_KEY": SCRIPTED_KEY} if model_key else {}
+    elif model_key:
+        env |= {name: plan.environ[name] for name in _MODEL_VARIABLES if name in plan.environ}
+    return env
+
+
+def make_folders(plan: StackPlan) -> None:
+    """Make the folders that the processes write to, private to this user."""
+    for folder in (plan.log_dir, plan.beat_schedule.parent):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def _celery(plan: StackPlan) -> tuple[str, ...]:
+    return (plan.python, "-m", "celery", "-A", _APP)
