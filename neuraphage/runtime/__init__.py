@@ -1,1 +1,1 @@
-"""Floor 4: the turn and everything that runs around it. It sees the rooms only as ports."""
+"""Floor 4: turns, heartbeats, sweep and watcher. Sees the rooms only through ports."""

@@ -1,0 +1,37 @@
+"""Every legal move between statuses, as a table. The scripts of the store carry these moves out and no others;
+a test drives every script in every status and compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from neuraphage.model.task import Status
+
+_Q, _R, _W, _B, _P = Status.QUEUED, Status.RUNNING, Status.WAITING_FOR_USER, Status.BLOCKED, Status.PAUSED
+_C, _F, _X = Status.COMPLETED, Status.FAILED, Status.CANCELLED
+
+MOVES: Mapping[Status, Mapping[Status, str]] = {
+    _Q: {_R: "claim", _P: "pause", _X: "cancel"},
+    _R: {
+        _W: "a prompt is open",
+        _B: "a lock or child is awaited",
+        _P: "pause, or recovery left to a person",
+        _C: "finish",
+        _F: "finish, or recovery gave up",
+        _X: "cancel",
+    },
+    _W: {_Q: "answer or input", _P: "pause", _X: "cancel"},
+    _B: {_Q: "wake", _P: "pause", _X: "cancel"},
+    _P: {_Q: "resume", _W: "resume with a prompt still open", _X: "cancel"},
+    _C: {},
+    _F: {_Q: "retry or reset"},
+    _X: {},
+}
+
+
+def is_legal(before: Status, after: Status) -> bool:
+    """Whether the table has a row for this move; staying in a status that is not over is always legal."""
+    if before is after:
+        return bool(MOVES[before])
+    return after in MOVES[before]

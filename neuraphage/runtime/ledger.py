@@ -1,0 +1,166 @@
+"""The turn's working copy, and its writes.
+
+Changes are noted here first and seen by the next decision at once; they reach the store together with the
+next intent (before an effect starts), or with suspend or finish. So an outcome and the next intent are one
+commit, and no effect ever starts before the commit that announces it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from neuraphage.errors import LeaseLost
+from neuraphage.model.effect import JournalEntry, Marker
+from neuraphage.model.message import Entry
+from neuraphage.model.prompt import Event, InboxItem, Prompt
+from neuraphage.ports import Changes, Claimed, Committed, CommitVerdict, FinishTo, Settled, SuspendTo
+from neuraphage.runtime.lease_keeper import HeldLease
+from neuraphage.runtime.patience import persistently
+from neuraphage.runtime.services import Services
+
+T = TypeVar("T", Committed, Settled)
+
+
+class Ledger:
+    """Working copy of one claimed task.
+
+    Args:
+        services: the ports.
+        held: the lease.
+        claimed: what claim read; must be GRANTED.
+        draining: whether the process is shutting down.
+    """
+
+    def __init__(self, services: Services, held: HeldLease, claimed: Claimed, draining: Callable[[], bool]) -> None:
+        if claimed.record is None:
+            raise ValueError(f"claim answered {claimed.verdict}, there is nothing to work on")
+        self.held = held
+        self.record = claimed.record
+        self.entries: list[Mapping[str, Any]] = list(claimed.entries)
+        self.journal: dict[str, JournalEntry] = dict(claimed.journal)
+        self.inbox: list[tuple[bytes, InboxItem]] = list(claimed.inbox)
+        self.prompts: dict[str, Prompt] = {p.prompt_id: p for p in claimed.record.prompts}
+        self.grants: dict[str, str] = dict(claimed.record.grants)
+        self._services = services
+        self._draining = draining
+        self._pending = Changes()
+        self._clock_offset_ms = claimed.now_ms - int(claimed.sent_at_boottime_s * 1000)
+
+    def now_ms(self) -> int:
+        """Server time, from the claim and this machine's clock."""
+        return self._clock_offset_ms + int(self._services.clock.boottime_s() * 1000)
+
+    # --- noting ---
+
+    def note(
+        self,
+        *,
+        entries: Iterable[Entry] = (),
+        journal: Iterable[JournalEntry] = (),
+        marker: Marker | None = None,
+        add: Mapping[str, int] | None = None,
+        outcome: bool = False,
+        events: Iterable[Event] = (),
+    ) -> None:
+        """Note changes; the working copy shows them at once, the next write stores them."""
+        new_entries, new_journal = tuple(entries), tuple(journal)
+        pending = self._pending
+        totals = dict(pending.add)
+        for name, amount in (add or {}).items():
+            totals[name] = totals.get(name, 0) + amount
+        latest = {entry.key: entry for entry in pending.journal}
+        latest.update({entry.key: entry for entry in new_journal})
+        self._pending = replace(
+            pending,
+            entries=pending.entries + new_entries,
+            journal=tuple(latest.values()),
+            marker=marker or pending.marker,
+            add=totals,
+            outcome=pending.outcome or outcome,
+            events=pending.events + tuple(events),
+        )
+        self.entries.extend(entry.model_dump(by_alias=True) for entry in new_entries)
+        self.journal.update({entry.key: entry for entry in new_journal})
+        if add:
+            counters = self.record.counters
+            grown = {name: getattr(counters, name) + amount for name, amount in add.items()}
+            self.record = self.record.model_copy(update={"counters": counters.model_copy(update=grown)})
+
+    def open_prompts(self, prompts: Iterable[Prompt]) -> None:
+        """Note prompts to be asked."""
+        opened = tuple(prompts)
+        self._pending = replace(self._pending, prompts_opened=self._pending.prompts_opened + opened)
+        self.prompts.update({prompt.prompt_id: prompt for prompt in opened})
+
+    def close_prompt(self, prompt_id: str) -> None:
+        """Note that a prompt is settled."""
+        self._pending = replace(self._pending, prompts_closed=(*self._pending.prompts_closed, prompt_id))
+        self.prompts.pop(prompt_id, None)
+
+    def consume(self, raw: bytes) -> None:
+        """Note that an inbox item is used up."""
+        self._pending = replace(self._pending, consumed=(*self._pending.consumed, raw))
+        self.inbox = [row for row in self.inbox if row[0] != raw]
+
+    def remember_grant(self, tool: str, permission: str) -> None:
+        """Note an answer that holds for every later call of the tool."""
+        self._pending = replace(self._pending, grants={**self._pending.grants, tool: permission})
+        self.grants[tool] = permission
+
+    # --- writing ---
+
+    def begin_effect(self) -> None:
+        """Commit what is noted, so that an effect may start now.
+
+        Raises:
+            LeaseLost: another lease has taken over; nothing may start.
+            CancelRequested: a person cancelled.
+            StoreUnavailable: the store stayed away; nothing may start without its marker (K28).
+        """
+        while True:
+            pending = self._pending
+            answer = self._write(lambda pending=pending: self._services.store.commit(self.held.lease, pending))  # type: ignore[misc]  # mypy cannot infer a lambda with a default
+            self._pending = Changes()
+            self.held.renewed(answer.sent_at_boottime_s)
+            self.held.flag(cancel=answer.cancel, pause=answer.pause)
+            self.held.check()
+            # the confirmation may have come so late that the lease is over by this machine's own clock
+            if self.held.may_start():
+                return
+
+    def suspend(
+        self, to: SuspendTo, *, due_ms: int = 0, reason: str = "", detail: Mapping[str, Any] | None = None
+    ) -> Settled:
+        """Write what is noted and drop the lease in mid-turn.
+
+        Raises:
+            LeaseLost: another lease has taken over.
+            StoreUnavailable: the store stayed away; the lease runs out and the sweep takes over.
+        """
+        pending = self._pending
+        return self._write(
+            lambda: self._services.store.suspend(
+                self.held.lease, pending, to, due_ms=due_ms, reason=reason, detail=detail
+            )
+        )
+
+    def finish(self, to: FinishTo, detail: Mapping[str, Any] | None = None) -> Settled:
+        """Write what is noted and end the turn.
+
+        Raises:
+            LeaseLost: another lease has taken over.
+            StoreUnavailable: the store stayed away.
+        """
+        pending = self._pending
+        iteration = self.record.counters.iteration
+        return self._write(lambda: self._services.store.finish(self.held.lease, pending, to, iteration, detail or {}))
+
+    def _write(self, write: Callable[[], T]) -> T:
+        answer = persistently(write, lambda: self.held.lost, self._draining)
+        if answer.verdict in (CommitVerdict.STALE, CommitVerdict.LOST):
+            self.held.flag(lost=True)
+            raise LeaseLost(f"{self.held.lease.task_id}: {answer.verdict.value}")
+        self.held.advance_token()
+        return answer

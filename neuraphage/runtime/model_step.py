@@ -1,0 +1,234 @@
+"""One call of the model: announce it, stream it, note its outcome."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from neuraphage.decide.conversation import api_messages, result_block, tool_calls
+from neuraphage.decide.hashing import request_id, sha256_hex
+from neuraphage.decide.retry import after_fault
+from neuraphage.errors import FaultKind, ModelFault
+from neuraphage.model.effect import MODEL_ENTRY, EffectKind, EffectState, JournalEntry, Marker, MarkerName
+from neuraphage.model.message import Entry, ModelReply, ModelRequest
+from neuraphage.model.prompt import Event, PromptKind
+from neuraphage.model.tool import ToolResult
+from neuraphage.ports import Delta
+from neuraphage.runtime.ledger import Ledger
+from neuraphage.runtime.services import Services
+
+LIVE_FLUSH_S = 0.1
+"""Deltas are shown to viewers in bundles of this length."""
+SYSTEM_TEXT = (
+    "You are an agent that works on a task with the tools given. Paths are relative to the working directory. "
+    "Read before you write. When the task is done, say so in a short summary and stop calling tools."
+)
+
+
+class ModelStep:
+    """Calls the model for one turn.
+
+    Args:
+        services: the ports.
+        ledger: the working copy.
+    """
+
+    def __init__(self, services: Services, ledger: Ledger) -> None:
+        self._services = services
+        self._ledger = ledger
+        self._deltas: list[Delta] = []
+        self._flushed_s = 0.0
+
+    def call(self, *, resend: bool) -> None:
+        """Commit the intent, call, and note the reply or the fault.
+
+        Args:
+            resend: an earlier call of this request may have been answered and billed.
+
+        Raises:
+            LeaseLost, CancelRequested, StoreUnavailable: nothing is noted.
+        """
+        ledger = self._ledger
+        iteration = ledger.record.counters.iteration
+        before = ledger.journal.get(MODEL_ENTRY)
+        if before is None:
+            self._take_inputs(iteration)
+        fence = ledger.held.lease.fence
+        entry = JournalEntry(
+            key=MODEL_ENTRY,
+            kind=EffectKind.MODEL,
+            state=EffectState.STARTED,
+            fence=fence,
+            request_id=before.request_id if before else request_id(ledger.record.task_id, iteration, fence),
+            attempt=before.attempt + 1 if before else 1,
+            faults=before.faults if before else 0,
+        )
+        data: dict[str, Any] = {"request_id": entry.request_id, "attempt": entry.attempt, "fence": fence}
+        ledger.note(
+            journal=[entry],
+            marker=Marker(name=MarkerName.REQUEST_SENT, request_id=entry.request_id),
+            add={"model_resends": 1} if resend else None,
+            events=[Event(kind="RequestSent", data=data)],
+        )
+        ledger.begin_effect()
+        try:
+            reply = self._services.model.call(self._request(entry), self._show, ledger.held)
+        except ModelFault as fault:
+            self._note_fault(entry, fault)
+        else:
+            self._note_reply(entry, reply)
+        finally:
+            self._flush()
+
+    def _take_inputs(self, iteration: int) -> None:
+        """What people wrote becomes part of the conversation with this request, never in mid-turn."""
+        ledger = self._ledger
+        for prompt in [p for p in ledger.prompts.values() if p.kind is PromptKind.CONVERSATION]:
+            ledger.close_prompt(prompt.prompt_id)
+        texts = []
+        for raw, item in list(ledger.inbox):
+            if item.kind == "input" or (item.prompt_id or "").endswith(":conversation"):
+                texts.append(self._services.redaction.text(item.text))
+                ledger.consume(raw)
+        blocks = [{"type": "text", "text": text} for text in texts if text.strip()]
+        if blocks:
+            ledger.note(entries=[Entry(role="user", content=blocks, turn=iteration)])
+
+    def _request(self, entry: JournalEntry) -> ModelRequest:
+        spec = self._ledger.record.spec
+        system = SYSTEM_TEXT + (f"\n\n{spec.system}" if spec.system else "")
+        tools = [
+            {"name": d.name, "description": d.description, "input_schema": d.input_schema}
+            for d in self._services.declarations.values()
+        ]
+        return ModelRequest.model_construct(
+            request_id=entry.request_id or "",
+            model=spec.model,
+            system=[{"type": "text", "text": system}],
+            messages=api_messages(self._ledger.entries),
+            tools=tools,
+            max_tokens=spec.max_tokens,
+            extra={},
+        )
+
+    def _note_fault(self, entry: JournalEntry, fault: ModelFault) -> None:
+        ledger = self._ledger
+        decision = after_fault(fault.kind, entry.faults, fault.retry_after_s)
+        retry_at_ms = None if decision.delay_s is None else ledger.now_ms() + int(decision.delay_s * 1000)
+        text = self._services.redaction.text(fault.detail)[:2_000]
+        failed = entry.model_copy(
+            update={
+                "state": EffectState.FAILED,
+                "error": text,
+                "fault": fault.kind.value,
+                "faults": decision.faults,
+                "retry_at_ms": retry_at_ms,
+            }
+        )
+        data = {"request_id": entry.request_id, "fault": fault.kind.value, "retry_at_ms": retry_at_ms}
+        ledger.note(journal=[failed], events=[Event(kind="RequestFailed", data=data)])
+
+    def _note_reply(self, entry: JournalEntry, reply: ModelReply) -> None:
+        ledger, services = self._ledger, self._services
+        content: list[dict[str, Any]] = services.redaction.json(reply.content)
+        stored = Entry.model_construct(
+            role="assistant",
+            content=content,
+            turn=ledger.record.counters.iteration,
+            stop_reason=reply.stop_reason,
+            supersedes=None,
+        )
+        digest = sha256_hex(content)
+        cost = services.cost_microusd(reply.model or ledger.record.spec.model, reply.usage)
+        done = entry.model_copy(
+            update={
+                "state": EffectState.COMPLETED,
+                "response_hash": digest,
+                "stop_reason": reply.stop_reason,
+            }
+        )
+        ledger.note(
+            entries=[stored] if content else [],
+            journal=[done],
+            marker=Marker(name=MarkerName.RESPONSE_RECEIVED, response_hash=digest),
+            outcome=True,
+            add={
+                "model_calls": 1,
+                "input_tokens": reply.usage.input_tokens,
+                "output_tokens": reply.usage.output_tokens,
+                "cache_write_tokens": reply.usage.cache_creation_input_tokens,
+                "cache_read_tokens": reply.usage.cache_read_input_tokens,
+                "cost_microusd": cost,
+            },
+            events=[
+                Event(
+                    kind="ResponseReceived",
+                    data={"request_id": entry.request_id, "stop": reply.stop_reason, "cost_microusd": cost},
+                )
+            ],
+        )
+        self._refuse_invalid(content, reply.invalid_inputs)
+
+    def _refuse_invalid(self, content: list[dict[str, Any]], invalid: dict[str, str]) -> None:
+        """A call whose input is no JSON object gets its error result at once: what was wrong is not stored."""
+        for call in tool_calls(content):
+            if call.tool_use_id in invalid:
+                text = f"The input of this {call.name} call was not a JSON object, so it was not run. Send it again."
+                note_result(self._ledger, call.tool_use_id, call.name, ToolResult(text=text, is_error=True))
+
+    def _show(self, delta: Delta) -> None:
+        self._deltas.append(delta)
+        if self._services.clock.boottime_s() - self._flushed_s >= LIVE_FLUSH_S:
+            self._flush()
+
+    def _flush(self) -> None:
+        deltas, self._deltas = self._deltas, []
+        self._flushed_s = self._services.clock.boottime_s()
+        if deltas:
+            shown = [Delta(delta.kind, self._services.redaction.text(delta.text)) for delta in deltas]
+            self._services.store.publish_live(self._ledger.record.task_id, shown)
+
+
+def note_result(ledger: Ledger, tool_use_id: str, tool: str, result: ToolResult) -> None:
+    """Note a tool's result: journal, conversation, marker, counters and event together."""
+    before = ledger.journal.get(tool_use_id)
+    digest = sha256_hex(result.text)
+    entry = (
+        before or JournalEntry(key=tool_use_id, kind=EffectKind.TOOL, state=EffectState.PLANNED, tool=tool)
+    ).model_copy(
+        update={
+            "state": EffectState.COMPLETED,
+            "fence": ledger.held.lease.fence,
+            "result_hash": digest,
+            "is_error": result.is_error,
+        }
+    )
+    ledger.note(
+        entries=[
+            Entry.model_construct(
+                role="user",
+                content=[result_block(tool_use_id, result)],
+                turn=ledger.record.counters.iteration,
+                stop_reason=None,
+                supersedes=None,
+            )
+        ],
+        journal=[entry],
+        marker=Marker(name=MarkerName.TOOL_COMPLETED, tool=tool, tool_use_id=tool_use_id, result_hash=digest),
+        add={"tool_runs": 1},
+        outcome=True,
+        events=[
+            Event(
+                kind="ToolCompleted",
+                data={"tool": tool, "id": tool_use_id, "error": result.is_error, "unknown": result.unknown_outcome},
+            )
+        ],
+    )
+
+
+def is_passing(fault: str | None) -> bool:
+    """Whether a fault may be gone when a person retries the task."""
+    return fault is not None and FaultKind(fault) not in {
+        FaultKind.BAD_REQUEST,
+        FaultKind.TOO_LARGE,
+        FaultKind.NOT_FOUND,
+    }

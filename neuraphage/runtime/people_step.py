@@ -1,0 +1,163 @@
+"""Asking people, and taking their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from neuraphage.decide.hashing import prompt_id, sha256_hex
+from neuraphage.decide.machine import NextTool, TurnState, next_tool
+from neuraphage.decide.policy import read_permission
+from neuraphage.model.effect import EffectKind, EffectState, JournalEntry, Marker, MarkerName
+from neuraphage.model.prompt import PERMISSION_OPTIONS, Event, InboxItem, Prompt, PromptKind
+from neuraphage.model.tool import ControlKind, ToolCall, ToolResult
+from neuraphage.runtime.ledger import Ledger
+from neuraphage.runtime.services import Services
+from neuraphage.runtime.tool_step import ToolStep
+from neuraphage.tools.shorten import shorten
+
+SUMMARY_CHARS = 2_000
+UNKNOWN_OPTIONS = ("it ran", "it did not run")
+
+
+class PeopleStep:
+    """Prompts and answers of one turn.
+
+    Args:
+        services: the ports.
+        ledger: the working copy.
+        tools: records results.
+    """
+
+    def __init__(self, services: Services, ledger: Ledger, tools: ToolStep) -> None:
+        self._services = services
+        self._ledger = ledger
+        self._tools = tools
+
+    def open_for(self, state: TurnState) -> None:
+        """Note a prompt for every call that needs one, so that people see all of them at once."""
+        opened = []
+        for call in state.calls:
+            entry = state.journal.get(call.tool_use_id)
+            untouched = entry is None or (entry.state is EffectState.PLANNED and entry.prompt_id is None)
+            if untouched and next_tool(state, call) is NextTool.ASK:
+                opened.append(self._prompt(call))
+        self._open(opened)
+
+    def open_unknown(self, call: ToolCall, unknown: ToolResult) -> None:
+        """Note a question about an interrupted call whose outcome nothing knows."""
+        ledger = self._ledger
+        question = f"{call.name} was interrupted: did it run? {unknown.text}"
+        prompt = Prompt(
+            prompt_id=prompt_id(ledger.record.task_id, ledger.record.counters.iteration, call.tool_use_id, "unknown"),
+            kind=PromptKind.QUESTION,
+            text=self._clean(question),
+            options=UNKNOWN_OPTIONS,
+            tool=call.name,
+            tool_use_id=call.tool_use_id,
+            opened_at_ms=ledger.now_ms(),
+        )
+        self._open([prompt])
+
+    def marker(self) -> Marker:
+        """The marker of a turn that waits for its open prompts."""
+        return Marker(name=MarkerName.WAITING_FOR_USER, prompt_hash=sha256_hex(sorted(self._ledger.prompts)))
+
+    def take(self, state: TurnState) -> None:
+        """Note every answer that has come: permissions are decided, questions get their results."""
+        for raw, item in list(self._ledger.inbox):
+            prompt = self._ledger.prompts.get(item.prompt_id or "")
+            if prompt is None or prompt.kind is PromptKind.CONVERSATION:
+                continue
+            self._ledger.consume(raw)
+            self._ledger.close_prompt(prompt.prompt_id)
+            call = next((c for c in state.calls if c.tool_use_id == prompt.tool_use_id), None)
+            if call is not None:
+                self._answered(call, prompt, item)
+        for prompt in [p for p in self._ledger.prompts.values() if p.kind is PromptKind.CONVERSATION]:
+            # its answers are any input, which the next request takes up
+            self._ledger.close_prompt(prompt.prompt_id)
+        self._drop_strays()
+
+    def _drop_strays(self) -> None:
+        """An answer whose prompt is gone has nothing to say to anyone."""
+        for raw, item in list(self._ledger.inbox):
+            known = item.prompt_id in self._ledger.prompts or (item.prompt_id or "").endswith(":conversation")
+            if item.kind == "answer" and not known:
+                self._ledger.consume(raw)
+
+    def _answered(self, call: ToolCall, prompt: Prompt, item: InboxItem) -> None:
+        text = self._services.redaction.text(item.text)
+        if prompt.kind is PromptKind.QUESTION:
+            started = self._ledger.journal[call.tool_use_id].state is EffectState.STARTED
+            said = f"The call was interrupted. A person was asked whether it ran, and said: {text}" if started else text
+            self._tools.note(call, ToolResult(text=said, is_error=started))
+            return
+        entry = self._ledger.journal[call.tool_use_id]
+        permission, remembered = read_permission(text)
+        if prompt.params_hash != self._digest(call):
+            # an approval holds for the very parameters it was given for, and nothing else
+            self._ledger.note(journal=[entry.model_copy(update={"prompt_id": None})])
+            return
+        if remembered:
+            self._ledger.remember_grant(call.name, permission.value)
+        self._ledger.note(
+            journal=[entry.model_copy(update={"permission": permission})],
+            events=[
+                Event(
+                    kind=f"Permission{permission.value.capitalize()}",
+                    data={"tool": call.name, "id": call.tool_use_id, "by": item.by},
+                )
+            ],
+        )
+
+    def _open(self, prompts: Iterable[Prompt]) -> None:
+        opened = list(prompts)
+        self._ledger.open_prompts(opened)
+        planned = []
+        for prompt in opened:
+            key = prompt.tool_use_id or ""
+            entry = self._ledger.journal.get(key) or JournalEntry(
+                key=key,
+                kind=EffectKind.TOOL,
+                state=EffectState.PLANNED,
+                fence=self._ledger.held.lease.fence,
+                tool=prompt.tool,
+            )
+            planned.append(entry.model_copy(update={"prompt_id": prompt.prompt_id}))
+        self._ledger.note(journal=planned)
+
+    def _prompt(self, call: ToolCall) -> Prompt:
+        record = self._ledger.record
+        declaration = self._services.declarations[call.name]
+        now_ms = self._ledger.now_ms()
+        timeout_s = record.spec.permission_timeout_s
+        if declaration.control is ControlKind.ASK_USER:
+            return Prompt(
+                prompt_id=prompt_id(record.task_id, record.counters.iteration, call.tool_use_id, "question"),
+                kind=PromptKind.QUESTION,
+                text=self._clean(str(call.params.get("question", ""))),
+                options=tuple(str(o) for o in call.params.get("options") or ()),
+                tool=call.name,
+                tool_use_id=call.tool_use_id,
+                opened_at_ms=now_ms,
+            )
+        summary = ", ".join(f"{name}={value!r}" for name, value in call.params.items())
+        return Prompt(
+            prompt_id=prompt_id(record.task_id, record.counters.iteration, call.tool_use_id, "permission"),
+            kind=PromptKind.PERMISSION,
+            text=f"May {call.name} run?",
+            options=PERMISSION_OPTIONS,
+            tool=call.name,
+            tool_use_id=call.tool_use_id,
+            params_summary=self._clean(summary),
+            params_hash=self._digest(call),
+            opened_at_ms=now_ms,
+            deadline_ms=None if timeout_s is None else now_ms + int(timeout_s * 1000),
+            default_answer=None if timeout_s is None else "no",
+        )
+
+    def _digest(self, call: ToolCall) -> str:
+        return sha256_hex([call.name, call.params])
+
+    def _clean(self, text: str) -> str:
+        return self._services.redaction.text(shorten(text, SUMMARY_CHARS))

@@ -1,0 +1,83 @@
+"""From a broker message to a finished turn: claim, hold, advance, publish the next."""
+
+from __future__ import annotations
+
+import logging
+from enum import StrEnum
+
+from neuraphage.errors import LeaseLost, StoreError
+from neuraphage.ports import Changes, ClaimUnreadableError, ClaimVerdict, Settled, SuspendTo
+from neuraphage.runtime.lease_keeper import LeaseKeeper
+from neuraphage.runtime.ledger import Ledger
+from neuraphage.runtime.services import Services
+from neuraphage.runtime.turn import Turn
+
+log = logging.getLogger(__name__)
+
+
+class Outcome(StrEnum):
+    """What one message came to, beside the statuses of a settled turn."""
+
+    DRAINING = "draining: left in the outbox"
+    LOST = "lease lost"
+    STORE_AWAY = "state server away"
+
+
+class TurnRunner:
+    """Runs turns in this process.
+
+    Args:
+        services: the ports.
+        keeper: keeps the leases.
+        process_id: random id of this process.
+    """
+
+    def __init__(self, services: Services, keeper: LeaseKeeper, process_id: str) -> None:
+        self._services = services
+        self._keeper = keeper
+        self._process_id = process_id
+
+    def run(self, task_id: str, seq: int) -> str:
+        """Handle one message. Never raises for what another process or a later sweep puts right.
+
+        Args:
+            task_id: the task.
+            seq: of the step the message announces.
+
+        Returns:
+            A short outcome, for logs and Flower.
+        """
+        if self._keeper.draining.is_set():
+            return Outcome.DRAINING.value
+        try:
+            return self._claimed(task_id, seq)
+        except LeaseLost as lost:
+            log.warning("lease lost: %s", lost, extra={"task": task_id})
+            return Outcome.LOST.value
+        except StoreError as error:
+            log.warning("turn given up: %s", error, extra={"task": task_id})
+            return Outcome.STORE_AWAY.value
+
+    def _claimed(self, task_id: str, seq: int) -> str:
+        store, claim_id = self._services.store, self._services.new_claim_id()
+        try:
+            claimed = store.claim(task_id, seq, self._process_id, claim_id)
+        except ClaimUnreadableError as unreadable:
+            detail = {"error": f"The stored task cannot be read: {unreadable}", "recoverable": False}
+            settled = store.suspend(unreadable.lease, Changes(), SuspendTo.POISONED, detail=detail)
+            log.exception("stored task cannot be read", extra={"task": task_id})
+            return self._next(task_id, settled)
+        if claimed.verdict is not ClaimVerdict.GRANTED or claimed.lease is None:
+            return claimed.verdict.value
+        draining = self._keeper.draining.is_set
+        with self._keeper.hold(claimed.lease, claimed.sent_at_boottime_s) as held:
+            ledger = Ledger(self._services, held, claimed, draining)
+            settled = Turn(self._services, ledger, draining).advance()
+        return self._next(task_id, settled)
+
+    def _next(self, task_id: str, settled: Settled) -> str:
+        if settled.place == "outbox":
+            # a refused publish is no error: the sweep publishes what nobody claimed
+            self._services.dispatcher.publish_turn(task_id, settled.iteration, settled.seq)
+        status = settled.status.value if settled.status else settled.verdict.value
+        return f"{status}, turn {settled.iteration}" + (f", {settled.place}" if settled.place else "")

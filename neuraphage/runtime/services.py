@@ -1,0 +1,44 @@
+"""What a turn works with: every port, built once a process by `wiring` and handed in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from neuraphage.model.tool import ToolDeclaration
+from neuraphage.model.usage import Usage
+from neuraphage.ports import Clock, Dispatcher, ModelClient, Redaction, Spool, ToolBox, TurnStore
+from neuraphage.settings import Settings
+
+
+@dataclass(frozen=True)
+class Services:
+    """The ports of one worker process.
+
+    Args:
+        settings: limits and times.
+        clock: local time.
+        store: what turns write.
+        dispatcher: wake-up hints.
+        model: the model client.
+        tools: the tools.
+        spool: commands that outlive the worker.
+        redaction: takes secrets out.
+        cost_microusd: price of a reply, by model id and usage.
+        new_claim_id: random ids.
+    """
+
+    settings: Settings
+    clock: Clock
+    store: TurnStore
+    dispatcher: Dispatcher
+    model: ModelClient
+    tools: ToolBox
+    spool: Spool
+    redaction: Redaction
+    cost_microusd: Callable[[str, Usage], int]
+    new_claim_id: Callable[[], str]
+    declarations: dict[str, ToolDeclaration] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.declarations.update({d.name: d for d in self.tools.declarations()})

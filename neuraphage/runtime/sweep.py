@@ -1,0 +1,180 @@
+"""The sweep: visits every place a task can sit in and moves on what is due.
+
+Idempotent and level-triggered: two sweeps at once are harmless, and what one leaves the next one finds.
+Every step reads what is due and then moves each task by its own script, which checks again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from neuraphage.errors import StoreError
+from neuraphage.model.recovery import RecoveryReading, RecoveryReport
+from neuraphage.ports import (
+    Clock,
+    Dispatcher,
+    HeldTask,
+    NextTurn,
+    Recovered,
+    RecoverVerdict,
+    Signal,
+    SignalKind,
+    SweepStore,
+)
+from neuraphage.settings import Settings
+
+log = logging.getLogger(__name__)
+
+BATCH = 1_000
+"""Most entries of one place handled by one sweep; the next one takes the rest."""
+QUIET_AHEAD_MS = 4_000
+"""With an empty broker queue, outbox entries that are at least a second old are published at once."""
+
+
+class Sweep:
+    """One namespace's sweep.
+
+    Args:
+        store: places and leases.
+        dispatcher: publishes.
+        clock: durations.
+        settings: times.
+    """
+
+    def __init__(self, store: SweepStore, dispatcher: Dispatcher, clock: Clock, settings: Settings) -> None:
+        self._store = store
+        self._dispatcher = dispatcher
+        self._clock = clock
+        self._settings = settings
+
+    def run(self, *, guarded: bool = True) -> RecoveryReport | None:
+        """Sweep once.
+
+        Args:
+            guarded: skip when another sweep began within half an interval (economy only).
+
+        Returns:
+            The report, or None when skipped.
+
+        Raises:
+            StoreUnavailable, StoreError: the server went away; the next sweep goes on.
+        """
+        if guarded and not self._store.begin_sweep(int(self._settings.sweep_s * 500)):
+            return None
+        started_s = self._clock.boottime_s()
+        now_ms = self._store.now_ms()
+        verdicts = self.expired(now_ms)
+        fired = self.timers(now_ms) + self._blocked(now_ms)
+        self._deadlines(now_ms)
+        republished = self.outbox(now_ms)
+        self._retention(now_ms)
+        report = build_report(
+            now_ms, int((self._clock.boottime_s() - started_s) * 1000), verdicts, republished=republished, fired=fired
+        )
+        self._store.save_report(report)
+        return report
+
+    def expired(self, now_ms: int) -> list[Recovered]:
+        """Leases past their expiry: suspect at the first visit, recovered at a later one."""
+        return [self.recover(held, "expired") for held in self._store.held_tasks(until_ms=now_ms, limit=BATCH)]
+
+    def recover(self, held: HeldTask, evidence: str) -> Recovered:
+        """Take one lease away and publish the task's next message."""
+        answer = self._store.recover(held, evidence)
+        if answer.verdict is RecoverVerdict.RECOVERED:
+            self._publish(NextTurn(held.task_id, answer.seq, answer.iteration))
+        if answer.reading is not None and answer.verdict is not RecoverVerdict.SUSPECT:
+            log.warning(
+                "%s: %s",
+                answer.reading.verdict,
+                answer.reading.reason,
+                extra={"task": held.task_id, "fence": held.fence},
+            )
+        return answer
+
+    def timers(self, now_ms: int) -> int:
+        """Timers that came due."""
+        return self._fire(self._store.due_timers(now_ms, BATCH), "timers")
+
+    def outbox(self, now_ms: int) -> int:
+        """Outbox entries that nobody has claimed in time; at once when the broker's queue is empty."""
+        due = self._store.due_outbox(now_ms, BATCH)
+        ahead_ms = 0
+        if self._dispatcher.queue_length() == 0:
+            ahead_ms = QUIET_AHEAD_MS
+            due = self._store.due_outbox(now_ms + ahead_ms, BATCH)
+        return self._each(due, lambda task_id: self._store.republish(task_id, ahead_ms))
+
+    def _blocked(self, now_ms: int) -> int:
+        since_ms = now_ms - int(self._settings.wait_poll_s * 1000)
+        return self._fire(self._store.blocked_since(since_ms, BATCH), "blocked")
+
+    def _fire(self, task_ids: list[str], source: str) -> int:
+        return self._each(task_ids, lambda task_id: self._store.fire(task_id, source))
+
+    def _each(self, task_ids: list[str], move: Callable[[str], NextTurn | None]) -> int:
+        """Move each task and publish its next message; returns how many were moved."""
+        count = 0
+        for task_id in task_ids:
+            turn = move(task_id)
+            if turn is not None:
+                count += 1
+                self._publish(turn)
+        return count
+
+    def _publish(self, turn: NextTurn) -> None:
+        self._dispatcher.publish_turn(turn.task_id, turn.iteration, turn.seq)
+
+    def _deadlines(self, now_ms: int) -> None:
+        for task_id, prompt, default in self._store.due_deadlines(now_ms, BATCH):
+            sent = Signal(SignalKind.ANSWER, f"deadline:{prompt}", text=default, prompt_id=prompt, by="timeout")
+            answer = self._store.signal(task_id, sent)
+            if answer.place == "outbox":
+                self._publish(NextTurn(task_id, answer.seq, answer.iteration))
+
+    def _retention(self, now_ms: int) -> None:
+        for task_id in self._store.due_retention(now_ms, BATCH):
+            self._store.delete(task_id)
+        self._store.expire_tombstones(now_ms)
+
+
+def build_report(
+    now_ms: int, duration_ms: int, verdicts: list[Recovered], *, republished: int, fired: int
+) -> RecoveryReport:
+    """Sort the answers of recover into a report (requirements R27, R170)."""
+    by_kind: dict[str, list[RecoveryReading]] = {
+        "resumable": [],
+        "requeued": [],
+        "failed": [],
+        "paused": [],
+        "suspect": [],
+        "other": [],
+    }
+    names = {
+        RecoverVerdict.FAILED: "failed",
+        RecoverVerdict.PAUSED: "paused",
+        RecoverVerdict.SUSPECT: "suspect",
+        RecoverVerdict.CANCELLED: "other",
+    }
+    for answer in verdicts:
+        if answer.reading is None or answer.verdict is RecoverVerdict.STALE:
+            continue
+        begun = answer.reading.marker != "task_created" or answer.reading.iteration > 0
+        name = names.get(answer.verdict, "resumable" if begun else "requeued")
+        by_kind[name].append(answer.reading)
+    return RecoveryReport(
+        swept_at_ms=now_ms,
+        duration_ms=duration_ms,
+        republished=republished,
+        fired=fired,
+        **{name: tuple(rows) for name, rows in by_kind.items()},
+    )
+
+
+def sweep_quietly(sweep: Sweep) -> None:
+    """Run a sweep from a loop that must go on: a server that is away is only worth a log line."""
+    try:
+        sweep.run()
+    except StoreError as error:
+        log.warning("sweep failed: %s", error)

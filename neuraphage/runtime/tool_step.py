@@ -1,0 +1,237 @@
+"""One tool call: run it afresh, or settle one that a former lease had started."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from neuraphage.decide.conversation import tool_calls
+from neuraphage.decide.hashing import effect_id, sha256_hex
+from neuraphage.model.effect import EffectClass, EffectKind, EffectState, JournalEntry, Marker, MarkerName
+from neuraphage.model.prompt import Event
+from neuraphage.model.tool import ProbeVerdict, ToolCall, ToolDeclaration, ToolResult
+from neuraphage.ports import SpoolState, Tool, ToolContext
+from neuraphage.runtime.ledger import Ledger
+from neuraphage.runtime.model_step import note_result
+from neuraphage.runtime.services import Services
+from neuraphage.tools.command_result import interrupted_result, result_of_status
+from neuraphage.tools.paths import file_of_call
+from neuraphage.tools.shorten import shorten
+
+log = logging.getLogger(__name__)
+
+
+class ToolStep:
+    """Runs tool calls for one turn.
+
+    Args:
+        services: the ports.
+        ledger: the working copy.
+    """
+
+    def __init__(self, services: Services, ledger: Ledger) -> None:
+        self._services = services
+        self._ledger = ledger
+
+    def problem(self, call: ToolCall) -> str | None:
+        """Why the call cannot be run at all, or None."""
+        tool = self._services.tools.get(call.name)
+        if tool is None:
+            names = ", ".join(self._services.declarations)
+            return f"There is no tool {call.name!r}. The tools are: {names}."
+        return tool.check(call.params)
+
+    def run(self, call: ToolCall, *, attempt: int = 0) -> None:
+        """Announce the call with its evidence, run it, note its result.
+
+        Args:
+            call: the call; policy has allowed it.
+            attempt: raised when an earlier start of the same call is known not to have run.
+
+        Raises:
+            LeaseLost, CancelRequested, StoreUnavailable: nothing is noted as its result.
+        """
+        tool, declaration = self._tool(call)
+        context = self._context(call, declaration, attempt)
+        checkable = declaration.effect_class is EffectClass.CHECKABLE
+        evidence = self._prepared(tool, call, context) if checkable else None
+        self._announce(call, declaration, evidence, attempt)
+        self._carry_out(tool, call, declaration, context)
+
+    def settle_pure(self, call: ToolCall, entry: JournalEntry) -> None:
+        """A pure or keyed call of a former lease: run it again (keyed: under the same effect id)."""
+        self.run(call, attempt=entry.attempt)
+
+    def probe(self, call: ToolCall, entry: JournalEntry) -> ToolResult | None:
+        """A checkable call of a former lease: look whether it happened; run it if it did not.
+
+        Returns:
+            None when a result was noted; else the result to give while the outcome is unknown.
+        """
+        tool, declaration = self._tool(call)
+        context = self._context(call, declaration, entry.attempt)
+        probe = tool.probe(call.params, entry.evidence or {}, context)
+        self._note_settled(call, f"probe: {probe.verdict.value}")
+        if probe.verdict is ProbeVerdict.HAPPENED:
+            self.note(call, probe.result or ToolResult(text=f"{call.name} was done before an interruption."))
+            return None
+        if probe.verdict is ProbeVerdict.NOT_HAPPENED:
+            self._announce(call, declaration, entry.evidence, entry.attempt)
+            self._carry_out(tool, call, declaration, context)
+            return None
+        return ToolResult(
+            text=f"{call.name} was interrupted, and what it works on has changed since: it may have been done or "
+            "not. Look at the present state before repeating it.",
+            is_error=True,
+            unknown_outcome=True,
+        )
+
+    def ask_spool(self, call: ToolCall, entry: JournalEntry) -> ToolResult | None:
+        """An opaque call of a former lease: attach to it, read it, or run it if it is known not to have run.
+
+        Returns:
+            None when a result was noted; else the result to give while the outcome is unknown.
+        """
+        _, declaration = self._tool(call)
+        if not declaration.spooled:
+            return interrupted_result(call.name, "Nothing records whether this tool ran")
+        context = self._context(call, declaration, entry.attempt)
+        state = self._services.spool.seal(context.effect_id)
+        if state is SpoolState.RUNNING:
+            # a running command that is found again is written down under this lease before it is waited for
+            self._note_settled(call, "attached to the running command")
+            self._announce(call, declaration, entry.evidence, entry.attempt, kind="ToolAttached")
+            self._attach(call, declaration, context)
+            return None
+        if state is SpoolState.DONE:
+            self._note_settled(call, "read the result of the command that had ended")
+            status = self._services.spool.look(context.effect_id, context.output_limit_chars)
+            self.note(call, self._status_result(call, declaration, context, status))
+            return None
+        if state is SpoolState.SEALED:
+            self._note_settled(call, "it had not started")
+            self.run(call, attempt=entry.attempt + 1)
+            return None
+        status = self._services.spool.look(context.effect_id, context.output_limit_chars)
+        self._note_settled(call, f"unknown: the spool says {status.state.value}")
+        return result_of_status(
+            status, command=str(call.params.get("command", call.name)), timeout_s=declaration.timeout_s
+        )
+
+    def note(self, call: ToolCall, result: ToolResult) -> None:
+        """Note the result of a call, without secrets and within the tool's limit."""
+        declaration = self._services.declarations.get(call.name)
+        limit = declaration.output_limit_chars if declaration else 30_000
+        text = self._services.redaction.text(shorten(result.text, limit)) or "[no output]"
+        note_result(self._ledger, call.tool_use_id, call.name, result.model_copy(update={"text": text}))
+
+    # --- parts ---
+
+    def _tool(self, call: ToolCall) -> tuple[Tool, ToolDeclaration]:
+        tool = self._services.tools.get(call.name)
+        if tool is None:  # decide never lets an unknown tool this far
+            raise LookupError(f"no tool {call.name!r}")
+        return tool, tool.declaration
+
+    def _context(self, call: ToolCall, declaration: ToolDeclaration, attempt: int) -> ToolContext:
+        record = self._ledger.record
+        name = call.tool_use_id if attempt == 0 else f"{call.tool_use_id}#{attempt}"
+        needs_files = declaration.effect_class is EffectClass.CHECKABLE
+        return ToolContext(
+            task_id=record.task_id,
+            effect_id=effect_id(record.task_id, name, call.params),
+            working_dir=record.spec.working_dir,
+            spool=self._services.spool,
+            interrupt=self._ledger.held,
+            files_read=self._files_read() if needs_files else frozenset(),
+            output_limit_chars=declaration.output_limit_chars,
+        )
+
+    def _files_read(self) -> frozenset[str]:
+        """Files that successful calls of this conversation have read or written; from what is stored alone."""
+        working_dir = self._ledger.record.spec.working_dir
+        failed: set[str] = set()
+        calls: list[ToolCall] = []
+        for stored in self._ledger.entries:
+            if stored["role"] == "assistant":
+                calls += tool_calls(stored["content"])
+            else:
+                failed |= {b["tool_use_id"] for b in stored["content"] if b.get("is_error")}
+        found = (file_of_call(call, working_dir) for call in calls if call.tool_use_id not in failed)
+        return frozenset(path for path in found if path is not None)
+
+    def _prepared(self, tool: Tool, call: ToolCall, context: ToolContext) -> dict[str, Any]:
+        try:
+            return tool.prepare(call.params, context)
+        except Exception:  # a third-party tool: without evidence its probe answers unknown
+            log.exception("prepare of %s failed", call.name, extra={"task": context.task_id})
+            return {}
+
+    def _announce(
+        self,
+        call: ToolCall,
+        declaration: ToolDeclaration,
+        evidence: dict[str, Any] | None,
+        attempt: int,
+        kind: str = "ToolStarted",
+    ) -> None:
+        before = self._ledger.journal.get(call.tool_use_id)
+        digest = sha256_hex(call.params)
+        entry = JournalEntry(
+            key=call.tool_use_id,
+            kind=EffectKind.TOOL,
+            state=EffectState.STARTED,
+            fence=self._ledger.held.lease.fence,
+            attempt=attempt,
+            tool=call.name,
+            params_hash=digest,
+            effect_class=declaration.effect_class,
+            evidence=evidence,
+            permission=before.permission if before else None,
+        )
+        marker = Marker(name=MarkerName.TOOL_STARTED, tool=call.name, tool_use_id=call.tool_use_id, params_hash=digest)
+        data = {"tool": call.name, "id": call.tool_use_id}
+        self._ledger.note(journal=[entry], marker=marker, events=[Event(kind=kind, data=data)])
+        self._ledger.held.detachable = False
+        self._ledger.begin_effect()
+
+    def _carry_out(self, tool: Tool, call: ToolCall, declaration: ToolDeclaration, context: ToolContext) -> None:
+        held = self._ledger.held
+        held.detachable = declaration.spooled and self._services.settings.spool_enabled
+        held.effect_since_s = self._services.clock.boottime_s()
+        try:
+            result = tool.run(call.params, context)
+        except Exception as error:  # a third-party tool's bug is a result for the model, not a crash of the turn
+            log.exception("tool %s failed", call.name, extra={"task": context.task_id})
+            result = ToolResult(text=f"{call.name} failed: {type(error).__name__}: {error}", is_error=True)
+        finally:
+            held.effect_since_s = None
+            held.detachable = False
+        self.note(call, result)
+
+    def _attach(self, call: ToolCall, declaration: ToolDeclaration, context: ToolContext) -> None:
+        held = self._ledger.held
+        held.detachable = True
+        held.effect_since_s = self._services.clock.boottime_s()
+        try:
+            status = self._services.spool.wait(context.effect_id, context.output_limit_chars, held)
+        finally:
+            held.effect_since_s = None
+            held.detachable = False
+        self.note(call, self._status_result(call, declaration, context, status))
+
+    def _status_result(
+        self, call: ToolCall, declaration: ToolDeclaration, context: ToolContext, status: Any
+    ) -> ToolResult:
+        asked_ms = call.params.get("timeout_ms")
+        timeout_s = asked_ms / 1000 if isinstance(asked_ms, int) else declaration.timeout_s
+        return result_of_status(
+            status,
+            command=str(call.params.get("command", call.name)),
+            timeout_s=timeout_s,
+            output_limit_chars=context.output_limit_chars,
+        )
+
+    def _note_settled(self, call: ToolCall, how: str) -> None:
+        data = {"tool": call.name, "id": call.tool_use_id, "how": how}
+        self._ledger.note(events=[Event(kind="ToolSettled", data=data)])

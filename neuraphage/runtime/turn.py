@@ -1,0 +1,280 @@
+"""One turn, from claim to finish: decide, act, commit, until the turn ends or the lease is given back."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from neuraphage.decide.conversation import CONTINUE_TEXT, final_text, tool_calls
+from neuraphage.decide.hashing import conversation_prompt_id
+from neuraphage.decide.limits import limit_reached
+from neuraphage.decide.machine import Decision, Move, NextTool, TurnState, decide
+from neuraphage.errors import CancelRequested, LeaseLost
+from neuraphage.model.effect import MODEL_ENTRY, EffectState
+from neuraphage.model.message import Entry, StopReason
+from neuraphage.model.prompt import Prompt, PromptKind
+from neuraphage.model.task import Mode, OnUnknownOutcome
+from neuraphage.model.tool import ControlKind, ToolCall, ToolResult
+from neuraphage.ports import FinishTo, Settled, SuspendTo
+from neuraphage.runtime.ledger import Ledger
+from neuraphage.runtime.model_step import ModelStep, is_passing
+from neuraphage.runtime.people_step import PeopleStep
+from neuraphage.runtime.services import Services
+from neuraphage.runtime.tool_step import ToolStep
+
+log = logging.getLogger(__name__)
+
+SUMMARY_CHARS = 10_000
+_CONTINUING = frozenset({StopReason.MAX_TOKENS.value, StopReason.PAUSE_TURN.value})
+_ENDING = frozenset({StopReason.END_TURN.value, StopReason.STOP_SEQUENCE.value})
+
+
+class Turn:
+    """Advances one claimed task by one turn.
+
+    Args:
+        services: the ports.
+        ledger: the working copy of the claim.
+        draining: whether the process is shutting down.
+    """
+
+    def __init__(self, services: Services, ledger: Ledger, draining: Callable[[], bool]) -> None:
+        self._services = services
+        self._ledger = ledger
+        self._draining = draining
+        self._model = ModelStep(services, ledger)
+        self._tools = ToolStep(services, ledger)
+        self._people = PeopleStep(services, ledger, self._tools)
+        self._problems: dict[str, str] = {}
+        self._checked: set[str] = set()
+
+    def advance(self) -> Settled:
+        """Act until the turn ends or the lease is given back.
+
+        Raises:
+            LeaseLost: another lease has taken over; nothing more was written.
+            StoreUnavailable: the store stayed away; the sweep takes over when it is back.
+        """
+        held = self._ledger.held
+        try:
+            while True:
+                settled = self._stopped() or self._act(decide(self.state()))
+                if settled is not None:
+                    return settled
+        except CancelRequested:
+            return self._ledger.suspend(SuspendTo.PAUSE)  # the script finds the cancel flag and ends the task
+        except LeaseLost:
+            if held.lost or not self._draining():
+                raise
+            # shutting down with a command that goes on in its own process: the next lease attaches to it
+            return self._ledger.suspend(SuspendTo.SHUTDOWN)
+
+    def _stopped(self) -> Settled | None:
+        held = self._ledger.held
+        held_back = held.cancel or held.pause
+        if held.lost:
+            raise LeaseLost(held.lease.task_id)
+        if held_back:
+            return self._ledger.suspend(SuspendTo.PAUSE)
+        if self._draining():
+            return self._ledger.suspend(SuspendTo.SHUTDOWN)
+        return None
+
+    def state(self) -> TurnState:
+        """What the next decision is made from."""
+        ledger = self._ledger
+        calls = self._calls()
+        for call in calls:
+            if call.tool_use_id not in self._checked:
+                self._checked.add(call.tool_use_id)
+                problem = self._tools.problem(call)
+                if problem is not None:
+                    self._problems[call.tool_use_id] = problem
+        talking = {p.prompt_id for p in ledger.prompts.values() if p.kind is PromptKind.CONVERSATION}
+        answered = {item.prompt_id for _, item in ledger.inbox if item.prompt_id in ledger.prompts}
+        if talking and any(item.kind == "input" for _, item in ledger.inbox):
+            answered |= talking
+        return TurnState(
+            spec=ledger.record.spec,
+            fence=ledger.held.lease.fence,
+            journal=ledger.journal,
+            calls=calls,
+            tools=self._services.declarations,
+            problems=self._problems,
+            grants=ledger.grants,
+            prompts=ledger.prompts,
+            answered=frozenset(a for a in answered if a is not None),
+            now_ms=ledger.now_ms(),
+        )
+
+    def _calls(self) -> tuple[ToolCall, ...]:
+        """Tool calls of this turn's reply, once it is there."""
+        model = self._ledger.journal.get(MODEL_ENTRY)
+        if model is None or model.state is not EffectState.COMPLETED:
+            return ()
+        for stored in reversed(self._ledger.entries):
+            if stored["role"] == "assistant":
+                mine = stored.get("turn") == self._ledger.record.counters.iteration
+                return tool_calls(stored["content"]) if mine else ()
+        return ()
+
+    # --- moves ---
+
+    def _act(self, decision: Decision) -> Settled | None:
+        match decision.move:
+            case Move.CALL_MODEL | Move.CALL_AGAIN | Move.CALL_RETRY:
+                return self._call_model(resend=decision.move is Move.CALL_AGAIN)
+            case Move.WAIT_RETRY:
+                due_ms = self._ledger.journal[MODEL_ENTRY].retry_at_ms or 0
+                return self._ledger.suspend(SuspendTo.TIMER, due_ms=due_ms)
+            case Move.GIVE_UP:
+                return self._give_up()
+            case Move.TAKE_ANSWERS:
+                self._people.take(self.state())
+                return None
+            case Move.ANNOUNCE:
+                return self._wait_for_people()
+            case Move.END_TURN:
+                return self._end_turn()
+            case Move.USE_OUTCOME:
+                raise AssertionError("an outcome in hand is noted before the next decision")
+            case _:
+                return self._on_call(decision)
+
+    def _on_call(self, decision: Decision) -> Settled | None:
+        call, entry = decision.call, decision.entry
+        if call is None:
+            raise AssertionError(f"{decision.move} needs a call")
+        if decision.move is Move.NEXT_TOOL:
+            return self._next_tool(call, decision.next_tool)
+        if entry is None:
+            raise AssertionError(f"{decision.move} needs a journal entry")
+        if decision.move in (Move.RUN_AGAIN, Move.RUN_AGAIN_KEYED):
+            self._tools.settle_pure(call, entry)
+            return None
+        unsafe_until_ms = self._ledger.record.unsafe_until_ms
+        if decision.move is Move.PROBE:
+            if self._ledger.now_ms() < unsafe_until_ms:
+                # the former owner was only seen absent: until its own deadline it may still be writing
+                return self._ledger.suspend(SuspendTo.TIMER, due_ms=unsafe_until_ms)
+            unknown = self._tools.probe(call, entry)
+        else:
+            unknown = self._tools.ask_spool(call, entry)
+        return None if unknown is None else self._unknown(call, unknown)
+
+    def _next_tool(self, call: ToolCall, what: NextTool | None) -> Settled | None:
+        match what:
+            case NextTool.RUN:
+                self._tools.run(call)
+            case NextTool.ASK:
+                self._people.open_for(self.state())
+                return self._wait_for_people()
+            case NextTool.REFUSED:
+                self._tools.note(call, ToolResult(text=self._problems[call.tool_use_id], is_error=True))
+            case NextTool.DENIED:
+                text = f"A person did not allow this {call.name} call. It was not run. Do not try it again unchanged."
+                self._tools.note(call, ToolResult(text=text, is_error=True))
+            case NextTool.BLOCKED:
+                text = "This command would destroy the machine or the home directory. It never runs here."
+                self._tools.note(call, ToolResult(text=text, is_error=True))
+            case _:
+                self._tools.note(call, ToolResult(text="Noted."))
+        return None
+
+    def _call_model(self, *, resend: bool) -> Settled | None:
+        reached = limit_reached(self._ledger.record.spec.limits, self._ledger.record.counters)
+        if reached is not None:
+            return self._fail(reached, recoverable=True)
+        self._ledger.held.effect_since_s = self._services.clock.boottime_s()
+        try:
+            self._model.call(resend=resend)
+        finally:
+            self._ledger.held.effect_since_s = None
+        return None
+
+    def _give_up(self) -> Settled:
+        entry = self._ledger.journal[MODEL_ENTRY]
+        text = f"The model call failed for good after {entry.attempt} calls ({entry.fault}): {entry.error}"
+        return self._fail(text, recoverable=is_passing(entry.fault))
+
+    def _fail(self, error: str, *, recoverable: bool) -> Settled:
+        return self._ledger.finish(FinishTo.FAILED, {"error": error, "recoverable": recoverable})
+
+    def _wait_for_people(self) -> Settled:
+        self._ledger.note(marker=self._people.marker())
+        prompts = [{"id": p.prompt_id, "kind": p.kind.value} for p in self._ledger.prompts.values()]
+        return self._ledger.suspend(SuspendTo.WAIT, detail={"prompts": prompts})
+
+    def _unknown(self, call: ToolCall, unknown: ToolResult) -> Settled | None:
+        if self._ledger.record.spec.on_unknown_outcome is OnUnknownOutcome.ASK_USER:
+            self._people.open_unknown(call, unknown)
+            return self._wait_for_people()
+        self._tools.note(call, unknown)
+        return None
+
+    # --- the end of a turn ---
+
+    def _end_turn(self) -> Settled:
+        calls = self._calls()
+        ended = self._ended_by_tool(calls)
+        if ended is not None:
+            return ended
+        if calls:
+            return self._ledger.finish(FinishTo.NEXT)
+        reason = self._ledger.journal[MODEL_ENTRY].stop_reason or ""
+        if reason in _CONTINUING:
+            return self._continue(reason)
+        if reason in _ENDING:
+            return self._rest()
+        texts = {
+            StopReason.REFUSAL.value: "The model refused to go on with this conversation.",
+            StopReason.CONTEXT_WINDOW_EXCEEDED.value: "The conversation no longer fits the model's context window.",
+        }
+        text = texts.get(reason, f"The model stopped for a reason this release does not know: {reason!r}.")
+        return self._fail(text, recoverable=False)
+
+    def _ended_by_tool(self, calls: tuple[ToolCall, ...]) -> Settled | None:
+        for call in calls:
+            declaration = self._services.declarations.get(call.name)
+            if declaration is None or call.tool_use_id in self._problems:
+                continue
+            if declaration.control is ControlKind.COMPLETE_TASK:
+                summary = str(call.params.get("summary", ""))[:SUMMARY_CHARS]
+                return self._ledger.finish(FinishTo.COMPLETED, {"summary": summary})
+            if declaration.control is ControlKind.FAIL_TASK:
+                return self._fail(str(call.params.get("reason", ""))[:SUMMARY_CHARS], recoverable=True)
+        return None
+
+    def _rest(self) -> Settled:
+        """The model has nothing more to do: completed, or the person's turn to talk (K8)."""
+        last = self._ledger.entries[-1]
+        text = final_text(last["content"]) if last["role"] == "assistant" else ""
+        if self._ledger.record.spec.mode is Mode.AUTONOMOUS:
+            return self._ledger.finish(FinishTo.COMPLETED, {"summary": text[:SUMMARY_CHARS]})
+        record = self._ledger.record
+        prompt = Prompt(
+            prompt_id=conversation_prompt_id(record.task_id, record.counters.iteration),
+            kind=PromptKind.CONVERSATION,
+            text=text[:SUMMARY_CHARS] or "Your turn.",
+            opened_at_ms=self._ledger.now_ms(),
+        )
+        self._ledger.open_prompts([prompt])
+        self._ledger.note(marker=self._people.marker())
+        return self._ledger.finish(FinishTo.WAIT, {"prompts": [{"id": prompt.prompt_id, "kind": prompt.kind.value}]})
+
+    def _continue(self, reason: str) -> Settled:
+        tries = 0
+        for stored in reversed(self._ledger.entries):
+            if stored["role"] == "assistant" and stored.get("stop_reason") not in _CONTINUING:
+                break
+            tries += stored["role"] == "assistant"
+        if tries > self._services.settings.max_continues:
+            return self._fail(f"The model stopped {tries} times in a row without an end ({reason}).", recoverable=True)
+        if reason == StopReason.MAX_TOKENS.value:
+            go_on = Entry(
+                role="user",
+                content=[{"type": "text", "text": CONTINUE_TEXT}],
+                turn=self._ledger.record.counters.iteration,
+            )
+            self._ledger.note(entries=[go_on])
+        return self._ledger.finish(FinishTo.NEXT)

@@ -1,0 +1,173 @@
+"""The watcher: makes an ordinary death cost well under a second.
+
+One elected watcher a host (by a file lock that the kernel frees when its holder dies) looks at the presence
+connections every 100 ms. A process of this host whose connection is gone is confirmed by pid and start time,
+and its leases are recovered at once. Processes of other hosts count as gone after `absent_host_s` of absence;
+on absence alone the watcher acts only when it has itself been connected for one lease.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import threading
+from pathlib import Path
+
+from neuraphage.errors import StoreError
+from neuraphage.ports import Clock, ProcessRow, SweepStore
+from neuraphage.runtime.host import ProcessIdentity, process_gone
+from neuraphage.runtime.sweep import BATCH, Sweep, sweep_quietly
+from neuraphage.settings import RecoveryPolicy, Settings
+
+log = logging.getLogger(__name__)
+
+SWEEP_OVERDUE_INTERVALS = 3
+"""When no sweep has run for so many intervals, the watcher runs it itself."""
+
+
+class HostElection:
+    """At most one watcher a host and namespace, by a file lock.
+
+    Args:
+        path: the lock file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._fd: int | None = None
+
+    def won(self) -> bool:
+        """Whether this process is the watcher now; tries again each time it is not."""
+        if self._fd is not None:
+            return True
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(fd)
+            return False
+        self._fd = fd
+        return True
+
+    def resign(self) -> None:
+        """Give the lock back."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+
+class Watcher:
+    """Looks for dead processes and due timers.
+
+    Args:
+        store: processes and leases.
+        sweep: recovers, fires and publishes.
+        clock: local time.
+        settings: times and policy.
+        host: identity of this host.
+        election: one watcher a host.
+    """
+
+    def __init__(
+        self,
+        store: SweepStore,
+        sweep: Sweep,
+        clock: Clock,
+        settings: Settings,
+        host: str,
+        election: HostElection,
+    ) -> None:
+        self._store = store
+        self._sweep = sweep
+        self._clock = clock
+        self._settings = settings
+        self._host = host
+        self._election = election
+        self._absent_since_s: dict[str, float] = {}
+        self._connected_since_s: float | None = None
+        self._next_overdue_check_s = 0.0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="neuraphage-watcher", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop the thread and give the election back."""
+        self._stop.set()
+        self._election.resign()
+
+    def look(self) -> int:
+        """Look once.
+
+        Returns:
+            How many processes were found gone and handled.
+
+        Raises:
+            StoreUnavailable, StoreError: the server is away.
+        """
+        now_s = self._clock.boottime_s()
+        rows = self._store.registered()
+        present = self._store.connected()
+        if self._connected_since_s is None:
+            self._connected_since_s = now_s
+        absent = [row for row in rows if row.process_id not in present]
+        self._absent_since_s = {row.process_id: self._absent_since_s.get(row.process_id, now_s) for row in absent}
+        gone = 0
+        for row in absent:
+            evidence = self._evidence(row, now_s)
+            if evidence is not None:
+                self._recover(row, evidence)
+                gone += 1
+        self._sweep.timers(self._store.now_ms())
+        return gone
+
+    def _evidence(self, row: ProcessRow, now_s: float) -> str | None:
+        """`gone` when the process was seen to be gone, `absent` after long absence, None to wait."""
+        if row.host == self._host:
+            return "gone" if process_gone(ProcessIdentity(row.pid, row.start_time)) else None
+        absent_s = now_s - self._absent_since_s[row.process_id]
+        connected_s = now_s - (self._connected_since_s if self._connected_since_s is not None else now_s)
+        waited = absent_s >= self._settings.absent_host_s and connected_s >= self._settings.lease_s
+        return "absent" if waited else None
+
+    def _recover(self, row: ProcessRow, evidence: str) -> None:
+        """Recover every lease of a process, then forget the process, then see to lost messages."""
+        held = [h for h in self._store.held_tasks(until_ms=None, limit=BATCH * 10) if h.owner == row.process_id]
+        log.warning("process %s is %s; it held %d tasks", row.process_id, evidence, len(held))
+        for task in held:
+            self._sweep.recover(task, evidence)
+        self._store.unregister([row.process_id])
+        self._absent_since_s.pop(row.process_id, None)
+        self._sweep.outbox(self._store.now_ms())
+
+    def _see_to_sweep(self) -> None:
+        now_s = self._clock.boottime_s()
+        if now_s < self._next_overdue_check_s:
+            return
+        self._next_overdue_check_s = now_s + self._settings.sweep_s
+        overdue_ms = int(self._settings.sweep_s * 1000 * SWEEP_OVERDUE_INTERVALS)
+        if self._store.now_ms() - self._store.last_sweep_ms() > overdue_ms:
+            log.warning("no sweep has run for %d intervals; the watcher runs it", SWEEP_OVERDUE_INTERVALS)
+            sweep_quietly(self._sweep)
+
+    def _run(self) -> None:
+        watching = self._settings.recovery_policy is not RecoveryPolicy.OFF
+        while not self._stop.wait(self._settings.watcher_interval_s):
+            try:
+                if not self._election.won():
+                    continue
+                if watching:
+                    self.look()
+                self._see_to_sweep()
+            except StoreError as error:
+                self._connected_since_s = None
+                self._absent_since_s.clear()
+                log.warning("watcher: %s", error)
+                self._stop.wait(0.5)
+            except Exception:  # the watcher must outlive every bug but say so
+                log.exception("watcher failed unexpectedly")
+                self._stop.wait(1.0)
