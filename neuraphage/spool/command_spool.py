@@ -7,7 +7,6 @@ for `sealed`. Everything here may therefore be repeated, raced or cut short at a
 from __future__ import annotations
 
 import errno
-import json
 import os
 import re
 import time
@@ -17,13 +16,13 @@ from pathlib import Path
 from neuraphage.errors import BadInput, CancelRequested, SpoolError
 from neuraphage.ports import Interrupt, SpoolCommand, SpoolState, SpoolStatus
 from neuraphage.spool import records, retention
-from neuraphage.spool.entry import COMMAND, Entry
+from neuraphage.spool.commands import pack, write_command
+from neuraphage.spool.entry import Entry
 from neuraphage.spool.launch import RUNNER, launch
 from neuraphage.spool.output import read_output
 from neuraphage.spool.processes import GRACE_S, KILL_LIMIT_S
 
 _EFFECT_ID = re.compile(r"[0-9a-f]{16,64}")
-_ORDER_MAX_BYTES = 4 * 1024 * 1024
 _START_LIMIT_S = 10.0
 _CANCEL_LIMIT_S = GRACE_S + KILL_LIMIT_S + 10.0
 _FIRST_POLL_S = 0.005
@@ -70,7 +69,7 @@ class CommandSpool:
                 10 s (it is then sealed).
         """
         entry = self._entry(command.effect_id)
-        order = self._order(command, entry)
+        order = pack(command, entry.path, self._max_output_bytes)
         self._make(entry)
         deadline_s = time.monotonic() + _START_LIMIT_S
         if not entry.is_decided():
@@ -208,29 +207,6 @@ class CommandSpool:
     def _entries(self) -> Iterator[Entry]:
         return (Entry(path) for path in self._root.iterdir() if _EFFECT_ID.fullmatch(path.name))
 
-    def _order(self, command: SpoolCommand, entry: Entry) -> bytes:
-        fields = [command.cwd, *command.argv, *command.env, *command.env.values()]
-        if not command.argv or not command.argv[0] or any("\0" in field for field in fields):
-            raise BadInput("a command needs a program, and no part of it may hold a NUL character")
-        if any("=" in name or not name for name in command.env):
-            raise BadInput("names of environment variables must not be empty or hold '='")
-        if not 0 < command.timeout_s < float("inf"):
-            raise BadInput(f"timeout_s must be a positive number of seconds, not {command.timeout_s}")
-        try:
-            order = records.pack_order(
-                entry=str(entry.path),
-                cwd=command.cwd,
-                timeout_s=command.timeout_s,
-                max_output_bytes=self._max_output_bytes,
-                argv=command.argv,
-                env=command.env,
-            )
-        except UnicodeEncodeError as error:
-            raise BadInput(f"the command holds text that is no Unicode: {error.reason}") from error
-        if len(order) > _ORDER_MAX_BYTES:
-            raise BadInput(f"the command is {len(order)} bytes long; the limit is {_ORDER_MAX_BYTES}")
-        return order
-
     def _make(self, entry: Entry) -> None:
         """Make the entry's directory, durably: a power cut must not make a started command look absent."""
         try:
@@ -244,18 +220,9 @@ class CommandSpool:
             raise SpoolError(_refused("make the spool entry", entry.path, error)) from error
 
     def _write_command(self, entry: Entry, command: SpoolCommand) -> None:
-        facts = {
-            "task_id": command.task_id,
-            "argv": command.argv,
-            "cwd": command.cwd,
-            "timeout_s": command.timeout_s,
-        }
-        content = json.dumps(facts).encode()  # not orjson: an argument may hold bytes that are no UTF-8
-        temporary = f"{COMMAND}.{os.urandom(8).hex()}"
         try:
             with entry.opened() as directory:
-                records.write_file(directory, temporary, content)
-                os.rename(temporary, COMMAND, src_dir_fd=directory, dst_dir_fd=directory)
+                write_command(directory, command)
         except OSError as error:
             raise SpoolError(_refused("write the command to", entry.path, error)) from error
 

@@ -165,10 +165,10 @@ def test_runner_killed_takes_the_command_along(spool, order, token, living, guar
 
 
 def test_keeper_killed_changes_nothing(spool, order, calm, guardians, tmp_path):
-    """The runner goes on without its keeper, still holds the lock and records the end."""
+    """The runner goes on without its keeper's group, still holds the lock and records the end."""
     command = order("until [ -e go ]; do sleep 0.01; done; exit 4")
     spool.start(command)
-    os.kill(guardians(command.effect_id)[1], signal.SIGKILL)
+    os.killpg(guardians(command.effect_id)[1], signal.SIGKILL)
     assert spool.look(command.effect_id, 10).state is RUNNING
     (tmp_path / "go").touch()
     assert spool.wait(command.effect_id, 10, calm).exit_code == 4

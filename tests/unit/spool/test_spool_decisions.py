@@ -10,7 +10,9 @@ import pytest
 from neuraphage.errors import SpoolError
 from neuraphage.ports import SpoolState
 from neuraphage.spool import CommandSpool, records
+from neuraphage.spool.commands import pack
 from neuraphage.spool.entry import Entry
+from neuraphage.spool.launch import RUNNER, launch
 
 DONE, RUNNING, SEALED, ABSENT, LOST = (
     SpoolState.DONE,
@@ -176,3 +178,33 @@ def test_another_spool_object_sees_the_same(spool, order, calm):
     spool.start(command)
     other = CommandSpool(spool._root, 1000)
     assert other.wait(command.effect_id, 10, calm).output == "x\n"
+
+
+def test_a_late_runner_touches_nothing(spool, order, calm, tmp_path):
+    """A runner that comes when all is over says so and leaves output and record as they are."""
+    command = order("echo x | tee -a ran")
+    spool.start(command)
+    first = spool.wait(command.effect_id, 10, calm)
+    packed = pack(command, spool._root / command.effect_id, 1000)
+    answers = set()
+    while not answers & {records.DECIDED}:  # busy while the keeper is still there
+        answers.add(launch(RUNNER, packed, 10))
+        assert answers <= {records.BUSY, records.DECIDED}
+    assert spool.look(command.effect_id, 10) == first
+    assert (tmp_path / "ran").read_text() == "x\n"
+
+
+def test_an_end_between_two_looks_is_not_lost(spool, order, calm, monkeypatch):
+    """A record written just before the lock became free is found by the second look."""
+    command = order("exit 5")
+    spool.start(command)
+    spool.wait(command.effect_id, 10, calm)
+    entry = spool._root / command.effect_id
+    (entry / "exit.json").rename(entry / "later")
+
+    def free_after_writing(directory):
+        (entry / "later").rename(entry / "exit.json")
+        return False
+
+    monkeypatch.setattr(records, "is_alive", free_after_writing)
+    assert spool.look(command.effect_id, 10).exit_code == 5

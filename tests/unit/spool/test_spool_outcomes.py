@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import stat
 import subprocess
-import threading
 from pathlib import Path
 
-import psutil
 import pytest
 
-from neuraphage.errors import BadInput, CancelRequested, LeaseLost, SpoolError
+from neuraphage.errors import SpoolError
 from neuraphage.ports import SpoolState
 from neuraphage.spool import CommandSpool
 
@@ -156,150 +153,3 @@ def test_full_disk(tiny_disk, order, calm):
     with pytest.raises(SpoolError, match="No space left on device"):
         spool.start(second)
     assert spool.look(second.effect_id, 10).state is ABSENT
-
-
-def test_cancel_waits_until_all_are_gone(spool, order, token, living, eventually):
-    """Cancel ends the command with everything below it and returns only then."""
-    command = order(f"setsid sleep {token} & sleep {token}")
-    spool.start(command)
-    eventually(lambda: len(living()) == 2)
-    assert spool.cancel(command.effect_id) is DONE
-    assert living() == []
-    assert spool.look(command.effect_id, 100).reason == "cancelled"
-    assert spool.cancel(command.effect_id) is DONE
-
-
-def test_cancel_before_the_start_forbids_it(spool, order, tmp_path):
-    """A cancelled command that had not started never does."""
-    command = order("touch ran")
-    assert spool.cancel(command.effect_id) is SEALED
-    assert spool.start(command) is SEALED
-    assert not (tmp_path / "ran").exists()
-
-
-def test_revoke_names_its_reason(spool, order, calm, token, living):
-    """A command whose lease has moved is ended by its own process, and says why."""
-    command = order(f"sleep {token}")
-    spool.start(command)
-    assert spool.running() == [(command.effect_id, "task-of-test")]
-    assert spool.revoke(command.effect_id) is RUNNING
-    assert spool.wait(command.effect_id, 100, calm).reason == "lease_moved"
-    assert living() == []
-    assert spool.running() == []
-
-
-class Stopping:
-    """An interrupt that asks to stop from its third check on."""
-
-    def __init__(self, signal):
-        self.signal, self.checks = signal, 0
-
-    def check(self):
-        """Go on twice, then stop."""
-        self.checks += 1
-        if self.checks > 2:
-            raise self.signal
-
-    def subscribe(self, wake):
-        """Never wake."""
-        return lambda: None
-
-
-def test_wait_cancels_on_request(spool, order, token, living):
-    """A person's cancel ends the command before wait gives control back."""
-    command = order(f"sleep {token}")
-    spool.start(command)
-    with pytest.raises(CancelRequested):
-        spool.wait(command.effect_id, 100, Stopping(CancelRequested()))
-    assert living() == []
-    assert spool.look(command.effect_id, 100).reason == "cancelled"
-
-
-def test_wait_leaves_the_command_when_the_lease_is_lost(spool, order, calm, tmp_path):
-    """A worker that lost its lease detaches; the command goes on and its outcome can be read."""
-    command = order("until [ -e go ]; do sleep 0.01; done; echo finished")
-    spool.start(command)
-    with pytest.raises(LeaseLost):
-        spool.wait(command.effect_id, 100, Stopping(LeaseLost()))
-    assert spool.look(command.effect_id, 100).state is RUNNING
-    (tmp_path / "go").touch()
-    assert spool.wait(command.effect_id, 100, calm).output == "finished\n"
-
-
-def test_wait_tells_at_once_of_what_does_not_run(spool, calm):
-    """There is nothing to wait for in an entry that is absent or sealed."""
-    assert spool.wait("a" * 32, 100, calm).state is ABSENT
-    spool.seal("a" * 32)
-    assert spool.wait("a" * 32, 100, calm).state is SEALED
-
-
-@pytest.mark.parametrize("effect_id", ["", "../../etc", "a" * 15, "a" * 65, "A" * 32, "a" * 31 + "\n", "a" * 31 + "/"])
-def test_ids_that_are_no_ids(spool, effect_id):
-    """No id can name a path outside the spool."""
-    for method in (spool.seal, spool.cancel, spool.revoke, lambda one: spool.look(one, 10)):
-        with pytest.raises(BadInput, match="hexadecimal"):
-            method(effect_id)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"argv": ()},
-        {"argv": ("",)},
-        {"argv": ("a\0b",)},
-        {"argv": ("\ud800",)},
-        {"env": {"A=B": "x"}},
-        {"env": {"A": "x\0"}},
-        {"timeout_s": 0.0},
-        {"timeout_s": float("nan")},
-        {"argv": ("x" * 5_000_000,)},
-    ],
-)
-def test_commands_that_are_no_commands(spool, order, changes):
-    """What cannot be run is refused before anything is written."""
-    with pytest.raises(BadInput):
-        spool.start(order("", **changes))
-    assert spool.total_bytes() == 0
-
-
-def test_folder_is_private_and_holds_no_environment(spool, order, calm):
-    """Only the user reads the spool, and variables of the command, which may be secret, are not stored."""
-    command = order("true", env={"API_KEY": "sk-very-secret"})
-    run(spool, command, calm)
-    assert stat.S_IMODE(spool._root.stat().st_mode) == 0o700
-    files = [path for path in spool._root.rglob("*") if path.is_file()]
-    assert {path.name for path in files} == {"alive", "command.json", "decision", "exit.json", "output"}
-    for path in files:
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
-        assert b"sk-very-secret" not in path.read_bytes()
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_folder_without_permission(tmp_path, order):
-    """A folder that refuses entries is told in words."""
-    spool = CommandSpool(tmp_path / "spool", 1000)
-    (tmp_path / "spool").chmod(0o500)
-    with pytest.raises(SpoolError, match="Permission denied"):
-        spool.start(order("true"))
-
-
-def test_no_process_can_be_started(spool, order, monkeypatch):
-    """When the system refuses a process, the error says so and the entry stays undecided."""
-
-    def refuse(*args, **kwargs):
-        raise BlockingIOError(11, "Resource temporarily unavailable")
-
-    monkeypatch.setattr("subprocess.Popen", refuse)
-    command = order("true")
-    with pytest.raises(SpoolError, match="Resource temporarily unavailable"):
-        spool.start(command)
-    assert spool.look(command.effect_id, 10).state is ABSENT
-
-
-def test_ended_runners_leave_no_zombie(spool, order, calm, eventually, guardians):
-    """The starter collects its runner when that ends."""
-    command = order("true")
-    run(spool, command, calm)
-    _, keeper = guardians(command.effect_id)
-    eventually(lambda: not psutil.pid_exists(keeper))
-    eventually(lambda: all(thread.name != "spool-reaper" for thread in threading.enumerate()))
