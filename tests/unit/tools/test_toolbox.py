@@ -166,7 +166,7 @@ def test_shortened_text_is_head_note_tail(text: str, limit_chars: int) -> None:
         min_size=60,
         max_size=90,
     ),
-    st.integers(35, 59),
+    st.integers(40, 59),
 )
 def test_no_mark_is_torn_off_its_letter(letters: list[str], limit_chars: int) -> None:
     """An accent or a joined picture is kept or left out as one."""
