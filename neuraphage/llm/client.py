@@ -25,6 +25,8 @@ from neuraphage.ports import Delta, Interrupt
 REQUEST_ID_HEADER = "X-Neuraphage-Request-Id"
 MAX_CONNECTIONS = 1_024
 MAX_REPLY_BYTES = 64 * 1024 * 1024
+MIN_SECRET_CHARS = 8
+"""Shorter keys are placeholders for local servers, not secrets."""
 
 _log = logging.getLogger(__name__)
 
@@ -38,7 +40,7 @@ class AnthropicClient:
 
     Args:
         base_url: address of the API; None for ANTHROPIC_BASE_URL or the SDK's own.
-        api_key: sent as x-api-key; never logged, never part of an error.
+        api_key: sent as the credential; never logged, never part of an error.
         connect_timeout_s: longest wait for a connection.
         read_timeout_s: longest silence of the server, before or inside the stream.
         call_timeout_s: longest whole call.
@@ -64,15 +66,11 @@ class AnthropicClient:
         self._sdk: anthropic.Anthropic | None = None
         key = self._key.get_secret_value()
         if not key or not key.isascii() or not key.isprintable() or " " in key:
-            raise BadInput(
-                "the API key is empty or holds spaces, control or non-ASCII characters: set a correct one"
-            )
+            raise BadInput("the API key is empty or holds spaces, control or non-ASCII characters: set a correct one")
         forget = weakref.WeakMethod(self._forget)
         os.register_at_fork(after_in_child=lambda: (method := forget()) and method())
 
-    def call(
-        self, request: ModelRequest, on_delta: Callable[[Delta], None], interrupt: Interrupt
-    ) -> ModelReply:
+    def call(self, request: ModelRequest, on_delta: Callable[[Delta], None], interrupt: Interrupt) -> ModelReply:
         """Stream one reply to its end.
 
         Args:
@@ -145,7 +143,9 @@ class AnthropicClient:
         if hangup.cause is Cause.DEADLINE:
             return ModelFault(FaultKind.TIMEOUT, f"the call was not over after {self._call_timeout_s:g} s")
         fault = fault_of(error, streaming=collector.started, now_s=time.time())
-        clean = fault.detail.replace(self._key.get_secret_value(), "[api key]")
+        key = self._key.get_secret_value()
+        # A placeholder as short as "k" would blank half of every message.
+        clean = fault.detail.replace(key, "[api key]") if len(key) >= MIN_SECRET_CHARS else fault.detail
         return ModelFault(fault.kind, clean, fault.retry_after_s)
 
     def _connected(self) -> anthropic.Anthropic:
@@ -174,9 +174,7 @@ def _events(response: httpx2.Response) -> Iterator[Any]:
     """The data of each event, parsed; raises ModelFault for an `error` event or a body that is no stream."""
     content_type = response.headers.get("content-type", "")
     if not content_type.startswith("text/event-stream"):
-        raise ModelFault(
-            FaultKind.GARBAGE, f"the answer is {content_type or 'of no type'}, not an event stream"
-        )
+        raise ModelFault(FaultKind.GARBAGE, f"the answer is {content_type or 'of no type'}, not an event stream")
     # `raw_events` needs nothing of the response but iter_bytes.
     for sse in anthropic.Stream.raw_events(cast(httpx2.Response, _Capped(response))):
         if sse.event == "error":

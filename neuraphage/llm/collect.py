@@ -106,8 +106,7 @@ class ReplyCollector:
         if index != len(self.content):
             raise _garbage("a block that ends out of order", event)
         block = {
-            name: _storable(value) if isinstance(value, str) else value
-            for name, value in self._open.pop(index).items()
+            name: _storable(value) if isinstance(value, str) else value for name, value in self._open.pop(index).items()
         }
         raw = self._input_json.pop(index, "")
         if raw.strip():

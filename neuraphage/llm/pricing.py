@@ -43,9 +43,7 @@ class PriceTable:
 
     def __init__(self, prices: dict[str, Price]) -> None:
         if not prices:
-            raise SettingsError(
-                "the price table holds no model: add at least one, or costs cannot be limited"
-            )
+            raise SettingsError("the price table holds no model: add at least one, or costs cannot be limited")
         self._prices = dict(prices)
         self._dearest = Price(
             **{field: max(getattr(price, field) for price in prices.values()) for field in Price.model_fields}
@@ -54,9 +52,7 @@ class PriceTable:
     @classmethod
     def packaged(cls) -> Self:
         """The table that comes with this release."""
-        return cls.parse(
-            resources.files("neuraphage.llm").joinpath("prices.json").read_text(encoding="utf-8")
-        )
+        return cls.parse(resources.files("neuraphage.llm").joinpath("prices.json").read_text(encoding="utf-8"))
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -74,20 +70,14 @@ class PriceTable:
     def quote(self, model: str) -> PriceQuote:
         """The price of the longest row that the id begins with (dated ids name their model first)."""
         row = max((row for row in self._prices if model.startswith(row)), key=len, default=None)
-        return (
-            PriceQuote(self._dearest, known=False)
-            if row is None
-            else PriceQuote(self._prices[row], True, row)
-        )
+        return PriceQuote(self._dearest, known=False) if row is None else PriceQuote(self._prices[row], True, row)
 
 
 def _price(model: str, row: Any) -> Price:
     try:
         tokens_in, tokens_out = Decimal(row["input_usd"]), Decimal(row["output_usd"])
     except (KeyError, TypeError, InvalidOperation) as error:
-        raise SettingsError(
-            f"price of {model!r}: input_usd and output_usd must be decimal texts: {error!r}"
-        ) from error
+        raise SettingsError(f"price of {model!r}: input_usd and output_usd must be decimal texts: {error!r}") from error
     if not (tokens_in.is_finite() and tokens_out.is_finite()) or min(tokens_in, tokens_out) < 0:
         raise SettingsError(f"price of {model!r} is negative or infinite: {row!r}")
     return Price(

@@ -62,9 +62,7 @@ def _mark_last_user_message(messages: list[dict[str, Any]]) -> None:
         if message.get("role") != "user":
             continue
         content = message.get("content")
-        blocks: list[Block] = (
-            [{"type": "text", "text": content}] if isinstance(content, str) else list(content or [])
-        )
+        blocks: list[Block] = [{"type": "text", "text": content}] if isinstance(content, str) else list(content or [])
         if _mark_last(blocks):
             messages[index] = {**message, "content": blocks}
         return

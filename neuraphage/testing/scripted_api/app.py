@@ -13,9 +13,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from neuraphage.testing.scripted_api.delivery import Delivery, Hang, Step, Wait, steps_of
+from neuraphage.testing.scripted_api.delivery import Delivery, Hang, Mark, Step, Wait, steps_of
 from neuraphage.testing.scripted_api.faults import ERROR_TYPES, Fault, FaultPlan
-from neuraphage.testing.scripted_api.log import Entry, RequestLog
+from neuraphage.testing.scripted_api.log import COMPLETED, Entry, RequestLog
 from neuraphage.testing.scripted_api.message import compact, count_prompt, events_of, message_of
 from neuraphage.testing.scripted_api.rules import Refused, check_body
 from neuraphage.testing.scripted_api.script import Script, ScriptRequest
@@ -149,28 +149,27 @@ def _answer(asked: ScriptRequest, state: ServerState, entry: Entry) -> Response:
     headers = {"request-id": f"req_{asked.request_hash[:24]}"}
     steps: list[Step]
     if fault is not None and fault.kind == "drop":
-        steps = [Hang()]
+        steps = [Mark("fault:drop"), Hang()]
     elif asked.body.get("stream"):
         headers |= {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
         steps = list(steps_of(events_of(message, answer.pace.chunk_chars), answer.pace, fault))
     else:
         headers["content-type"] = "application/json"
         steps = _whole_steps(message, answer.pace.first_byte_delay_s, fault)
-    return Delivery(steps, headers, fault, lambda outcome: state.log.ended(entry, outcome))
+    return Delivery(steps, headers, lambda outcome: state.log.ended(entry, outcome))
 
 
 def _whole_steps(message: dict[str, Any], delay_s: float, fault: Fault | None) -> list[Step]:
     """Steps of an answer that is not streamed; faults of the stream become their nearest likeness."""
     whole = compact(message).encode()
-    if fault is None:
-        return [Wait(delay_s), whole]
-    if fault.kind in ("stall", "slow"):
-        return [Wait(fault.delay_s), whole]
+    if fault is None or fault.kind in ("stall", "slow"):
+        return [Wait(delay_s if fault is None else fault.delay_s), Mark(COMPLETED), whole]
+    mark = Mark(f"fault:{fault.kind}")
     if fault.kind == "garbage":
-        return [b"{<<garbage"]
+        return [mark, b"{<<garbage"]
     if fault.kind == "truncated":
-        return [whole[: len(whole) // 2]]
-    return [whole[: len(whole) // 2], Hang()]
+        return [mark, whole[: len(whole) // 2]]
+    return [mark, whole[: len(whole) // 2], Hang()]
 
 
 async def _accepted_body(request: Request, state: ServerState, shape: type[BaseModel]) -> dict[str, Any]:
@@ -179,7 +178,9 @@ async def _accepted_body(request: Request, state: ServerState, shape: type[BaseM
     Raises:
         ApiError: key, version, size, JSON or the API's rules.
     """
-    key = request.headers.get("x-api-key", "")
+    # The current SDK sends its API key as a bearer token, older ones as x-api-key; the API takes both.
+    bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
+    key = request.headers.get("x-api-key", "") or bearer
     if not key:
         raise ApiError(401, "x-api-key header is required")
     if state.accepted_keys and key not in state.accepted_keys:

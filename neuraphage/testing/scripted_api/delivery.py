@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +32,18 @@ class Hang:
     """Close the connection without ending the response."""
 
 
-Step = bytes | Wait | Hang
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The outcome is decided by what is sent next; written down first, so that a client never knows more.
+
+    Args:
+        outcome: completed or fault:<kind>.
+    """
+
+    outcome: str
+
+
+Step = bytes | Wait | Hang | Mark
 
 
 def steps_of(events: Iterable[dict[str, Any]], pace: Pace, fault: Fault | None) -> Iterator[Step]:
@@ -47,18 +59,23 @@ def steps_of(events: Iterable[dict[str, Any]], pace: Pace, fault: Fault | None) 
     for index, event in enumerate(all_events[:last]):
         if index and pace.between_events_s:
             yield Wait(pace.between_events_s)
+        if event["type"] == "message_stop":
+            yield Mark(COMPLETED)
         yield sse(event)
     if in_stream is None:
         return
-    yield from _fault_steps(in_stream)
+    if in_stream.kind == "stall":
+        yield Wait(in_stream.delay_s)
+        yield Mark(COMPLETED)
+    else:
+        yield Mark(f"fault:{in_stream.kind}")
+        yield from _fault_steps(in_stream)
     if in_stream.kind in ("stall", "garbage"):
         yield from (sse(event) for event in all_events[last:])
 
 
 def _fault_steps(fault: Fault) -> Iterator[Step]:
-    if fault.kind == "stall":
-        yield Wait(fault.delay_s)
-    elif fault.kind == "garbage":
+    if fault.kind == "garbage":
         yield b'event: content_block_delta\ndata: {"type": "content_block_delta", <<garbage\n\n'
     elif fault.kind == "error_event":
         error = {"type": fault.error_type or "overloaded_error", "message": fault.message}
@@ -73,53 +90,63 @@ class Delivery(Response):
     Args:
         steps: what to send; an answer that starts with Hang gets no status line.
         headers: response headers.
-        fault: the fault among the steps, for the log.
-        on_end: told the outcome: completed, closed_by_client or fault:<kind>.
+        on_end: told the outcome (the first one counts): what a Mark says, or closed_by_client.
     """
 
-    def __init__(
-        self, steps: Iterable[Step], headers: dict[str, str], fault: Fault | None, on_end: Callable[[str], None]
-    ) -> None:
+    def __init__(self, steps: Iterable[Step], headers: dict[str, str], on_end: Callable[[str], None]) -> None:
         super().__init__(headers=headers)
         # Content-Length stands for a whole body; a stream has none.
         self.raw_headers = [pair for pair in self.raw_headers if pair[0] != b"content-length"]
         self._steps = steps
-        self._outcome = COMPLETED if fault is None or fault.kind == "slow" else f"fault:{fault.kind}"
         self._on_end = on_end
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's signature
         """Send; a client that hangs up ends it at once, also within a silence."""
         sending = asyncio.ensure_future(self._send(send))
         gone = asyncio.ensure_future(_until_gone(receive))
-        outcome = CLOSED
         try:
             await asyncio.wait({sending, gone}, return_when=asyncio.FIRST_COMPLETED)
             if sending.done():
                 sending.result()
-                outcome = self._outcome
         finally:
             sending.cancel()
             gone.cancel()
-            self._on_end(outcome)
+            self._on_end(CLOSED)
 
     async def _send(self, send: Send) -> None:
         steps = iter(self._steps)
-        first = next(steps, None)
-        if isinstance(first, Hang):
+        step = next(steps, None)
+        if isinstance(step, Mark):
+            self._on_end(step.outcome)
+            step = next(steps, None)
+        if isinstance(step, Hang):
+            await _close_unanswered(send)
             return
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         # An empty piece sends the headers off before any silence.
-        await send({"type": "http.response.body", "body": b"", "more_body": True})
-        step: Step | None = first
+        await send(_body(b""))
         while step is not None:
             if isinstance(step, Hang):
                 return
-            if isinstance(step, Wait):
+            if isinstance(step, Mark):
+                self._on_end(step.outcome)
+            elif isinstance(step, Wait):
                 await asyncio.sleep(step.delay_s)
             else:
-                await send({"type": "http.response.body", "body": step, "more_body": True})
+                await send(_body(step))
             step = next(steps, None)
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        await send(_body(b"", more=False))
+
+
+def _body(piece: bytes, *, more: bool = True) -> dict[str, Any]:
+    return {"type": "http.response.body", "body": piece, "more_body": more}
+
+
+async def _close_unanswered(send: Send) -> None:
+    # ASGI has no way to close without an answer. A header that may not be written makes the server close the
+    # connection once it believes that the answer has begun, with no byte sent.
+    with contextlib.suppress(Exception):
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"not a name", b"")]})
 
 
 async def _until_gone(receive: Receive) -> None:

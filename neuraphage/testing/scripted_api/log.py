@@ -23,7 +23,7 @@ class Entry:
     """One request that passed the checks, or was refused.
 
     Args:
-        number: from 1, in order of arrival.
+        number: in order of arrival; never starts again.
         request_hash: hash of the body; empty when the body was refused.
         request_id: the X-Neuraphage-Request-Id header.
         script, turn, attempt: which script, how many assistant messages, which time this request came.
@@ -55,6 +55,7 @@ class RequestLog:
         self._entries: deque[Entry] = deque(maxlen=MAX_ENTRIES)
         self._counts: dict[str, dict[str, int]] = {}
         self._number = 0
+        self._forgotten = 0
         self._file: TextIO | None = path.open("a", encoding="utf-8") if path else None
 
     def received(self, request_hash: str, request_id: str, script: str = "", turn: int = 0, detail: str = "") -> Entry:
@@ -79,10 +80,12 @@ class RequestLog:
             if entry.outcome != OPEN:
                 return
             entry.outcome = outcome
+            self._write("ended", entry)
+            if entry.number <= self._forgotten:
+                return
             kind = outcome.partition(":")[0]
             counts = self._counts_of(entry.request_hash)
             counts[kind] = counts.get(kind, 0) + 1
-            self._write("ended", entry)
 
     def as_json(self) -> dict[str, Any]:
         """Totals, counts by request hash, and the newest entries, oldest first."""
@@ -96,8 +99,12 @@ class RequestLog:
         return {"totals": totals, "requests": requests, "entries": entries}
 
     def clear(self) -> None:
-        """Forget all; attempts count from 1 again. The file keeps its lines."""
+        """Forget all; attempts count from 1 again, and requests that are still open are not counted when they end.
+
+        The file keeps its lines.
+        """
         with self._lock:
+            self._forgotten = self._number
             self._entries.clear()
             self._counts.clear()
 
