@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 
 from neuraphage.dev.exit_cause import cause_of_exit, last_lines, read_tail
-from neuraphage.dev.process import end, is_alive, kill_group, rotate, size_bytes, spawn, wait
+from neuraphage.dev.process import end, is_alive, kill_group, rotate, runs_its_program, size_bytes, spawn, wait
 from neuraphage.dev.process_spec import STEADY_S, ProcessChange, ProcessSpec, ProcessState, exit_words, restart_delay_s
 from neuraphage.errors import StackError
 
@@ -159,7 +159,7 @@ class Keeper:
         """Wait until it is ready or has ended; False when it runs on without being ready."""
         deadline_s = time.monotonic() + self._ready_timeout_s
         while is_alive(process):
-            if self._is_ready(log_start_bytes):
+            if self._is_ready(process, log_start_bytes):
                 self._was_ready = True
                 self._tell(ProcessState.READY, process.pid)
                 self._settled.set()
@@ -169,7 +169,9 @@ class Keeper:
             wait(process, _LOOK_AGAIN_S)
         return True
 
-    def _is_ready(self, log_start_bytes: int) -> bool:
+    def _is_ready(self, process: psutil.Process, log_start_bytes: int) -> bool:
+        if not runs_its_program(process):
+            return False
         text = self.spec.ready_text
         if text is not None and text not in read_tail(self._log, log_start_bytes, max_bytes=1_000_000):
             return False

@@ -73,6 +73,15 @@ def is_alive(process: psutil.Process) -> bool:
         return False
 
 
+def runs_its_program(process: psutil.Process) -> bool:
+    """Tell whether a tethered process has become its program."""
+    try:
+        argv = process.cmdline()
+    except psutil.Error:
+        return False
+    return bool(argv) and str(_TETHER) not in argv  # in the midst of an exec it is empty
+
+
 def wait(process: psutil.Process, timeout_s: float | None) -> bool:
     """Wait until a process has ended, and reap it if it is a child.
 

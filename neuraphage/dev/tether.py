@@ -24,7 +24,10 @@ def main() -> None:
             raise OSError(ctypes.get_errno(), "ask the kernel to end this process with its parent (prctl)")
         if os.getppid() != parent_pid:
             sys.exit("the parent ended before its child began")
-    os.execvp(argv[0], argv)  # noqa: S606 - the supervisor's own command line, no shell
+    try:
+        os.execvp(argv[0], argv)  # noqa: S606 - the supervisor's own command line, no shell
+    except OSError as error:
+        sys.exit(f"start {argv[0]}: {error.strerror}")
 
 
 if __name__ == "__main__":

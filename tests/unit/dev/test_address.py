@@ -80,7 +80,10 @@ def test_without_urls_the_server_is_our_own(tmp_path: Path) -> None:
     [
         ({"NEURAPHAGE_STATE_URL": "redis://:p@h:7/1"}, ("redis://:p@h:7/1", "redis://:p@h:7/0")),
         ({"NEURAPHAGE_BROKER_URL": "rediss://h/0?a=b"}, ("rediss://h/1?a=b", "rediss://h/0?a=b")),
-        ({"NEURAPHAGE_STATE_URL": "unix:///s?db=1", "NEURAPHAGE_BROKER_URL": "redis://h/0"}, ("unix:///s?db=1", "redis://h/0")),
+        (
+            {"NEURAPHAGE_STATE_URL": "unix:///s?db=1", "NEURAPHAGE_BROKER_URL": "redis://h/0"},
+            ("unix:///s?db=1", "redis://h/0"),
+        ),
     ],
 )
 def test_explicit_urls_win(environ: dict[str, str], expected: tuple[str, str], tmp_path: Path) -> None:

@@ -256,21 +256,28 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         EmbeddedServer(blocked).start()
 
 
+def fill(state: redis.Redis) -> None:
+    for number in range(1000):
+        state.set(str(number), "x" * 2000)
+
+
 def test_a_full_disk_is_named(data_dir: Path) -> None:
     """When the disk fills up the server ends, and the next start says why it cannot."""
     data_dir.mkdir()
-    if os.getuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96k", "x", data_dir], check=False).returncode:
+    if (
+        os.getuid() != 0
+        or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96k", "x", data_dir], check=False).returncode
+    ):
         pytest.skip("needs the right to mount a small file system")
     try:
         server = EmbeddedServer(data_dir)
         address = server.start()
         with pytest.raises((redis.RedisError, OSError)):
-            for number in range(1000):
-                client(address.state_url).set(str(number), "x" * 2000)
+            fill(client(address.state_url))
         server.stop()
         with contextlib.suppress(OSError):
             (data_dir / "fill").write_bytes(b"x" * 200_000)
-        with pytest.raises(StackError, match="disk full|No space left on device"):
+        with pytest.raises(StackError, match=r"disk full|No space left on device"):
             EmbeddedServer(data_dir).start()
     finally:
         subprocess.run(["umount", data_dir], check=True)

@@ -1,0 +1,278 @@
+"""The supervisor with real processes: order, restarts, stopping, and its own death."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from neuraphage.dev.process import rotate
+from neuraphage.dev.process_spec import ProcessChange, ProcessSpec, ProcessState, exit_words, restart_delay_s
+from neuraphage.dev.server import EmbeddedServer
+from neuraphage.dev.stack import server_spec
+from neuraphage.dev.supervisor import Supervisor
+from neuraphage.errors import StackError
+
+Until = Callable[..., None]
+ENV = {"PATH": os.defpath}
+SLEEP = ("/bin/sleep", "600")
+STUBBORN = ("/bin/sh", "-c", "trap '' TERM; echo up; while :; do sleep 600 & wait $!; done")
+
+
+class Changes:
+    """Remembers every change."""
+
+    def __init__(self) -> None:
+        self.seen: list[ProcessChange] = []
+
+    def __call__(self, change: ProcessChange) -> None:
+        self.seen.append(change)
+
+    def states(self, name: str) -> list[str]:
+        return [change.state.value for change in self.seen if change.name == name]
+
+    def order(self, state: ProcessState) -> list[str]:
+        return [change.name for change in self.seen if change.state is state]
+
+
+def gone(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def test_start_and_stop_in_order(tmp_path: Path) -> None:
+    """A foundation is ready before the others start and stops after they have stopped."""
+    changes = Changes()
+    specs = [
+        ProcessSpec("base", ("/bin/sh", "-c", "echo is-up; exec sleep 600"), ENV, ready_text="is-up", foundation=True),
+        ProcessSpec("one", SLEEP, ENV),
+        ProcessSpec("two", SLEEP, ENV),
+    ]
+    with Supervisor(specs, tmp_path, on_change=changes) as supervisor:
+        pids = [supervisor.pid(name) for name in ("base", "one", "two")]
+        assert None not in pids
+        assert supervisor.state("one") is ProcessState.READY
+    seen = [(change.name, change.state) for change in changes.seen]
+    assert seen[:2] == [("base", ProcessState.STARTING), ("base", ProcessState.READY)]
+    assert changes.order(ProcessState.STOPPED)[-1] == "base"
+    assert all(gone(pid) for pid in pids if pid is not None)
+    assert supervisor.pid("base") is None
+    supervisor.stop()  # safe to repeat
+
+
+def test_each_process_leads_its_own_session(tmp_path: Path) -> None:
+    """Ctrl-C in the supervisor's terminal does not reach the processes, and what they print is in their log."""
+    spec = ProcessSpec("one", ("/bin/sh", "-c", "echo hello; echo oops >&2; exec sleep 600"), ENV, ready_text="oops")
+    with Supervisor([spec], tmp_path / "logs") as supervisor:
+        pid = supervisor.pid("one")
+        assert pid is not None
+        assert os.getsid(pid) == pid
+    assert (tmp_path / "logs" / "one.log").read_text() == "hello\noops\n"
+
+
+def test_what_is_killed_comes_back(tmp_path: Path, until: Until) -> None:
+    """A killed process is started again under a new id, and the change says what killed it."""
+    changes = Changes()
+    with Supervisor([ProcessSpec("one", SLEEP, ENV)], tmp_path, on_change=changes) as supervisor:
+        first = supervisor.pid("one")
+        assert supervisor.kill("one")
+        until(lambda: changes.states("one").count("ready") == 2, "the second start")
+        assert supervisor.pid("one") not in (None, first)
+    assert changes.states("one") == ["starting", "ready", "exited", "starting", "ready", "stopped"]
+    (exited,) = [change for change in changes.seen if change.state is ProcessState.EXITED]
+    assert exited.line == "one exited: killed by SIGKILL; starts again in 0.2 s"
+
+
+def test_any_signal_can_be_sent(tmp_path: Path, until: Until) -> None:
+    """A stopped (frozen) process stays the same process, and a frozen one can still be ended."""
+    with Supervisor([ProcessSpec("one", SLEEP, ENV)], tmp_path) as supervisor:
+        pid = supervisor.pid("one")
+        assert supervisor.kill("one", signal.SIGSTOP)
+        until(lambda: psutil.Process(pid).status() == psutil.STATUS_STOPPED, "the freeze")
+        assert supervisor.pid("one") == pid
+
+
+def test_the_cause_is_read_from_what_was_written_since_the_start(tmp_path: Path, until: Until) -> None:
+    """A full disk is named; the same words of an earlier run are not taken for it."""
+    changes = Changes()
+    (tmp_path / "one.log").write_text("Address already in use\n")
+    script = "test -e flag && { echo 'write: No space left on device' >&2; exit 3; }; echo go; exec sleep 600"
+    spec = ProcessSpec("one", ("/bin/sh", "-c", f"cd {tmp_path}; {script}"), ENV, ready_text="go")
+    with Supervisor([spec], tmp_path, on_change=changes) as supervisor:
+        (tmp_path / "flag").touch()
+        supervisor.kill("one")
+        until(lambda: changes.states("one").count("exited") >= 2, "the second end")
+    details = [change.detail for change in changes.seen if change.state is ProcessState.EXITED]
+    assert details[0].startswith("killed by SIGKILL; ")
+    assert details[1].startswith("ended with status 3, disk full; ")
+
+
+def test_a_process_that_never_becomes_ready_stops_the_start(tmp_path: Path) -> None:
+    """The error has the cause and the last lines, and nothing is left running."""
+    changes = Changes()
+    broken = ProcessSpec("broken", ("/bin/sh", "-c", "echo no such module; exit 1"), ENV, ready_text="never")
+    with pytest.raises(StackError, match=r"start broken: ended with status 1; log .*\nno such module"):
+        Supervisor([ProcessSpec("one", SLEEP, ENV), broken], tmp_path, on_change=changes).start()
+    assert changes.states("broken")[-1] == "failed"
+    assert changes.states("one")[-1] == "stopped"
+    assert all(gone(change.pid) for change in changes.seen if change.pid is not None)
+
+
+def test_a_process_that_is_too_slow_is_ended(tmp_path: Path) -> None:
+    """Readiness has a time limit."""
+    spec = ProcessSpec("slow", SLEEP, ENV, ready=lambda: False)
+    with pytest.raises(StackError, match=r"start slow: not ready after 0\.1 s"):
+        Supervisor([spec], tmp_path, ready_timeout_s=0.1).start()
+
+
+@pytest.mark.parametrize("outlives_supervisor", [True, False])
+def test_a_missing_program_is_named(outlives_supervisor: bool, tmp_path: Path) -> None:
+    """A typing error in a command line is told at once, however the process is started."""
+    spec = ProcessSpec("typo", ("/no/such/program",), ENV, outlives_supervisor=outlives_supervisor)
+    with pytest.raises(StackError, match=r"start /no/such/program.*: No such file"):
+        Supervisor([spec], tmp_path).start()
+
+
+def test_a_stubborn_process_is_killed_with_its_children(tmp_path: Path, until: Until) -> None:
+    """After the grace the whole group is killed, so nothing lives on behind the supervisor's back."""
+    with Supervisor([ProcessSpec("one", STUBBORN, ENV, ready_text="up")], tmp_path, grace_s=0.1) as supervisor:
+        process = psutil.Process(supervisor.pid("one"))
+        until(process.children, "the child")
+        family = [process.pid, *(child.pid for child in process.children())]
+    until(lambda: all(gone(pid) for pid in family), "the end of the family")
+
+
+def test_a_failing_listener_changes_nothing(tmp_path: Path, until: Until) -> None:
+    """A bug in what shows the changes does not stop the watch."""
+
+    def listener(change: ProcessChange) -> None:
+        raise RuntimeError(change.line)
+
+    with Supervisor([ProcessSpec("one", SLEEP, ENV)], tmp_path, on_change=listener) as supervisor:
+        first = supervisor.pid("one")
+        supervisor.kill("one")
+        until(lambda: supervisor.pid("one") not in (None, first), "the second start")
+
+
+def test_stop_during_a_pause_between_starts_is_quick_and_final(tmp_path: Path, until: Until) -> None:
+    """Nothing is started once everyone was asked to stop."""
+    changes = Changes()
+    spec = ProcessSpec("one", SLEEP, ENV)
+    with Supervisor([spec], tmp_path, on_change=changes) as supervisor:
+        supervisor.kill("one")
+        until(lambda: changes.states("one")[-1] == "exited", "the end")
+    assert changes.states("one")[-1] == "stopped"
+    assert supervisor.pid("one") is None
+
+
+def test_names_are_checked(tmp_path: Path) -> None:
+    """Unknown, doubled and odd names are refused by name."""
+    supervisor = Supervisor([ProcessSpec("one", SLEEP, ENV)], tmp_path)
+    with pytest.raises(StackError, match="'two': the stack has only one"):
+        supervisor.pid("two")
+    assert supervisor.pid("one") is None
+    assert not supervisor.kill("one")
+    with pytest.raises(ValueError, match="must differ"):
+        Supervisor([ProcessSpec("one", SLEEP, ENV)] * 2, tmp_path)
+    with pytest.raises(ValueError, match="lower case letters"):
+        ProcessSpec("../evil", SLEEP, ENV)
+    with pytest.raises(ValueError, match="command line is empty"):
+        ProcessSpec("one", (), ENV)
+
+
+KILLED_SUPERVISOR = """
+import os, sys
+from pathlib import Path
+from neuraphage.dev.process_spec import ProcessSpec
+from neuraphage.dev.supervisor import Supervisor
+argv = ("/bin/sleep", "600")
+specs = [
+    ProcessSpec("keeps", argv, {"PATH": os.defpath}, outlives_supervisor=True),
+    ProcessSpec("dies", argv, {"PATH": os.defpath}),
+]
+supervisor = Supervisor(specs, Path(sys.argv[1]))
+supervisor.start()
+print(supervisor.pid("keeps"), supervisor.pid("dies"), flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux can tie a process to its parent")
+def test_kill_9_of_the_supervisor_takes_its_workers_along(tmp_path: Path, until: Until) -> None:
+    """Workers die with a killed supervisor, so the next one is not doubled; the server lives on."""
+    argv = [sys.executable, "-c", KILLED_SUPERVISOR, str(tmp_path)]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as launcher:
+        assert launcher.stdout is not None
+        keeps, dies = map(int, launcher.stdout.readline().split())
+        assert psutil.Process(dies).name() == "sleep"
+        launcher.kill()
+    try:
+        until(lambda: gone(dies), "the worker's death")
+        assert not gone(keeps)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(keeps, signal.SIGKILL)
+
+
+@pytest.mark.real_redis
+def test_a_server_is_kept_up_and_a_left_over_one_adopted(data_dir: Path, until: Until) -> None:
+    """The server comes back after kill -9 under the same address; a running one is not started twice."""
+    changes = Changes()
+    first = EmbeddedServer(data_dir)
+    first.start()
+    left_over = first.pid
+    first.release()  # as after the death of its launcher
+    server = EmbeddedServer(data_dir)
+    server.prepare()
+    try:
+        with Supervisor([server_spec(server)], data_dir / "logs", on_change=changes) as supervisor:
+            assert supervisor.pid("server") == left_over
+            supervisor.kill("server")
+            until(lambda: changes.states("server").count("ready") == 2, "the second start")
+            assert server.answers()
+        assert not server.answers()
+    finally:
+        server.release()
+
+
+@pytest.mark.parametrize(("ends", "delay_s"), [(0, 0.2), (1, 0.2), (2, 0.4), (5, 3.2), (9, 30.0), (10**6, 30.0)])
+def test_restarts_keep_a_growing_distance(ends: int, delay_s: float) -> None:
+    """The pause doubles up to half a minute, for any number of ends."""
+    assert restart_delay_s(ends) == delay_s
+
+
+@pytest.mark.parametrize(
+    ("code", "cause", "words"),
+    [
+        (0, None, "ended with status 0"),
+        (-9, None, "killed by SIGKILL"),
+        (-99, None, "killed by signal 99"),
+        (1, "disk full", "ended with status 1, disk full"),
+        (None, None, "ended"),
+    ],
+)
+def test_ends_in_words(code: int | None, cause: str | None, words: str) -> None:
+    """People read names of signals and causes, not numbers."""
+    assert exit_words(code, cause) == words
+
+
+def test_a_large_log_is_set_aside(tmp_path: Path) -> None:
+    """One former log is kept; a small or missing one is left alone."""
+    log = tmp_path / "one.log"
+    rotate(log, max_bytes=3)
+    log.write_text("abc")
+    rotate(log, max_bytes=3)
+    assert log.exists()
+    log.write_text("abcd")
+    rotate(log, max_bytes=3)
+    assert not log.exists()
+    assert (tmp_path / "one.log.1").read_text() == "abcd"
