@@ -85,6 +85,16 @@ def create_app(state: ServerState) -> Starlette:
             return error_response(error.status, error.message)
         return JSONResponse({"input_tokens": sum(count_prompt(body).values())})
 
+    routes = [
+        Route("/v1/messages", messages, methods=["POST"]),
+        Route("/v1/messages/count_tokens", count_tokens, methods=["POST"]),
+        *_control_routes(state),
+    ]
+    handlers: dict[Any, Any] = {404: _not_found, 405: _not_found, ApiError: _refused, Exception: _failed}
+    return Starlette(routes=routes, exception_handlers=handlers)
+
+
+def _control_routes(state: ServerState) -> list[Route]:
     async def add_faults(request: Request) -> Response:
         try:
             orders = json.loads(await _read(request))
@@ -103,25 +113,23 @@ def create_app(state: ServerState) -> Starlette:
         state.log.clear()
         return JSONResponse({"reset": True})
 
-    async def failed(_: Request, error: Exception) -> Response:
-        return error_response(500, f"the scripted server failed: {error!r}")
-
-    async def refused(_: Request, error: Exception) -> Response:
-        return error_response(error.status if isinstance(error, ApiError) else 500, str(error))
-
-    async def not_found(request: Request, _: Exception) -> Response:
-        return error_response(404, f"no endpoint {request.method} {request.url.path}")
-
-    routes = [
-        Route("/v1/messages", messages, methods=["POST"]),
-        Route("/v1/messages/count_tokens", count_tokens, methods=["POST"]),
+    return [
         Route("/_control/faults", add_faults, methods=["POST"]),
         Route("/_control/log", log, methods=["GET"]),
         Route("/_control/reset", reset, methods=["POST"]),
     ]
-    return Starlette(
-        routes=routes, exception_handlers={404: not_found, 405: not_found, ApiError: refused, Exception: failed}
-    )
+
+
+async def _failed(_: Request, error: Exception) -> Response:
+    return error_response(500, f"the scripted server failed: {error!r}")
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    return error_response(error.status if isinstance(error, ApiError) else 500, str(error))
+
+
+async def _not_found(request: Request, _: Exception) -> Response:
+    return error_response(404, f"no endpoint {request.method} {request.url.path}")
 
 
 def error_response(

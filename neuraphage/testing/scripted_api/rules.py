@@ -15,7 +15,7 @@ MAX_BREAKPOINTS = 4
 Body = dict[str, Any]
 
 
-class Refused(Exception):  # noqa: N818 - it is an answer, not a failure of this server
+class Refused(Exception):
     """The request breaks a rule; the message is what the API would say."""
 
 

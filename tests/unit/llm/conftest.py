@@ -96,11 +96,17 @@ def make_request() -> Callable[..., ModelRequest]:
     return make
 
 
-@pytest.fixture
-def client(server: ScriptedServer) -> Iterator[AnthropicClient]:
-    made = AnthropicClient(server.url, KEY, connect_timeout_s=5, read_timeout_s=20, call_timeout_s=30)
+@pytest.fixture(scope="session")
+def shared_client(shared_server: tuple[ScriptedServer, Answers]) -> Iterator[AnthropicClient]:
+    made = AnthropicClient(shared_server[0].url, KEY, connect_timeout_s=5, read_timeout_s=20, call_timeout_s=30)
     yield made
     made.close()
+
+
+@pytest.fixture
+def client(shared_client: AnthropicClient, server: ScriptedServer) -> AnthropicClient:
+    """The shared client of the shared server, which is reset."""
+    return shared_client
 
 
 @pytest.fixture

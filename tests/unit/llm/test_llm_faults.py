@@ -141,7 +141,11 @@ def _serve_once(raw: bytes) -> str:
         with listener:
             connection, _ = listener.accept()
             with connection:
-                connection.recv(65_536)
+                # The whole request is read: closing with unread bytes would reset the connection.
+                head, _, body = connection.recv(65_536).partition(b"\r\n\r\n")
+                length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+                while len(body) < length:
+                    body += connection.recv(65_536)
                 connection.sendall(raw)
 
     threading.Thread(target=serve, daemon=True).start()
@@ -322,11 +326,8 @@ def test_a_value_error_counts_by_when_it_comes():
     assert fault_of(ValueError("x"), streaming=True, now_s=0.0).kind is FaultKind.GARBAGE
 
 
-@pytest.mark.parametrize("status", range(300, 600))
-def test_every_status_has_a_kind(status):
-    """5xx is retried, other unknown 4xx are not."""
-    kind = kind_of_status(status, None)
-    if status >= 500:
-        assert kind in (FaultKind.SERVER_ERROR, FaultKind.OVERLOADED)
-    else:
-        assert kind is not None
+def test_statuses_without_a_row():
+    """Any other 5xx is the server's failure and is retried; any other 4xx is ours and is not."""
+    assert {kind_of_status(status, None) for status in (500, 501, 502, 503, 504, 599)} == {FaultKind.SERVER_ERROR}
+    assert {kind_of_status(status, None) for status in (400, 405, 410, 418, 422, 498)} == {FaultKind.BAD_REQUEST}
+    assert kind_of_status(304, None) is FaultKind.GARBAGE

@@ -2,6 +2,9 @@
 
 import json
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +12,7 @@ from neuraphage.errors import BadInput
 from neuraphage.llm import AnthropicClient
 from neuraphage.llm.collect import ReplyCollector, parse_input
 from neuraphage.model.usage import Usage
-from neuraphage.testing.scripted_api import ScriptedServer, reply
+from neuraphage.testing.scripted_api import Pace, ScriptedServer, reply
 
 
 def test_blocks_arrive_verbatim(call, answers):
@@ -193,3 +196,38 @@ def test_two_servers_do_not_mix(interrupt, make_request):
             for each in (one, two)
         ]
     assert texts == ["A", "B"]
+
+
+def test_128_calls_at_once_share_one_client(client, interrupt, make_request, answers, server):
+    """Threads do not wait for each other's connections, and every call gets its own reply."""
+    answers.reply = reply("x", pace=Pace(first_byte_delay_s=0.2))
+    gate = threading.Barrier(128, timeout=60)
+
+    def run(number):
+        gate.wait()
+        return client.call(make_request(str(number)), lambda _: None, interrupt).message_id
+
+    with ThreadPoolExecutor(128) as pool:
+        ids = list(pool.map(run, range(128)))
+    assert len(set(ids)) == 128
+    assert server.log()["totals"]["completed"] == 128
+
+
+def test_calls_leave_no_socket_and_no_thread(client, interrupt, make_request):
+    """Each call gives back its descriptors and its deadline's thread."""
+
+    def open_now():
+        names = {thread.name for thread in threading.enumerate()}
+        return len(list(Path("/proc/self/fd").iterdir())), "neuraphage-llm-deadline" in names
+
+    client.call(make_request(), lambda _: None, interrupt)
+    before, _ = open_now()
+    for _ in range(20):
+        client.call(make_request(), lambda _: None, interrupt)
+    # The server's side of the last connection may still be closing, so a few are allowed; 20 leaks are not.
+    assert open_now()[0] < before + 10
+    for _ in range(2_000):
+        if not open_now()[1]:
+            return
+        threading.Event().wait(0.005)
+    raise AssertionError("the deadline's thread outlives the call")
