@@ -89,7 +89,7 @@ class Settings(BaseSettings):
     spool_max_bytes: int = Field(default=64 * 1024 * 1024, gt=0)
     """Largest output of one command; past it the command is ended."""
 
-    # retention (R245)
+    # how long ended tasks are kept: R245
     exec_retention_s: float = Field(default=86_400.0, gt=0)
     conversation_retention_s: float = Field(default=30 * 86_400.0, gt=0)
     tombstone_retention_s: float = Field(default=365 * 86_400.0, gt=0)

@@ -107,6 +107,7 @@ class LeaseKeeper:
         clock: local time.
         settings: heartbeat, lease and effect limits.
         on_overdue: called once, with the task id, when an effect is past its longest duration.
+        parent_draining: whether the parent of a forked process is shutting down.
     """
 
     def __init__(
@@ -116,7 +117,9 @@ class LeaseKeeper:
         clock: Clock,
         settings: Settings,
         on_overdue: Callable[[str], None],
+        parent_draining: Callable[[], bool] = lambda: False,
     ) -> None:
+        self._parent_draining = parent_draining
         self._store = store
         self._presence = presence
         self._clock = clock
@@ -126,7 +129,7 @@ class LeaseKeeper:
         self._overdue: set[str] = set()
         self._lock = threading.Lock()
         self._stop = threading.Event()
-        self.draining = threading.Event()
+        self._drain = threading.Event()
         self._thread = threading.Thread(target=self._run, name="neuraphage-heartbeat", daemon=True)
 
     def start(self) -> None:
@@ -138,6 +141,14 @@ class LeaseKeeper:
         self._stop.set()
         self._presence.close()
 
+    def drain(self) -> None:
+        """Start nothing new from now on."""
+        self._drain.set()
+
+    def draining(self) -> bool:
+        """Whether this process, or its parent, is shutting down."""
+        return self._drain.is_set() or self._parent_draining()
+
     def held_count(self) -> int:
         """Leases in use, without overdue ones."""
         with self._lock:
@@ -146,7 +157,7 @@ class LeaseKeeper:
     @contextmanager
     def hold(self, lease: Lease, sent_at_boottime_s: float) -> Iterator[HeldLease]:
         """Keep a lease renewed while the block runs."""
-        held = HeldLease(lease, sent_at_boottime_s, self._settings.lease_s, self._clock, self.draining.is_set)
+        held = HeldLease(lease, sent_at_boottime_s, self._settings.lease_s, self._clock, self.draining)
         with self._lock:
             self._held[lease.claim_id] = held
         try:

@@ -47,7 +47,7 @@ class TurnRunner:
         Returns:
             A short outcome, for logs and Flower.
         """
-        if self._keeper.draining.is_set():
+        if self._keeper.draining():
             return Outcome.DRAINING.value
         try:
             return self._claimed(task_id, seq)
@@ -69,7 +69,7 @@ class TurnRunner:
             return self._next(task_id, settled)
         if claimed.verdict is not ClaimVerdict.GRANTED or claimed.lease is None:
             return claimed.verdict.value
-        draining = self._keeper.draining.is_set
+        draining = self._keeper.draining
         with self._keeper.hold(claimed.lease, claimed.sent_at_boottime_s) as held:
             ledger = Ledger(self._services, held, claimed, draining)
             settled = Turn(self._services, ledger, draining).advance()

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
-import redis
-
 from neuraphage.ports import ProcessRow
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
@@ -48,10 +46,5 @@ def connected(context: StoreContext) -> frozenset[str]:
     """Process ids whose connection stands now."""
     prefix = connection_name(context.settings.namespace, "")
     with translated("list clients"):
-        raw = context.client.execute_command("CLIENT LIST", **{redis.client.NEVER_DECODE: True})
-    found = set()
-    for line in raw.split(b"\n"):
-        at = line.find(b" name=" + prefix.encode())
-        if at >= 0:
-            found.add(line[at + 6 + len(prefix) :].split(b" ", 1)[0].decode())
-    return frozenset(found)
+        names = [client["name"] for client in context.client.client_list()]
+    return frozenset(name.removeprefix(prefix) for name in names if name.startswith(prefix))

@@ -1,0 +1,127 @@
+"""Celery: the app and its configuration, and the publishing of wake-up hints.
+
+A message is a hint with ids, never the truth: the Redis transport loses and doubles messages under kills.
+So: early acknowledgement, no prefetch, no results, no countdown, no ETA, no retry.
+"""
+
+from __future__ import annotations
+
+import logging
+import urllib.parse
+from typing import Any
+
+import kombu.exceptions
+from celery import Celery
+
+from neuraphage.settings import Settings
+
+log = logging.getLogger(__name__)
+
+RUN_TURN = "neuraphage.run_turn"
+SWEEP = "neuraphage.sweep"
+RUN_QUEUE = "np.run"
+CONTROL_QUEUE = "np.control"
+
+BROKER_DOWN = (OSError, kombu.exceptions.OperationalError, kombu.exceptions.KombuError)
+"""What a publish raises when the broker is away or refuses; redis errors reach us as OperationalError."""
+
+
+def celery_settings(settings: Settings) -> dict[str, Any]:
+    """Celery's configuration. The reason of each value is beside it; the measurements are in ARCHITECTURE.md."""
+    return {
+        "broker_url": settings.broker_url.get_secret_value(),
+        "task_acks_late": False,  # the lease carries the duty, not the message
+        "worker_disable_prefetch": True,  # fetch only when a slot is free: nothing sits unacknowledged
+        "worker_prefetch_multiplier": 1,  # the cap should disable_prefetch be off
+        "worker_cancel_long_running_tasks_on_connection_loss": False,  # a blip must not kill paid calls
+        "worker_eta_task_limit": 100,  # a guard; we never send an ETA
+        "task_ignore_result": True,
+        "accept_content": ["json"],
+        "task_serializer": "json",
+        "task_routes": {RUN_TURN: {"queue": RUN_QUEUE}, SWEEP: {"queue": CONTROL_QUEUE}},
+        "task_default_queue": RUN_QUEUE,
+        "task_create_missing_queues": True,
+        "broker_transport_options": {
+            "visibility_timeout": 7_200,  # irrelevant with early acknowledgement; above every effect all the same
+            "unacked_restore_interval": 5,
+            "unacked_restore_throttle": 1,
+            "socket_timeout": 30,  # a publish on a dead path must not wait for ever
+            "socket_connect_timeout": 5,
+            "socket_keepalive": True,
+            "health_check_interval": 10,
+            "global_keyprefix": f"np:{{{settings.namespace}}}:broker:",
+        },
+        "broker_connection_retry_on_startup": True,
+        "broker_connection_max_retries": None,  # the default gives up after 100 tries
+        "broker_channel_error_retry": True,  # OOM and READONLY are channel errors: without it the worker dies
+        "broker_pool_acquire_timeout": 10,
+        "worker_soft_shutdown_timeout": 20,
+        "worker_send_task_events": False,  # costs a quarter of the throughput; `-E` turns it on for Flower
+        "worker_hijack_root_logger": False,
+        "worker_redirect_stdouts": False,
+        "worker_enable_remote_control": True,
+        "beat_schedule": {
+            "sweep": {
+                "task": SWEEP,
+                "schedule": settings.sweep_s,
+                "options": {"expires": settings.sweep_s, "queue": CONTROL_QUEUE},  # no pile-up while workers are down
+            }
+        },
+    }
+
+
+def make_app(settings: Settings) -> Celery:
+    """The Celery app of these settings; makes no connection."""
+    app = Celery("neuraphage")
+    app.conf.update(celery_settings(settings))
+    return app
+
+
+class CeleryDispatcher:
+    """Implements ports.Dispatcher by a Celery app.
+
+    Args:
+        app: with the configuration of `celery_settings`.
+    """
+
+    _RETRY = {"max_retries": 2, "interval_start": 0, "interval_step": 0.2, "interval_max": 0.4}  # noqa: RUF012 - read only
+
+    def __init__(self, app: Celery) -> None:
+        self._app = app
+
+    def publish_turn(self, task_id: str, iteration: int, seq: int) -> bool:
+        """See ports.Dispatcher."""
+        try:
+            self._app.send_task(
+                RUN_TURN,
+                args=(task_id, iteration, seq),
+                task_id=f"{task_id}.{iteration}.{seq}",
+                queue=RUN_QUEUE,
+                retry=True,
+                retry_policy=self._RETRY,
+                ignore_result=True,
+            )
+        except BROKER_DOWN as error:
+            log.warning(
+                "publish refused (%s); the sweep publishes later", type(error).__name__, extra={"task": task_id}
+            )
+            return False
+        return True
+
+    def queue_length(self) -> int | None:
+        """See ports.Dispatcher."""
+        try:
+            with self._app.connection_for_write() as connection:
+                channel = connection.default_channel
+                size: int = channel._size(RUN_QUEUE)
+                return size
+        except BROKER_DOWN:
+            return None
+
+
+def masked(url: str) -> str:
+    """A URL without its password, for people."""
+    parts = urllib.parse.urlsplit(url)
+    if parts.password is None:
+        return url
+    return urllib.parse.urlunsplit(parts._replace(netloc=parts.netloc.replace(parts.password, "***")))

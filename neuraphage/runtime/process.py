@@ -1,0 +1,105 @@
+"""One worker process: its identity, its leases, its presence, and how it leaves."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable
+
+from neuraphage.errors import StoreError
+from neuraphage.ports import Clock, Presence, ProcessRow, SweepStore
+from neuraphage.runtime.lease_keeper import LeaseKeeper
+from neuraphage.runtime.runner import TurnRunner
+from neuraphage.runtime.services import Services
+from neuraphage.settings import Settings
+
+log = logging.getLogger(__name__)
+
+OVERDUE_EXIT_CODE = 75
+"""EX_TEMPFAIL: the process gave up a hung effect; its supervisor starts a new one."""
+OVERDUE_DRAIN_S = 30.0
+"""How long the other turns of a process with a hung effect may take to finish their step."""
+
+
+class WorkerProcess:
+    """Everything of this process that turns share. Made after a fork, never before.
+
+    Args:
+        services: the ports.
+        registry: where processes are entered.
+        presence: the named connection.
+        clock: local time.
+        settings: times.
+        row: who this process is.
+        parent_draining: whether the parent of a forked process is shutting down.
+        exit_process: ends the process at once.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        registry: SweepStore,
+        presence: Presence,
+        clock: Clock,
+        settings: Settings,
+        row: ProcessRow,
+        *,
+        parent_draining: Callable[[], bool] = lambda: False,
+        exit_process: Callable[[int], None] = os._exit,
+    ) -> None:
+        self.process_id = row.process_id
+        self.pid = row.pid
+        self._registry = registry
+        self._row = row
+        self._exit_process = exit_process
+        self._entered = False
+        self._entering = threading.Lock()
+        self.keeper = LeaseKeeper(services.store, presence, clock, settings, self._overdue, parent_draining)
+        self.runner = TurnRunner(services, self.keeper, row.process_id)
+
+    def start(self) -> None:
+        """Start the heartbeat."""
+        self.keeper.start()
+
+    def run_turn(self, task_id: str, seq: int) -> str:
+        """Handle one message; the process is entered in the registry before its first claim."""
+        try:
+            self._enter()
+        except StoreError as error:
+            log.warning("not entered: %s", error, extra={"task": task_id})
+            return "state server away"
+        return self.runner.run(task_id, seq)
+
+    def drain(self) -> None:
+        """Start nothing new; turns finish the step in hand and give their leases back."""
+        self.keeper.drain()
+
+    def leave(self) -> None:
+        """The last act of a clean exit: out of the registry, connection closed."""
+        self.keeper.stop()
+        try:
+            self._registry.unregister([self.process_id])
+        except StoreError as error:
+            log.warning("could not leave the registry: %s", error)
+
+    def _enter(self) -> None:
+        if self._entered:
+            return
+        with self._entering:
+            if not self._entered:
+                self._registry.register(self._row)
+                self._entered = True
+
+    def _overdue(self, task_id: str) -> None:
+        log.error("a hung effect: draining this process", extra={"task": task_id})
+        self.drain()
+        threading.Thread(target=self._exit_when_alone, name="neuraphage-overdue", daemon=True).start()
+
+    def _exit_when_alone(self) -> None:
+        done = threading.Event()
+        for _ in range(int(OVERDUE_DRAIN_S / 0.1)):
+            if self.keeper.held_count() == 0:
+                break
+            done.wait(0.1)
+        self._exit_process(OVERDUE_EXIT_CODE)

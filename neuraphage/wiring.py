@@ -1,0 +1,129 @@
+"""The one place that builds real parts and plugs them together."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+from celery import Celery
+
+from neuraphage.decide.cost import cost_microusd
+from neuraphage.decide.redaction import Redactor, secrets_in
+from neuraphage.errors import SettingsError
+from neuraphage.llm.client import AnthropicClient
+from neuraphage.llm.pricing import PriceTable
+from neuraphage.model.usage import Usage
+from neuraphage.ports import ModelClient, ProcessRow, Spool
+from neuraphage.queue import CeleryDispatcher
+from neuraphage.runtime.clock import SystemClock
+from neuraphage.runtime.host import host_id, this_process
+from neuraphage.runtime.process import WorkerProcess
+from neuraphage.runtime.services import Services
+from neuraphage.runtime.sweep import Sweep
+from neuraphage.runtime.watcher import HostElection, Watcher
+from neuraphage.settings import Settings
+from neuraphage.spool.command_spool import CommandSpool
+from neuraphage.store.presence import NamedConnection
+from neuraphage.store.tasks import RedisStore
+from neuraphage.tools.local_command import UnspooledCommands
+from neuraphage.tools.registry import default_toolbox
+
+API_KEY_VARIABLE = "ANTHROPIC_API_KEY"
+
+
+def redactor() -> Redactor:
+    """Takes out known token shapes and the secrets of this process's own environment."""
+    return Redactor(secrets=secrets_in(os.environ))
+
+
+def build_store(settings: Settings) -> RedisStore:
+    """The store of these settings; connects when first used."""
+    return RedisStore(settings, SystemClock())
+
+
+def build_spool(settings: Settings) -> Spool:
+    """Commands that outlive the worker; or, with the spool off, commands that die with it."""
+    if settings.spool_enabled:
+        return CommandSpool(Path(settings.data_dir) / "spool", settings.spool_max_bytes)
+    return UnspooledCommands(settings.spool_max_bytes)
+
+
+def build_model(settings: Settings) -> ModelClient:
+    """The model client.
+
+    Raises:
+        SettingsError: no API key is set.
+    """
+    key = os.environ.get(API_KEY_VARIABLE, "")
+    if not key:
+        raise SettingsError(f"{API_KEY_VARIABLE} is not set; set it to the key of the model provider")
+    return AnthropicClient(
+        settings.anthropic_base_url,
+        key,
+        connect_timeout_s=settings.connect_timeout_s,
+        read_timeout_s=settings.read_timeout_s,
+        call_timeout_s=settings.call_timeout_s,
+    )
+
+
+def build_services(settings: Settings, app: Celery, store: RedisStore) -> Services:
+    """Every port of a worker process."""
+    prices = PriceTable.packaged()
+
+    def cost(model: str, usage: Usage) -> int:
+        return cost_microusd(usage, prices.quote(model).price)
+
+    return Services(
+        settings=settings,
+        clock=store.clock,
+        store=store,
+        dispatcher=CeleryDispatcher(app),
+        model=build_model(settings),
+        tools=default_toolbox(),
+        spool=build_spool(settings),
+        redaction=redactor(),
+        cost_microusd=cost,
+        new_claim_id=lambda: secrets.token_hex(8),
+    )
+
+
+def build_process(settings: Settings, app: Celery, parent_draining: Callable[[], bool]) -> WorkerProcess:
+    """This process as a worker. Call after a fork."""
+    store = build_store(settings)
+    me, process_id = this_process(), secrets.token_hex(8)
+    presence = NamedConnection(settings.state_url.get_secret_value(), settings.namespace, process_id)
+    return WorkerProcess(
+        build_services(settings, app, store),
+        store,
+        presence,
+        store.clock,
+        settings,
+        ProcessRow(process_id, host_id(), me.pid, me.start_time, store.clock.wall_ms()),
+        parent_draining=parent_draining,
+    )
+
+
+def build_sweep(settings: Settings, app: Celery) -> Sweep:
+    """The sweep of this namespace."""
+    store = build_store(settings)
+    return Sweep(store, CeleryDispatcher(app), store.clock, settings)
+
+
+def build_watcher(settings: Settings, app: Celery) -> Watcher:
+    """This process as a candidate for its host's watcher."""
+    store = build_store(settings)
+    sweep = Sweep(store, CeleryDispatcher(app), store.clock, settings)
+    election = HostElection(Path(settings.data_dir) / f"watcher-{settings.namespace}.lock")
+    return Watcher(store, sweep, store.clock, settings, host_id(), election)
+
+
+def new_task_id() -> str:
+    """A time-ordered id: `task-` and a UUID v7 (R23, K14)."""
+    stamp = SystemClock().wall_ms()
+    value = (stamp << 80) | secrets.randbits(80)
+    value = value & ~(0xF << 76) | (0x7 << 76)
+    value = value & ~(0x3 << 62) | (0x2 << 62)
+    return f"task-{uuid.UUID(int=value)}"

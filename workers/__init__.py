@@ -1,0 +1,1 @@
+"""The Celery processes: `celery -A workers.app worker|beat`."""

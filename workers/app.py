@@ -1,0 +1,84 @@
+"""The Celery app that `celery -A workers.app ...` loads: thin, everything real is in neuraphage.
+
+Signals bind the life of a Celery process to the life of a neuraphage worker process. Under prefork each
+child is a worker process of its own; under threads the one process is.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import threading
+from typing import Any
+
+from celery import signals
+
+from neuraphage.queue import make_app
+from neuraphage.runtime.process import WorkerProcess
+from neuraphage.runtime.watcher import Watcher
+from neuraphage.settings import Settings
+from neuraphage.wiring import build_process, build_watcher
+from workers.logs import configure
+
+settings = Settings()
+app = make_app(settings)
+app.conf.imports = ("workers.tasks",)
+
+_DRAINING = mmap.mmap(-1, 1)
+"""One byte shared with forked children: a warm shutdown is told to the parent only."""
+
+
+class _Local:
+    """What this process has built; another pid means that it was inherited through a fork."""
+
+    process: WorkerProcess | None = None
+    watcher: Watcher | None = None
+    lock = threading.Lock()
+
+
+def is_draining() -> bool:
+    """Whether a shutdown has begun in this process or in its parent."""
+    return _DRAINING[0] == 1
+
+
+def worker_process() -> WorkerProcess:
+    """This process as a neuraphage worker process, built at first use and again after a fork."""
+    with _Local.lock:
+        if _Local.process is None or _Local.process.pid != os.getpid():
+            _Local.process = build_process(settings, app, is_draining)
+            _Local.process.start()
+        return _Local.process
+
+
+@signals.setup_logging.connect
+def _logging(**_: Any) -> None:
+    configure(settings)
+
+
+@signals.worker_process_init.connect
+def _after_fork(**_: Any) -> None:
+    _Local.lock = threading.Lock()  # the parent's may have been held at the fork
+    _Local.process = None
+    _Local.watcher = None
+
+
+@signals.worker_ready.connect
+def _watch(**_: Any) -> None:
+    _Local.watcher = build_watcher(settings, app)
+    _Local.watcher.start()
+
+
+@signals.worker_shutting_down.connect
+def _drain(**_: Any) -> None:
+    _DRAINING[0] = 1
+    if _Local.process is not None:
+        _Local.process.drain()
+
+
+@signals.worker_shutdown.connect
+@signals.worker_process_shutdown.connect
+def _leave(**_: Any) -> None:
+    if _Local.watcher is not None:
+        _Local.watcher.stop()
+    if _Local.process is not None and _Local.process.pid == os.getpid():
+        _Local.process.leave()
