@@ -128,6 +128,15 @@ def _private_folder(folder: Path) -> None:
     folder.chmod(0o700)
 
 
+def _refuse_foreign_parents(folder: Path) -> None:
+    """Refuse a place where another user could put a folder of theirs, with a false server, in place of ours."""
+    for parent in folder.resolve().parents:
+        found = parent.stat()
+        others_may_replace = found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX
+        if found.st_uid not in (0, os.getuid()) or others_may_replace:
+            raise PermissionError(0, f"{parent} can be changed by other users")
+
+
 def _short_run_folder(folder: Path) -> Path:
     """Make a folder with a short path that belongs to this server folder alone."""
     with warnings.catch_warnings():
@@ -139,6 +148,8 @@ def _short_run_folder(folder: Path) -> Path:
         if len(os.fsencode(base / name / "s")) > MAX_SOCKET_PATH_BYTES:
             continue
         try:
+            base.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _refuse_foreign_parents(base / name)
             _private_folder(base)
             _private_folder(base / name)
         except OSError as error:

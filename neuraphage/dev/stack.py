@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,11 +12,11 @@ from neuraphage.dev.address import ServerAddress
 from neuraphage.dev.process_spec import ProcessSpec
 from neuraphage.dev.server import EmbeddedServer
 from neuraphage.errors import SettingsError
+from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE
 
-RUN_QUEUE = "np.run"
-CONTROL_QUEUE = "np.control"
 CONTROL_CONCURRENCY = 2
 SCRIPTED_KEY = "scripted-model-needs-no-key"
+CONNECT_TIMEOUT_S = 1.0
 _APP = "workers.app"
 _MODEL_VARIABLES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 _WORKER_READY = " ready."
@@ -34,6 +35,7 @@ class StackPlan:
         workers: worker processes for turns, 1 to 64.
         concurrency: turns at a time in each, 1 to 256.
         scripted_port: loopback port of the scripted model; None for the real one.
+        scripted_arguments: further arguments of the scripted model (which script it plays).
         python: interpreter to run them with.
     """
 
@@ -44,6 +46,7 @@ class StackPlan:
     workers: int = 1
     concurrency: int = 8
     scripted_port: int | None = None
+    scripted_arguments: tuple[str, ...] = ()
     python: str = sys.executable
 
     def __post_init__(self) -> None:
@@ -72,7 +75,7 @@ def stack_specs(plan: StackPlan, server: EmbeddedServer | None = None) -> tuple[
     """
     specs = [] if server is None else [server_spec(server)]
     if plan.scripted_port is not None:
-        specs.append(ProcessSpec("model", scripted_argv(plan), environment(plan, model_key=False), foundation=True))
+        specs.append(scripted_spec(plan, plan.scripted_port))
     for number in range(1, plan.workers + 1):
         name = "worker" if plan.workers == 1 else f"worker-{number}"
         argv = worker_argv(plan, name, RUN_QUEUE, plan.concurrency)
@@ -115,9 +118,11 @@ def beat_argv(plan: StackPlan) -> tuple[str, ...]:
     return (*_celery(plan), "beat", "-s", str(plan.beat_schedule), "-l", "INFO")
 
 
-def scripted_argv(plan: StackPlan) -> tuple[str, ...]:
-    """Command line of the scripted model."""
-    return (plan.python, "-m", "neuraphage.testing.scripted_api", "--port", str(plan.scripted_port))
+def scripted_spec(plan: StackPlan, port: int) -> ProcessSpec:
+    """Describe the scripted model on a loopback port: the workers need it."""
+    argv = (plan.python, "-m", "neuraphage.testing.scripted_api", "--port", str(port), *plan.scripted_arguments)
+    env = environment(plan, model_key=False)
+    return ProcessSpec("model", argv, env, ready=lambda: _accepts(port), foundation=True)
 
 
 def environment(plan: StackPlan, *, model_key: bool) -> dict[str, str]:
@@ -148,6 +153,14 @@ def make_folders(plan: StackPlan) -> None:
     """Make the folders that the processes write to, private to this user."""
     for folder in (plan.log_dir, plan.beat_schedule.parent):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def _accepts(port: int) -> bool:
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=CONNECT_TIMEOUT_S):
+            return True
+    except OSError:
+        return False
 
 
 def _celery(plan: StackPlan) -> tuple[str, ...]:

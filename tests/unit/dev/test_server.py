@@ -10,6 +10,7 @@ import socket
 import stat
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import psutil
 import pytest
 import redis
 
+from neuraphage.dev import server_files
 from neuraphage.dev.address import ServerAddress
 from neuraphage.dev.server import EmbeddedServer
 from neuraphage.dev.server_config import quote_value
@@ -118,6 +120,7 @@ def test_a_second_launcher_is_refused_by_name(data_dir: Path) -> None:
 
 LAUNCHER = """
 import sys
+import tempfile
 from pathlib import Path
 from neuraphage.dev.server import EmbeddedServer
 server = EmbeddedServer(Path(sys.argv[1]), fsync="everysec")
@@ -241,6 +244,26 @@ def test_any_folder_name_works(data_dir: Path, name: str) -> None:
         assert client(server.address.state_url).ping()
     if not path.is_relative_to(data_dir):
         shutil.rmtree(path.parent)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can make another user's folder")
+def test_a_run_folder_of_someone_else_is_not_used(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever owns the folder around the socket could put a false server there and learn the password."""
+    short = Path(tempfile.mkdtemp())
+    own = Path(tempfile.mkdtemp())
+    try:
+        os.chown(short, 65534, 65534)
+        monkeypatch.setattr(server_files, "user_runtime_path", lambda name: short / name)
+        monkeypatch.setattr(tempfile, "tempdir", str(own))
+        with EmbeddedServer(data_dir / ("x" * 120)) as server:
+            assert server.address.socket_path is not None
+            assert server.address.socket_path.is_relative_to(own)
+        os.chown(own, 65534, 65534)
+        with pytest.raises(StackError, match="make the server's folder"):
+            EmbeddedServer(data_dir / ("x" * 120)).start()
+    finally:
+        shutil.rmtree(short)
+        shutil.rmtree(own)
 
 
 def test_quoted_values_cannot_add_a_line() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -57,11 +58,22 @@ def test_only_workers_get_the_models_key() -> None:
 
 def test_a_scripted_model_never_sees_the_real_key() -> None:
     """With a scripted model it starts first, and no process holds the real key."""
-    specs = stack_specs(plan(scripted_port=8123))
-    assert specs[0].argv == ("py", "-m", "neuraphage.testing.scripted_api", "--port", "8123")
+    specs = stack_specs(plan(scripted_port=8123, scripted_arguments=("--script", "m:a")))
+    assert specs[0].argv == ("py", "-m", "neuraphage.testing.scripted_api", "--port", "8123", "--script", "m:a")
     assert specs[0].foundation
     assert "real-key" not in {value for spec in specs for value in spec.env.values()}
     assert specs[1].env["NEURAPHAGE_ANTHROPIC_BASE_URL"] == "http://127.0.0.1:8123"
+
+
+def test_the_scripted_model_is_ready_when_it_accepts() -> None:
+    """Its port decides: closed is not ready, listening is."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        ready = stack_specs(plan(scripted_port=listener.getsockname()[1]))[0].ready
+        assert ready is not None
+        assert not ready()
+        listener.listen()
+        assert ready()
 
 
 def test_no_secret_shows() -> None:

@@ -213,9 +213,10 @@ def test_kill_9_of_the_supervisor_takes_its_workers_along(tmp_path: Path, until:
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as launcher:
         assert launcher.stdout is not None
         keeps, dies = map(int, launcher.stdout.readline().split())
-        assert psutil.Process(dies).name() == "sleep"
+        name = psutil.Process(dies).name()
         launcher.kill()
     try:
+        assert name == "sleep"
         until(lambda: gone(dies), "the worker's death")
         assert not gone(keeps)
     finally:
