@@ -33,7 +33,7 @@ end
 
 -- Fields of the task hash that the changes set.
 local function change_fields(groups, now)
-  local set = { token = token, saved_at = now }
+  local set = { token = token, saved_at = now, verdict = '' } -- the verdict belongs to the token
   if ARGV[10] ~= '' then set.marker = ARGV[10] end
   local names = {}
   for i = 1, #groups.add, 2 do names[#names + 1] = groups.add[i] end
@@ -55,7 +55,8 @@ local function write_rest(groups, keep_journal)
   if keep_journal and #groups.journal > 0 then redis.call('HSET', TURN, unpack(groups.journal)) end
   for _, value in ipairs(groups.consumed) do redis.call('LREM', INBOX, 1, value) end
   for i = 1, #groups.opened, 3 do
-    if groups.opened[i + 2] ~= '0' then redis.call('ZADD', DEADLINES, groups.opened[i + 2], ID .. '|' .. groups.opened[i]) end
+    local answered = redis.call('HEXISTS', TASK, 'a:' .. groups.opened[i]) == 1
+    if groups.opened[i + 2] ~= '0' and not answered then redis.call('ZADD', DEADLINES, groups.opened[i + 2], ID .. '|' .. groups.opened[i]) end
   end
   for _, prompt in ipairs(groups.closed) do
     redis.call('HDEL', TASK, 'p:' .. prompt, 'a:' .. prompt)
@@ -64,10 +65,12 @@ local function write_rest(groups, keep_journal)
   for i = 1, #groups.events, 2 do event(groups.events[i], groups.events[i + 1], limits.events_max) end
 end
 
--- Answers of suspend and finish are stored as verdict, so that a repeat gets the same one.
+-- Answers of suspend and finish are stored as verdict, so that a repeat gets the same one. A commit stores none:
+-- a suspend or finish under the token of a commit is no repeat, and was never written.
 local function settled(status, where, seq, iteration)
   return { 'COMMITTED', status, where, tostring(seq), tostring(iteration) }
 end
 local function replayed()
+  if not row.verdict or row.verdict == '' then return { 'LOST' } end
   return cjson.decode(row.verdict)
 end

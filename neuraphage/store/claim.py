@@ -49,7 +49,7 @@ def claim(context: StoreContext, clock: Clock, task_id: str, seq: int, process_i
     if verdict is not ClaimVerdict.GRANTED:
         return Claimed(verdict)
     values = text_map(reply[2])
-    lease = Lease(task_id, int(values["fence"]), claim_id)
+    lease = Lease(task_id, int(values["fence"]), claim_id, int(values["token"]))
     try:
         now_ms = int(reply[1])
         journal: dict[str, JournalEntry] = {k: journal_entry(k, raw) for k, raw in text_map(reply[3]).items()}

@@ -1,5 +1,6 @@
 -- commit: write changes in mid-turn, renew the lease, report flags.
 local refused = refusal()
+if refused == 'REPLAY' and row.verdict ~= '' then return { 'LOST' } end -- a suspend or finish used this token
 if refused == 'REPLAY' then return { 'COMMITTED', row.pause and '1' or '0', row.cancel and '1' or '0' } end
 if refused then return { refused } end
 local groups = parse_groups()

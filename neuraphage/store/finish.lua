@@ -8,7 +8,8 @@ local to, detail = ARGV[at], ARGV[at + 1]
 if ARGV[at + 2] ~= row.iteration then return { 'LOST' } end
 local now = now_ms()
 local set = change_fields(groups, now)
-local seq, iteration = row.seq + 1, row.iteration + 1
+-- a failed turn can be retried from its journal, so it isn't counted
+local seq, iteration = row.seq + 1, to == 'failed' and tonumber(row.iteration) or row.iteration + 1
 set.seq = seq
 set.iteration = iteration
 local function answer(verdict, status, where)
@@ -22,15 +23,17 @@ local function apply()
   if to ~= 'failed' then redis.call('DEL', TURN) end
 end
 
--- a person's message that no turn has read is never dropped: the task goes on with it
-local function unread_input()
+-- What a person sent and no turn has read is never dropped: the task goes on with it. Input that only this write
+-- takes in was read by no model yet; an answer that it takes in was read by the turn.
+local function unread()
+  local taken = {}
+  for _, value in ipairs(groups.consumed) do taken[value] = true end
   for _, value in ipairs(redis.call('LRANGE', INBOX, 0, -1)) do
-    if string.sub(value, 1, 1) == 'i' then return true end
+    if string.sub(value, 1, 1) == 'i' or not taken[value] then return true end
   end
   return false
 end
-if to == 'completed' and unread_input() then to = 'next' end
-if to == 'failed' then set.iteration = row.iteration end -- a failed turn can be retried from its journal
+if to == 'completed' and unread() then to = 'next' end
 if to == 'completed' and not row.cancel then
   answer('COMMITTED', 'Completed', '')
   apply()

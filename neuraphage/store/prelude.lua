@@ -91,7 +91,7 @@ local function end_task(row, new, now, detail, set, limits)
   write(set)
   move_status(row, new, now)
   place(nil)
-  local gone = { 'pause', 'cancel', 'cancel_reason', 'unsafe_until' }
+  local gone = { 'pause', 'cancel', 'cancel_reason' } -- unsafe_until stays: it holds for a retry too
   for _, prompt in ipairs(open_prompts()) do
     gone[#gone + 1] = 'p:' .. prompt; gone[#gone + 1] = 'a:' .. prompt
     redis.call('ZREM', DEADLINES, ID .. '|' .. prompt)
@@ -101,7 +101,7 @@ local function end_task(row, new, now, detail, set, limits)
   event('Task' .. new, detail, limits.events_max)
   redis.call('ZADD', RETENTION, now + limits.conversation_ms, ID)
   for _, key in ipairs({ TASK, MESSAGES, EVENTS, WHY }) do redis.call('PEXPIRE', key, limits.conversation_ms) end
-  for _, key in ipairs({ TURN, INBOX, SIGNALS, LIVE }) do redis.call('PEXPIRE', key, limits.exec_ms) end
+  for _, key in ipairs({ TURN, INBOX, SIGNALS }) do redis.call('PEXPIRE', key, limits.exec_ms) end
 end
 
 local function cancel_detail(row)

@@ -21,6 +21,7 @@ end
 local function answer(verdict, text)
   redis.call('RPUSH', WHY, cjson.encode({ at_ms = now, reading = text }))
   redis.call('LTRIM', WHY, -number(14), -1)
+  if verdict == 'FAILED' or verdict == 'CANCELLED' then redis.call('PEXPIRE', WHY, limits.conversation_ms) end
   local place_row = redis.call('HMGET', TASK, 'seq', 'iteration')
   return { verdict, text, place_row[1], place_row[2] }
 end
@@ -42,9 +43,12 @@ elseif row.owner ~= process then
 end
 
 local recoveries = row.recoveries + 1
+-- a process that was only seen absent may act until its old deadline, also when its successor is surely gone
+local unsafe_until = tonumber(redis.call('HGET', TASK, 'unsafe_until') or 0)
+if evidence ~= 'gone' then unsafe_until = math.max(unsafe_until, expiry) end
 local set = {
   fence = row.fence + 1, seq = row.seq + 1, recoveries = recoveries, recoveries_total = row.recoveries_total + 1,
-  unsafe_until = evidence == 'gone' and 0 or expiry,
+  unsafe_until = unsafe_until,
 }
 local function done(verdict, reason)
   redis.call('HDEL', SUSPECTS, ID)

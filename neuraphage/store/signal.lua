@@ -49,13 +49,14 @@ end
 
 local function cancel()
   redis.call('HSET', TASK, 'cancel_reason', value)
+  remember() -- before the end, which gives the key its expiry
   if leased then
     redis.call('HSET', TASK, 'cancel', 1)
     redis.call('PUBLISH', NUDGE, ID)
   else
     end_task(row, 'Cancelled', now, cancel_detail(row), { seq = seq }, limits)
   end
-  return accepted()
+  return reply('ACCEPTED')
 end
 
 local function pause()
