@@ -1,0 +1,172 @@
+"""What people ask for: submit, signal, and the publishing that follows. Thin over the store's scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from neuraphage.errors import BadInput, IllegalMove, PromptNotOpen, TaskNotFound
+from neuraphage.model.prompt import PromptKind
+from neuraphage.model.task import Status, TaskRecord, TaskSpec
+from neuraphage.ports import Dispatcher, Redaction, Signal, SignalKind, Signalled, SignalVerdict, TaskStore
+
+
+class TaskService:
+    """Requests of people.
+
+    Args:
+        store: creates, signals and reads.
+        dispatcher: wake-up hints.
+        redaction: takes secrets out of what people write, before it is stored.
+        new_key: random idempotency keys.
+    """
+
+    def __init__(
+        self, store: TaskStore, dispatcher: Dispatcher, redaction: Redaction, new_key: Callable[[], str]
+    ) -> None:
+        self._store = store
+        self._dispatcher = dispatcher
+        self._redaction = redaction
+        self._new_key = new_key
+
+    def submit(self, spec: TaskSpec, key: str | None = None) -> str:
+        """Store a task and wake a worker.
+
+        Args:
+            spec: what to do.
+            key: idempotency key; a repeat returns the first task's id.
+
+        Returns:
+            The task's id.
+
+        Raises:
+            BadInput: the prompt is too long.
+            StoreUnavailable, StoreError: nothing was stored.
+        """
+        clean = spec.model_copy(
+            update={
+                "prompt": self._redaction.text(spec.prompt),
+                "name": self._redaction.text(spec.name),
+                "system": self._redaction.text(spec.system),
+            }
+        )
+        created, task_id = self._store.create(clean, key or spec.task_id)
+        if created:
+            self._dispatcher.publish_turn(task_id, 0, 1)
+        return task_id
+
+    def send(self, task_id: str, text: str, key: str | None = None) -> Signalled:
+        """Send a message to the model; it is read with the next request.
+
+        Raises:
+            TaskNotFound, IllegalMove, BadInput: see the message.
+        """
+        if not text.strip():
+            raise BadInput("the message is empty; write what the task should know")
+        return self._signal(task_id, Signal(SignalKind.INPUT, key or self._new_key(), self._redaction.text(text)))
+
+    def answer(self, task_id: str, prompt_id: str | None, text: str, key: str | None = None) -> Signalled:
+        """Answer an open prompt.
+
+        Args:
+            task_id: the task.
+            prompt_id: which prompt, by id or unique beginning; None when only one is open.
+            text: the answer; a permission prompt takes yes, no, always or never.
+            key: idempotency key.
+
+        Raises:
+            PromptNotOpen: no such prompt is open.
+            BadInput: several are open and none is named, or the answer is none of the options.
+            TaskNotFound, IllegalMove: see the message.
+        """
+        record = self._store.get(task_id)
+        prompts = [p for p in record.prompts if prompt_id is None or p.prompt_id.startswith(prompt_id)]
+        if not prompts:
+            raise PromptNotOpen(
+                f"{task_id} has no open prompt{f' {prompt_id!r}' if prompt_id else ''}; "
+                "it was answered, timed out, or never asked"
+            )
+        if len(prompts) > 1:
+            names = ", ".join(f"{p.prompt_id} ({p.text})" for p in prompts)
+            raise BadInput(f"several prompts are open, name one: {names}")
+        prompt = prompts[0]
+        word = text.strip()
+        if prompt.kind is PromptKind.PERMISSION:
+            word = {"y": "yes", "n": "no"}.get(word.lower(), word.lower())
+            if word not in prompt.options:
+                raise BadInput(f"{text!r} is no answer to {prompt.text!r}; answer one of {', '.join(prompt.options)}")
+        if not word:
+            raise BadInput("the answer is empty")
+        sent = Signal(SignalKind.ANSWER, key or self._new_key(), self._redaction.text(word), prompt.prompt_id)
+        return self._signal(task_id, sent)
+
+    def pause(self, task_id: str, key: str | None = None) -> Signalled:
+        """Stop after the step in hand, until resumed.
+
+        Raises:
+            TaskNotFound, IllegalMove: see the message.
+        """
+        return self._signal(task_id, Signal(SignalKind.PAUSE, key or self._new_key()))
+
+    def resume(self, task_id: str, key: str | None = None) -> Signalled:
+        """Go on with a paused task.
+
+        Raises:
+            TaskNotFound, IllegalMove: see the message.
+        """
+        return self._signal(task_id, Signal(SignalKind.RESUME, key or self._new_key()))
+
+    def cancel(self, task_id: str, reason: str = "", key: str | None = None) -> Signalled:
+        """End a task; a running effect is stopped.
+
+        Raises:
+            TaskNotFound, IllegalMove: see the message.
+        """
+        return self._signal(task_id, Signal(SignalKind.CANCEL, key or self._new_key(), self._redaction.text(reason)))
+
+    def retry(self, task_id: str, key: str | None = None) -> Signalled:
+        """Go on with a failed task from where it stopped (only if it is recoverable).
+
+        Raises:
+            TaskNotFound, IllegalMove: see the message.
+        """
+        return self._signal(task_id, Signal(SignalKind.RETRY, key or self._new_key()))
+
+    def reset(self, task_id: str, key: str | None = None) -> Signalled:
+        """Archive a failed task's conversation and start anew.
+
+        Raises:
+            TaskNotFound, IllegalMove: see the message.
+        """
+        return self._signal(task_id, Signal(SignalKind.RESET, key or self._new_key()))
+
+    def _signal(self, task_id: str, sent: Signal) -> Signalled:
+        answer = self._store.signal(task_id, sent)
+        match answer.verdict:
+            case SignalVerdict.NOT_FOUND:
+                raise TaskNotFound(f"no task {task_id!r}; list them with `neuraphage list`")
+            case SignalVerdict.ILLEGAL:
+                raise IllegalMove(
+                    f"{task_id} is {answer.status}: it takes no {sent.kind.value} now; {_hint(answer.status)}"
+                )
+            case SignalVerdict.PROMPT_NOT_OPEN:
+                raise PromptNotOpen(f"{task_id}: prompt {sent.prompt_id!r} is not open; it was answered or timed out")
+            case SignalVerdict.FULL:
+                raise BadInput(f"{task_id} has too many unread messages; wait until it has read some")
+        if answer.place == "outbox":
+            self._dispatcher.publish_turn(task_id, answer.iteration, answer.seq)
+        return answer
+
+
+def _hint(status: Status | None) -> str:
+    hints = {
+        Status.COMPLETED: "submit a new task to go on",
+        Status.CANCELLED: "submit a new task to go on",
+        Status.FAILED: "`neuraphage retry` goes on with it, `neuraphage recover --reset` starts it anew",
+        Status.PAUSED: "`neuraphage resume` goes on with it",
+    }
+    return hints.get(status, "only a paused task can be resumed, only a failed one retried") if status else ""
+
+
+def is_over(record: TaskRecord) -> bool:
+    """Whether the task has ended."""
+    return record.status in {Status.COMPLETED, Status.FAILED, Status.CANCELLED}
