@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -62,7 +62,7 @@ class Client:
 
     # --- requests ---
 
-    def submit(
+    def submit(  # noqa: PLR0913 - every field of a task is a keyword; nothing is positional but the prompt
         self,
         prompt: str,
         *,
@@ -176,7 +176,7 @@ class Client:
         """
         return self._store.get(self.find(task_id))
 
-    def list(self, *statuses: Status, limit: int = 100) -> list[TaskRecord]:
+    def list(self, *statuses: Status, limit: int = 100) -> Sequence[TaskRecord]:
         """Tasks by status (all when none is named), newest first; unreadable ones are skipped (R40)."""
         found = []
         for task_id in reading.task_ids(self._store.context, statuses or tuple(Status), limit):
@@ -186,7 +186,7 @@ class Client:
                 continue
         return found
 
-    def conversation(self, task_id: str) -> list[dict[str, Any]]:
+    def conversation(self, task_id: str) -> Sequence[dict[str, Any]]:
         """The stored conversation, oldest first."""
         return reading.conversation(self._store.context, self.find(task_id))
 
@@ -194,7 +194,7 @@ class Client:
         """The journal of the present turn."""
         return reading.journal(self._store.context, self.find(task_id))
 
-    def decisions(self, task_id: str) -> list[dict[str, Any]]:
+    def decisions(self, task_id: str) -> Sequence[dict[str, Any]]:
         """Recovery decisions about the task, with their readings."""
         return reading.decisions(self._store.context, self.find(task_id))
 
