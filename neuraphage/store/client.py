@@ -73,7 +73,10 @@ def connect(url: str, *, client_name: str | None = None, socket_timeout_s: float
 
 def is_unavailable(error: redis.exceptions.RedisError) -> bool:
     """Whether waiting and repeating is right."""
-    return isinstance(error, _UNAVAILABLE) or str(error).lstrip("-").startswith(_UNAVAILABLE_PREFIXES)
+    text = str(error)
+    if text.startswith("Command # "):  # inside a pipeline, redis-py puts the command before the server's words
+        text = text.rpartition("caused error: ")[2]
+    return isinstance(error, _UNAVAILABLE) or text.lstrip("-").startswith(_UNAVAILABLE_PREFIXES)
 
 
 @contextmanager

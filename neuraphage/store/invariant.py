@@ -2,11 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from neuraphage.errors import CorruptRecord
 from neuraphage.model.task import TERMINAL, Status
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.encode import loads
 from neuraphage.store.reading import PLACES
+
+ALLOWED_PLACES: Mapping[Status, frozenset[str]] = {
+    Status.QUEUED: frozenset({"outbox", "timers"}),
+    Status.RUNNING: frozenset({"outbox", "leases", "timers"}),
+    Status.WAITING_FOR_USER: frozenset({"waits"}),
+    Status.BLOCKED: frozenset({"waits"}),
+    Status.PAUSED: frozenset({"waits"}),
+}
+READ_ATTEMPTS = 10
+"""Reads until no task is made between the listing of ids and the reading; two are enough in practice."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Picture:
+    """Everything the check looks at, read at one instant."""
+
+    places: dict[str, set[str]]
+    by_status: dict[Status, set[str]]
+    retention: set[str]
+    deadlines: list[str]
+    records: dict[str, dict[bytes, bytes]]
+
+    @property
+    def placed(self) -> set[str]:
+        """Ids that stand in some place."""
+        return set().union(*self.places.values())
 
 
 def violations(context: StoreContext) -> list[str]:
@@ -14,72 +44,101 @@ def violations(context: StoreContext) -> list[str]:
 
     Reads everything at one instant (one MULTI), so it may run beside live workers.
     """
-    keys = context.keys
     with translated("check the invariant"):
-        pattern = f"{keys.prefix}task:task-*"
-        names = {key.decode() for key in context.client.scan_iter(match=_escaped(pattern), count=1000)}
-        ids = sorted({name.removeprefix(keys.prefix + "task:").split(":")[0] for name in names})
-        with context.client.pipeline(transaction=True) as pipe:
-            for place in PLACES:
-                pipe.zrange(getattr(keys, place), 0, -1)
-            for status in Status:
-                pipe.zrange(keys.status(status), 0, -1)
-            pipe.zrange(keys.deadlines, 0, -1)
-            for task_id in ids:
-                pipe.hgetall(keys.task(task_id))
-            replies = pipe.execute()
-    places = {name: {m.decode() for m in replies[i]} for i, name in enumerate(PLACES)}
-    offset = len(PLACES)
-    by_status = {status: {m.decode() for m in replies[offset + i]} for i, status in enumerate(Status)}
-    offset += len(Status)
-    deadlines = [member.decode() for member in replies[offset]]
-    hashes = dict(zip(ids, replies[offset + 1 :], strict=True))
+        picture = _picture(context)
     found: list[str] = []
-    for task_id, raw in hashes.items():
+    for task_id, raw in picture.records.items():
         if raw:
-            found += _task_violations(task_id, raw, places, by_status)
-    for name, members in places.items():
-        found += [f"{m}: in {name}, but there is no such task" for m in members if not hashes.get(m)]
-    found += [f"{d}: a deadline of a prompt that is not open" for d in deadlines if not _open(d, hashes)]
+            found += _task_violations(task_id, raw, picture)
+    for name, members in picture.places.items():
+        found += [f"{m}: in {name}, but there is no such task" for m in members if not picture.records.get(m)]
+    found += [f"{d}: a deadline of a prompt that is not open" for d in picture.deadlines if not _open(d, picture)]
     return found
+
+
+def _picture(context: StoreContext) -> _Picture:
+    pattern = _escaped(f"{context.keys.prefix}task:task-*")
+    start = len(context.keys.prefix + "task:")
+    names = context.client.scan_iter(match=pattern, count=1000)
+    ids = {name.decode()[start:].split(":")[0] for name in names}
+    for _ in range(READ_ATTEMPTS):
+        picture = _read(context, sorted(ids))
+        if picture.placed <= ids:
+            break
+        ids |= picture.placed  # made since the ids were listed, or not there at all
+    return picture
+
+
+def _read(context: StoreContext, ids: Iterable[str]) -> _Picture:
+    keys = context.keys
+    ids = list(ids)
+    zsets = [*(getattr(keys, place) for place in PLACES), *map(keys.status, Status), keys.retention, keys.deadlines]
+    with context.client.pipeline(transaction=True) as pipe:
+        for zset in zsets:
+            pipe.zrange(zset, 0, -1)
+        for task_id in ids:
+            pipe.hgetall(keys.task(task_id))
+        replies = pipe.execute()
+    members = [[raw.decode() for raw in reply] for reply in replies[: len(zsets)]]
+    statuses = members[len(PLACES) : len(PLACES) + len(Status)]
+    return _Picture(
+        places={name: set(members[i]) for i, name in enumerate(PLACES)},
+        by_status={status: set(statuses[i]) for i, status in enumerate(Status)},
+        retention=set(members[-2]),
+        deadlines=members[-1],
+        records=dict(zip(ids, replies[len(zsets) :], strict=True)),
+    )
 
 
 def _escaped(pattern: str) -> str:
     return pattern.replace("[", "\\[").replace("]", "\\]")
 
 
-def _open(deadline: str, hashes: dict[str, dict[bytes, bytes]]) -> bool:
+def _open(deadline: str, picture: _Picture) -> bool:
     task_id, _, prompt = deadline.partition("|")
-    return f"p:{prompt}".encode() in hashes.get(task_id, {})
+    return f"p:{prompt}".encode() in picture.records.get(task_id, {})
 
 
-def _task_violations(
-    task_id: str, raw: dict[bytes, bytes], places: dict[str, set[str]], by_status: dict[Status, set[str]]
-) -> list[str]:
+def _task_violations(task_id: str, raw: Mapping[bytes, bytes], picture: _Picture) -> list[str]:
     if b"status" not in raw:
         return [f"{task_id}: record without a status"]
-    status = Status(raw[b"status"].decode())
-    inside = [name for name, members in places.items() if task_id in members]
-    found = []
-    if status in TERMINAL and inside:
-        found.append(f"{task_id}: {status} but still in {'+'.join(inside)}")
-    if status not in TERMINAL and len(inside) != 1:
-        found.append(f"{task_id}: {status} sits in {'+'.join(inside) or 'no place'}, must sit in exactly one")
-    allowed = {
-        Status.QUEUED: {"outbox", "timers"},
-        Status.RUNNING: {"outbox", "leases", "timers"},
-        Status.WAITING_FOR_USER: {"waits"},
-        Status.BLOCKED: {"waits"},
-        Status.PAUSED: {"waits"},
-    }
-    if status in allowed and inside and not set(inside) <= allowed[status]:
-        found.append(f"{task_id}: {status} in {inside[0]}")
-    listed = [s for s, members in by_status.items() if task_id in members]
+    try:
+        status = Status(raw[b"status"].decode())
+    except ValueError:
+        return [f"{task_id}: unknown status {raw[b'status']!r}"]
+    found = _place_violations(task_id, status, picture)
+    listed = [s for s, members in picture.by_status.items() if task_id in members]
     if listed != [status]:
         found.append(f"{task_id}: status {status}, listed under {[s.value for s in listed]}")
     if status is Status.WAITING_FOR_USER and not any(name.startswith(b"p:") for name in raw):
         found.append(f"{task_id}: WaitingForUser without an open prompt")
-    marker = loads(raw.get(b"marker", b"null"), "marker")
-    if not isinstance(marker, dict):
+    if task_id not in picture.places["leases"] and (b"pause" in raw or b"cancel" in raw):
+        found.append(f"{task_id}: a pause or cancel flag, but no lease whose holder could see it")
+    if not _has_marker(raw):
         found.append(f"{task_id}: no marker")
     return found
+
+
+def _place_violations(task_id: str, status: Status, picture: _Picture) -> list[str]:
+    inside = [name for name, members in picture.places.items() if task_id in members]
+    found = []
+    if status in TERMINAL:
+        if inside:
+            found.append(f"{task_id}: {status} but still in {'+'.join(inside)}")
+        if task_id not in picture.retention:
+            found.append(f"{task_id}: {status} but in no retention, so its index entries would never go")
+        return found
+    if len(inside) != 1:
+        found.append(f"{task_id}: {status} sits in {'+'.join(inside) or 'no place'}, must sit in exactly one")
+    elif inside[0] not in ALLOWED_PLACES[status]:
+        found.append(f"{task_id}: {status} in {inside[0]}")
+    if task_id in picture.retention:
+        found.append(f"{task_id}: {status} but in retention")
+    return found
+
+
+def _has_marker(raw: Mapping[bytes, bytes]) -> bool:
+    try:
+        return isinstance(loads(raw.get(b"marker", b"null"), "marker"), dict)
+    except CorruptRecord:
+        return False
