@@ -1,0 +1,5 @@
+"""The contract suite's fixtures."""
+
+from storefixtures import kit, no_leaked_keys, real_kit, valkey
+
+__all__ = ["kit", "no_leaked_keys", "real_kit", "valkey"]

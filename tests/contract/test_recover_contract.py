@@ -1,0 +1,286 @@
+"""recover: evidence, two visits, and the matrix that decides."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from neuraphage.model.effect import Marker, MarkerName
+from neuraphage.model.task import FailedDetail, PausedDetail, StartedReason, Status
+from neuraphage.ports import Changes, FinishTo, HeldTask, RecoverVerdict, SignalKind, SuspendTo
+from neuraphage.store import reading
+from storekit import ASK, StoreKit, question, text_entry
+
+BEGUN = Changes(marker=Marker(name=MarkerName.REQUEST_SENT, request_id="r"))
+HOUR_MS = 3_600_000
+
+
+def test_takes_the_lease_and_counts(kit: StoreKit) -> None:
+    """RECOVERED raises fence, seq and both counts, and queues the task."""
+    task_id, lease = kit.running()
+    recovered = kit.recover(task_id)
+    assert recovered.verdict is RecoverVerdict.RECOVERED
+    assert (recovered.seq, recovered.iteration) == (2, 0)
+    record = kit.store.get(task_id)
+    assert (record.status, record.place, record.seq) == (Status.RUNNING, "outbox", 2)
+    assert record.fence == lease.fence + 1
+    assert (record.counters.recoveries, record.counters.recoveries_total) == (1, 1)
+    assert record.started_reason is StartedReason.RECOVERED
+
+
+def test_tells_the_readings(kit: StoreKit) -> None:
+    """A decision carries what it was made from, and is kept with the task."""
+    task_id, lease = kit.running()
+    kit.store.commit(lease, Changes(marker=BEGUN.marker, add={"cost_microusd": 5}))
+    reading_ = kit.recover(task_id).reading
+    assert reading_ is not None
+    assert (reading_.task_id, reading_.verdict, reading_.evidence) == (task_id, "recovered", "gone")
+    assert (reading_.marker, reading_.cost_microusd, reading_.owner, reading_.recoveries) == (
+        "request_sent",
+        5,
+        "p1",
+        1,
+    )
+    assert reading_.lease_age_ms is not None
+    assert reading_.lease_age_ms < 0
+    kept = reading.decisions(kit.store.context, task_id)
+    assert [row["reading"]["reason"] for row in kept] == [reading_.reason]
+
+
+def test_expired_needs_two_visits(kit: StoreKit) -> None:
+    """The first visit marks, an early second one waits, one two heartbeats later recovers."""
+    task_id, _ = kit.running()
+    kit.expire_lease(task_id)
+    assert kit.recover(task_id, "expired").verdict is RecoverVerdict.SUSPECT
+    assert kit.recover(task_id, "expired").verdict is RecoverVerdict.SUSPECT
+    kit.age_mark(task_id, by_ms=int(kit.store.context.settings.heartbeat_s * 2000) - 2_000)
+    assert kit.recover(task_id, "expired").verdict is RecoverVerdict.SUSPECT
+    assert kit.place(task_id) == "leases"
+    kit.age_mark(task_id)
+    assert kit.recover(task_id, "expired").verdict is RecoverVerdict.RECOVERED
+    assert kit.client.hgetall(kit.keys.suspects) == {}
+
+
+def test_a_renewal_clears_the_suspicion(kit: StoreKit) -> None:
+    """A holder that renews after the first visit starts with a clean sheet."""
+    task_id, lease = kit.running()
+    kit.expire_lease(task_id)
+    kit.recover(task_id, "expired")
+    kit.age_mark(task_id)
+    kit.store.renew([lease])
+    assert kit.recover(task_id, "expired").verdict is RecoverVerdict.STALE
+    kit.expire_lease(task_id, ago_ms=500)
+    assert kit.recover(task_id, "expired").verdict is RecoverVerdict.SUSPECT
+
+
+def test_a_running_lease_has_not_expired(kit: StoreKit) -> None:
+    """Evidence of expiry is checked against server time."""
+    task_id, _ = kit.running()
+    before = kit.state()
+    assert kit.recover(task_id, "expired").verdict is RecoverVerdict.STALE
+    assert kit.state() == before
+
+
+@pytest.mark.parametrize("evidence", ["gone", "absent"])
+def test_a_process_that_is_gone_needs_one_visit(kit: StoreKit, evidence: str) -> None:
+    """Presence makes an ordinary death cheap."""
+    task_id, _ = kit.running()
+    assert kit.recover(task_id, evidence).verdict is RecoverVerdict.RECOVERED
+
+
+@pytest.mark.parametrize("evidence", ["gone", "absent"])
+def test_another_owners_lease_is_left_alone(kit: StoreKit, evidence: str) -> None:
+    """Evidence about one process takes nothing from another."""
+    task_id, _ = kit.running()
+    before = kit.state()
+    held = replace(kit.held(task_id), owner="p2")
+    assert kit.recover(task_id, evidence, held).verdict is RecoverVerdict.STALE
+    assert kit.state() == before
+
+
+@pytest.mark.parametrize("change", [{"fence": 9}, {"claim_id": "other"}])
+@pytest.mark.parametrize("evidence", ["gone", "absent", "expired"])
+def test_a_lease_that_moved_is_left_alone(kit: StoreKit, evidence: str, change: dict[str, Any]) -> None:
+    """What was seen must still be so: fence and claim."""
+    task_id, _ = kit.running()
+    kit.expire_lease(task_id)
+    before = kit.state()
+    assert kit.recover(task_id, evidence, replace(kit.held(task_id), **change)).verdict is RecoverVerdict.STALE
+    assert kit.state() == before
+
+
+def test_a_lease_that_ended_is_left_alone(kit: StoreKit) -> None:
+    """A task that finished its turn meanwhile is no orphan."""
+    task_id, lease = kit.running()
+    held = kit.held(task_id)
+    kit.finish(lease, FinishTo.NEXT)
+    before = kit.state()
+    assert kit.recover(task_id, "gone", held).verdict is RecoverVerdict.STALE
+    assert kit.state() == before
+
+
+def test_a_repeat_recovers_nothing_more(kit: StoreKit) -> None:
+    """Two watchers with the same evidence count one recovery."""
+    task_id, _ = kit.running()
+    held = kit.held(task_id)
+    kit.recover(task_id, "gone", held)
+    before = kit.state()
+    assert kit.recover(task_id, "gone", held).verdict is RecoverVerdict.STALE
+    assert kit.state() == before
+
+
+def test_the_third_fruitless_recovery_is_poison(kit: StoreKit) -> None:
+    """max_recoveries recoveries without an outcome fail the task, with the reason."""
+    task_id = kit.create()
+    verdicts = []
+    for _ in range(3):
+        kit.claim(task_id)
+        verdicts.append(kit.recover(task_id).verdict)
+    assert verdicts == [RecoverVerdict.RECOVERED, RecoverVerdict.RECOVERED, RecoverVerdict.FAILED]
+    detail = kit.store.get(task_id).detail
+    assert isinstance(detail, FailedDetail)
+    assert detail.recoverable
+    assert "3 times without a new outcome" in detail.error
+
+
+def test_an_outcome_between_makes_it_no_poison(kit: StoreKit) -> None:
+    """A task that gets on between its recoveries is never poison."""
+    task_id = kit.create()
+    for _ in range(5):
+        lease = kit.claim(task_id)
+        kit.store.commit(lease, Changes(outcome=True))
+        assert kit.recover(task_id).verdict is RecoverVerdict.RECOVERED
+
+
+@pytest.mark.parametrize(("begun", "verdict"), [(True, RecoverVerdict.FAILED), (False, RecoverVerdict.RECOVERED)])
+def test_an_old_save_is_not_resumed_by_itself(kit: StoreKit, begun: bool, verdict: RecoverVerdict) -> None:
+    """A step saved too long ago fails; a task that had not begun starts over at any age."""
+    task_id, lease = kit.running()
+    if begun:
+        kit.store.commit(lease, BEGUN)
+    kit.client.hset(kit.keys.task(task_id), "saved_at", kit.store.now_ms() - 24 * HOUR_MS - 1_000)
+    assert kit.recover(task_id).verdict is verdict
+
+
+def test_a_save_inside_the_limit_is_resumed(kit: StoreKit) -> None:
+    """The age rule has an edge, and this is on its good side."""
+    task_id, lease = kit.running()
+    kit.store.commit(lease, BEGUN)
+    kit.client.hset(kit.keys.task(task_id), "saved_at", kit.store.now_ms() - 23 * HOUR_MS)
+    assert kit.recover(task_id).verdict is RecoverVerdict.RECOVERED
+
+
+def test_a_missing_conversation_fails(kit: StoreKit) -> None:
+    """Without its conversation a task can't go on, and says so."""
+    task_id, _ = kit.running()
+    kit.client.delete(kit.keys.messages(task_id))
+    assert kit.recover(task_id).verdict is RecoverVerdict.FAILED
+    assert "conversation is gone" in kit.store.get(task_id).detail.error  # type: ignore[union-attr]  # Failed
+
+
+@pytest.mark.parametrize("policy", ["auto", "confirm", "off"])
+@pytest.mark.parametrize(
+    ("flags", "verdict", "status"),
+    [
+        ((SignalKind.PAUSE,), RecoverVerdict.PAUSED, Status.PAUSED),
+        ((SignalKind.CANCEL,), RecoverVerdict.CANCELLED, Status.CANCELLED),
+        ((SignalKind.PAUSE, SignalKind.CANCEL), RecoverVerdict.CANCELLED, Status.CANCELLED),
+    ],
+)
+def test_flags_are_resolved(
+    kit: StoreKit, policy: str, flags: tuple[SignalKind, ...], verdict: RecoverVerdict, status: Status
+) -> None:
+    """Cancel before pause before policy; no flag is left."""
+    task_id, _ = kit.running()
+    for flag in flags:
+        kit.send(task_id, flag)
+    assert kit.under(recovery_policy=policy).recover(task_id).verdict is verdict
+    record = kit.store.get(task_id)
+    assert (record.status, record.pause_requested, record.cancel_requested) == (status, False, False)
+    if isinstance(record.detail, PausedDetail):
+        assert record.detail.reason == "user"
+
+
+@pytest.mark.parametrize("policy", ["confirm", "off"])
+def test_policy_leaves_orphans_to_a_person(kit: StoreKit, policy: str) -> None:
+    """confirm and off pause the task with the reason recovery; resume queues it and clears the count."""
+    task_id, _ = kit.running()
+    assert kit.under(recovery_policy=policy).recover(task_id).verdict is RecoverVerdict.PAUSED
+    record = kit.store.get(task_id)
+    assert isinstance(record.detail, PausedDetail)
+    assert (record.detail.reason, record.place) == ("recovery", "waits")
+    kit.send(task_id, SignalKind.RESUME)
+    assert kit.store.get(task_id).counters.recoveries == 0
+    assert kit.place(task_id) == "outbox"
+
+
+def test_absence_leaves_the_old_deadline_standing(kit: StoreKit) -> None:
+    """A process only seen absent may still act until its lease would have ended; one that is gone may not."""
+    task_id, _ = kit.running()
+    expiry = kit.client.zscore(kit.keys.leases, task_id)
+    kit.recover(task_id, "absent")
+    assert kit.store.get(task_id).unsafe_until_ms == expiry
+    other, _ = kit.running()
+    kit.recover(other, "gone")
+    assert kit.store.get(other).unsafe_until_ms == 0
+
+
+def test_a_second_death_does_not_hide_the_first_absence(kit: StoreKit) -> None:
+    """The absent process may still act, although the one after it is surely gone."""
+    task_id, _ = kit.running()
+    expiry = kit.client.zscore(kit.keys.leases, task_id)
+    kit.recover(task_id, "absent")
+    kit.claim(task_id, process="p2")
+    kit.recover(task_id, "gone")
+    assert kit.store.get(task_id).unsafe_until_ms == expiry
+
+
+def test_a_retry_respects_the_absence_too(kit: StoreKit) -> None:
+    """A task given up on absence and retried at once still keeps off until the old deadline."""
+    task_id, _ = kit.running()
+    kit.client.hset(kit.keys.task(task_id), "recoveries", 2)
+    expiry = kit.client.zscore(kit.keys.leases, task_id)
+    assert kit.recover(task_id, "absent").verdict is RecoverVerdict.FAILED
+    kit.send(task_id, SignalKind.RETRY)
+    assert kit.store.get(task_id).unsafe_until_ms == expiry
+
+
+def test_open_prompts_survive(kit: StoreKit) -> None:
+    """A question stays open over a recovery, and its answer is still taken."""
+    task_id, lease = kit.running()
+    kit.store.commit(lease, Changes(prompts_opened=(question(),), entries=(text_entry("ask"),)))
+    kit.recover(task_id)
+    assert kit.store.get(task_id).prompts == (question(),)
+    kit.plant(task_id, "answer", ASK)
+    lease = kit.claim(task_id)
+    assert kit.suspend(lease, SuspendTo.WAIT).place == "outbox"
+
+
+def test_a_missing_task_is_stale(kit: StoreKit) -> None:
+    """Recovering nothing writes nothing."""
+    held = HeldTask("task-00000000-0000-0000-0000-00000000dead", 1, "c", "p1", 0)
+    for evidence in ("gone", "absent", "expired"):
+        assert kit.recover(held.task_id, evidence, held).verdict is RecoverVerdict.STALE
+    assert kit.state() == {}
+
+
+def test_decisions_are_capped(kit: StoreKit) -> None:
+    """However often a task is recovered, the kept decisions stay bounded."""
+    task_id = kit.create()
+    kit.client.rpush(kit.keys.why(task_id), *['{"at_ms":1,"reading":"{}"}'] * 300)
+    kit.claim(task_id)
+    kit.recover(task_id)
+    assert kit.client.llen(kit.keys.why(task_id)) == 200
+
+
+def test_held_tasks_are_listed_oldest_first(kit: StoreKit) -> None:
+    """The sweep sees expired leases in order, with what recover needs; None lists all."""
+    (one, lease), (two, _) = kit.running(), kit.running()
+    kit.expire_lease(one, ago_ms=5_000)
+    now = kit.store.now_ms()
+    expired = kit.store.held_tasks(until_ms=now, limit=10)
+    assert expired == [HeldTask(one, lease.fence, lease.claim_id, "p1", expired[0].expires_ms)]
+    assert [held.task_id for held in kit.store.held_tasks(until_ms=None, limit=10)] == [one, two]
+    assert len(kit.store.held_tasks(until_ms=None, limit=1)) == 1

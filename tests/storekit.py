@@ -1,0 +1,271 @@
+"""A store with short cuts for tests: tasks brought into any status, time moved by writing older scores."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Any
+
+import fakeredis
+
+from neuraphage.model.message import Entry
+from neuraphage.model.prompt import InboxItem, Prompt, PromptKind
+from neuraphage.model.task import TERMINAL, Status, TaskSpec
+from neuraphage.ports import (
+    Changes,
+    Claimed,
+    ClaimVerdict,
+    CommitVerdict,
+    FinishTo,
+    HeldTask,
+    Lease,
+    Recovered,
+    Settled,
+    Signal,
+    SignalKind,
+    Signalled,
+    SuspendTo,
+)
+from neuraphage.settings import Settings
+from neuraphage.store import invariant
+from neuraphage.store.keys import PERMANENT
+from neuraphage.store.tasks import RedisStore
+
+_numbers = count(1)
+MODEL_CALL = {"model_calls": 1}
+"""Counters of a turn that committed a reply; a record with turns but without replies counts as broken."""
+ASK = "ask-1"
+TALK = "turn-0:conversation"
+
+
+class FixedClock:
+    """A clock that counts its readings, so that two readings differ."""
+
+    def __init__(self) -> None:
+        self.readings = 0
+
+    def boottime_s(self) -> float:
+        self.readings += 1
+        return float(self.readings)
+
+    def wall_ms(self) -> int:
+        return 1_000
+
+
+def question(prompt_id: str = ASK, deadline_ms: int | None = None) -> Prompt:
+    """A permission prompt, or a conversation prompt when the id says so."""
+    kind = PromptKind.CONVERSATION if prompt_id.endswith(":conversation") else PromptKind.PERMISSION
+    return Prompt(prompt_id=prompt_id, kind=kind, text="May I?", deadline_ms=deadline_ms)
+
+
+def text_entry(text: str, turn: int = 0) -> Entry:
+    """A conversation entry of one text block."""
+    return Entry(role="user", content=[{"type": "text", "text": text}], turn=turn)
+
+
+@dataclass
+class StoreKit:
+    """One store in its own namespace.
+
+    Args:
+        store: the store under test.
+        real: whether it is a real server.
+        broken_on_purpose: set by a test that plants a breach; the closing checks are then left out.
+    """
+
+    store: RedisStore
+    real: bool = False
+    broken_on_purpose: bool = False
+    claims: count[int] = field(default_factory=lambda: count(1))
+
+    # --- short cuts ---
+
+    @property
+    def client(self) -> Any:
+        return self.store.context.client
+
+    @property
+    def keys(self) -> Any:
+        return self.store.context.keys
+
+    def status(self, task_id: str) -> Status:
+        return Status(self.client.hget(self.keys.task(task_id), "status").decode())
+
+    def field(self, task_id: str, name: str) -> str | None:
+        raw = self.client.hget(self.keys.task(task_id), name)
+        return None if raw is None else raw.decode()
+
+    def number(self, task_id: str, name: str) -> int:
+        return int(self.field(task_id, name) or 0)
+
+    def place(self, task_id: str) -> str:
+        names = ("outbox", "leases", "timers", "waits")
+        return "+".join(n for n in names if self.client.zscore(getattr(self.keys, n), task_id) is not None)
+
+    def inbox(self, task_id: str) -> list[bytes]:
+        found: list[bytes] = self.client.lrange(self.keys.inbox(task_id), 0, -1)
+        return found
+
+    # --- tasks in each status ---
+
+    def create(self, key: str | None = None, task_id: str | None = None, prompt: str = "Do it.") -> str:
+        task_id = task_id or f"task-{uuid.UUID(int=next(_numbers))}"
+        spec = TaskSpec(task_id=task_id, name="A task", prompt=prompt, model="m")
+        made, found = self.store.create(spec, key or f"key-{task_id}")
+        assert made
+        return found
+
+    def try_claim(self, task_id: str, *, seq: int | None = None, process: str = "p1", claim: str = "") -> Claimed:
+        seq = self.number(task_id, "seq") if seq is None else seq
+        return self.store.claim(task_id, seq, process, claim or f"claim-{next(self.claims)}")
+
+    def claim(self, task_id: str, process: str = "p1", claim: str = "") -> Lease:
+        claimed = self.try_claim(task_id, process=process, claim=claim)
+        assert claimed.verdict is ClaimVerdict.GRANTED
+        assert claimed.lease is not None
+        return claimed.lease
+
+    def running(self) -> tuple[str, Lease]:
+        task_id = self.create()
+        return task_id, self.claim(task_id)
+
+    def suspend(self, lease: Lease, to: SuspendTo, changes: Changes | None = None, **more: Any) -> Settled:
+        return self.store.suspend(lease, changes or Changes(), to, **more)
+
+    def finish(self, lease: Lease, to: FinishTo, changes: Changes | None = None, **detail: Any) -> Settled:
+        iteration = self.number(lease.task_id, "iteration")
+        return self.store.finish(lease, changes or Changes(add=MODEL_CALL), to, iteration, detail)
+
+    def waiting(self, *prompts: Prompt) -> str:
+        task_id, lease = self.running()
+        opened = Changes(prompts_opened=prompts or (question(),))
+        assert self.suspend(lease, SuspendTo.WAIT, opened).status is Status.WAITING_FOR_USER
+        return task_id
+
+    def put(self, status: Status) -> str:
+        """A new task in this status (Running: leased)."""
+        if status is Status.QUEUED:
+            return self.create()
+        if status is Status.WAITING_FOR_USER:
+            return self.waiting()
+        task_id, lease = self.running()
+        if status is Status.BLOCKED:
+            self.suspend(lease, SuspendTo.BLOCKED, detail={"resource": "file:a"})
+        elif status is Status.PAUSED:
+            self.send(task_id, SignalKind.PAUSE)
+            self.suspend(lease, SuspendTo.PAUSE)
+        elif status is Status.COMPLETED:
+            self.finish(lease, FinishTo.COMPLETED, summary="Done.")
+        elif status is Status.FAILED:
+            self.finish(lease, FinishTo.FAILED, error="No.", recoverable=True)
+        elif status is Status.CANCELLED:
+            self.send(task_id, SignalKind.CANCEL)
+            assert self.suspend(lease, SuspendTo.SHUTDOWN).verdict is CommitVerdict.CANCELLED
+        assert self.status(task_id) is status
+        return task_id
+
+    def send(self, task_id: str, kind: SignalKind, key: str = "", **more: Any) -> Signalled:
+        key = key or f"signal-{next(_numbers)}"
+        return self.store.signal(task_id, Signal(kind=kind, key=key, **more))
+
+    def plant(self, task_id: str, kind: str = "input", prompt_id: str | None = None) -> bytes:
+        """Send input or an answer and return its stored bytes."""
+        sent = self.send(task_id, SignalKind(kind), text="words", prompt_id=prompt_id)
+        assert sent.verdict.value == "ACCEPTED"
+        return self.inbox(task_id)[-1]
+
+    # --- time, by writing older values ---
+
+    def expire_lease(self, task_id: str, ago_ms: int = 1_000) -> None:
+        self.client.zadd(self.keys.leases, {task_id: self.store.now_ms() - ago_ms})
+
+    def age_mark(self, task_id: str, by_ms: int | None = None) -> None:
+        """Make the first visit of an expired lease older (by two heartbeats if not told)."""
+        by_ms = int(self.store.context.settings.heartbeat_s * 2000) if by_ms is None else by_ms
+        expiry, _, seen = self.client.hget(self.keys.suspects, task_id).decode().partition(":")
+        self.client.hset(self.keys.suspects, task_id, f"{expiry}:{int(seen) - by_ms}")
+
+    def due(self, zset: str, task_id: str) -> None:
+        self.client.zadd(getattr(self.keys, zset), {task_id: self.store.now_ms() - 1})
+
+    def held(self, task_id: str) -> HeldTask:
+        return next(h for h in self.store.held_tasks(until_ms=None, limit=100) if h.task_id == task_id)
+
+    def recover(self, task_id: str, evidence: str = "gone", held: HeldTask | None = None) -> Recovered:
+        return self.store.recover(held or self.held(task_id), evidence)
+
+    def under(self, **settings: Any) -> StoreKit:
+        """The same store under other settings."""
+        context = self.store.context
+        other = new_kit(self.client, **settings)
+        other.store.context = replace(context, settings=other.store.context.settings)
+        return other
+
+    # --- whole state ---
+
+    def state(self) -> dict[str, Any]:
+        """Everything in the namespace: content and whether it expires."""
+        found = {}
+        for key in self.client.scan_iter(match=self.keys.prefix + "*", count=1000):
+            found[key.decode()] = (self._content(key), self.client.pttl(key) >= 0)
+        return found
+
+    def _content(self, key: bytes) -> Any:
+        match self.client.type(key):
+            case b"hash":
+                return self.client.hgetall(key)
+            case b"zset":
+                return self.client.zrange(key, 0, -1, withscores=True)
+            case b"list":
+                return self.client.lrange(key, 0, -1)
+            case b"stream":
+                return self.client.xrange(key)
+            case _:
+                return self.client.get(key)
+
+    def snapshot(self) -> dict[bytes, tuple[bytes, int]]:
+        """Every key of the namespace, serialised."""
+        names = list(self.client.scan_iter(match=self.keys.prefix + "*", count=1000))
+        return {name: (self.client.dump(name), max(0, self.client.pttl(name))) for name in names}
+
+    def restore(self, saved: dict[bytes, tuple[bytes, int]]) -> None:
+        """Put the namespace back to a snapshot, as a server that lost its last writes."""
+        self.client.flushdb()
+        for name, (raw, ttl_ms) in saved.items():
+            self.client.restore(name, ttl_ms, raw)
+
+    def leaked_keys(self) -> list[str]:
+        """Keys that stay for ever although nothing needs them."""
+        leaked = []
+        for key in self.client.scan_iter(match=self.keys.prefix + "*", count=1000):
+            name = key.decode()
+            if self.client.pttl(key) >= 0:
+                continue
+            _, is_task, rest = name.partition(":task:")
+            if not PERMANENT.match(name) or (is_task and self._is_over(rest.split(":")[0])):
+                leaked.append(name)
+        return leaked
+
+    def _is_over(self, task_id: str) -> bool:
+        raw = self.field(task_id, "status")
+        return raw is None or Status(raw) in TERMINAL
+
+    def check(self) -> None:
+        """What must hold after every test."""
+        if not self.broken_on_purpose:
+            assert invariant.violations(self.store.context) == []
+            assert self.leaked_keys() == []
+
+
+def item(raw: bytes) -> InboxItem:
+    """The item of an inbox value."""
+    return InboxItem.model_validate_json(raw.partition(b"\n")[2])
+
+
+def new_kit(client: Any = None, **settings: Any) -> StoreKit:
+    """A kit in a fresh namespace; on a fake server of its own unless a client is given."""
+    chosen = Settings(namespace=f"t{next(_numbers)}", **{"max_inbox_items": 4, **settings})
+    real = client is not None
+    client = client if real else fakeredis.FakeRedis(server=fakeredis.FakeServer())
+    return StoreKit(RedisStore(chosen, FixedClock(), client=client), real=real)
