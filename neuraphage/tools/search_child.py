@@ -39,7 +39,7 @@ class Rule(NamedTuple):
     directories_only: bool
 
 
-class Stopped(Exception):  # noqa: N818 - not an error: a limit was reached
+class Stopped(Exception):
     """A limit was reached; what was found so far is the answer."""
 
 
