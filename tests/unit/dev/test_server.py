@@ -71,10 +71,22 @@ def test_data_password_and_port_survive_a_kill(data_dir: Path, until: Until) -> 
     assert server.pid is not None
     os.kill(server.pid, signal.SIGKILL)
     until(lambda: not server.is_alive(), "the server's death")
-    second = server.start()
-    assert second == first
-    assert client(second.state_url).get("k") == b"v"
     server.stop()
+    with EmbeddedServer(data_dir) as second:
+        assert second.address == first
+        assert client(first.state_url).get("k") == b"v"
+
+
+def test_the_same_object_starts_again_after_a_kill(data_dir: Path, until: Until) -> None:
+    """Start is safe to repeat: it keeps a running server and replaces a dead one."""
+    with EmbeddedServer(data_dir) as server:
+        first, address = server.pid, server.address
+        assert server.start() == address
+        assert server.pid == first
+        os.kill(first or 0, signal.SIGKILL)
+        until(lambda: not server.is_alive(), "the server's death")
+        assert server.start() == address
+        assert server.pid not in (None, first)
 
 
 def test_it_is_a_stranger_to_our_session(data_dir: Path) -> None:

@@ -93,8 +93,8 @@ def test_what_is_killed_comes_back(tmp_path: Path, until: Until) -> None:
 
 
 def test_any_signal_can_be_sent(tmp_path: Path, until: Until) -> None:
-    """A stopped (frozen) process stays the same process, and a frozen one can still be ended."""
-    with Supervisor([ProcessSpec("one", SLEEP, ENV)], tmp_path) as supervisor:
+    """A stopped (frozen) process stays the same process, and can still be ended without the long grace."""
+    with Supervisor([ProcessSpec("one", SLEEP, ENV)], tmp_path, grace_s=600) as supervisor:
         pid = supervisor.pid("one")
         assert supervisor.kill("one", signal.SIGSTOP)
         until(lambda: psutil.Process(pid).status() == psutil.STATUS_STOPPED, "the freeze")
