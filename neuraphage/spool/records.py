@@ -89,6 +89,7 @@ def is_alive(directory: int) -> bool:
         return False
     try:
         fcntl.flock(alive, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        fcntl.flock(alive, fcntl.LOCK_UN)  # closing is not enough if this process forked meanwhile
     except BlockingIOError:
         return True
     finally:

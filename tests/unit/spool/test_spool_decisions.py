@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from concurrent.futures import ThreadPoolExecutor
 
@@ -192,6 +193,16 @@ def test_a_late_runner_touches_nothing(spool, order, calm, tmp_path):
         assert answers <= {records.BUSY, records.DECIDED}
     assert spool.look(command.effect_id, 10) == first
     assert (tmp_path / "ran").read_text() == "x\n"
+
+
+def test_observers_do_not_mistake_each_other_for_a_runner(spool):
+    """Two who look at the same instant both find the lock free."""
+    entry = spool._root / ("c" * 32)
+    entry.mkdir()
+    (entry / "decision").write_text("started")
+    with (entry / "alive").open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_SH)
+        assert spool.look(entry.name, 10).state is LOST
 
 
 def test_an_end_between_two_looks_is_not_lost(spool, order, calm, monkeypatch):

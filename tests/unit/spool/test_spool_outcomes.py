@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -60,6 +61,17 @@ def test_signals_are_as_a_shell_expects(spool, order, calm):
     assert status.output == "y\n141\n"
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+def test_blocked_signals_of_the_worker_are_not_handed_down(spool, order, calm):
+    """A thread of the worker that blocks signals does not make the command deaf to them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGUSR1})
+    try:
+        status = run(spool, order("", argv=("/bin/grep", "-h", "Sig[BI]", "/proc/self/status")), calm)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    assert {int(line.split()[1], 16) for line in status.output.splitlines()} == {0}
+
+
 def test_death_by_signal_is_a_negative_code(spool, order, calm):
     """A command killed by a signal is told by minus the signal's number."""
     assert run(spool, order("kill -SEGV $$"), calm).exit_code == -11
@@ -111,6 +123,13 @@ def test_background_processes_end_with_the_command(spool, order, calm, token, li
     assert living() == []
 
 
+def test_background_processes_may_clean_up(spool, order, calm, tmp_path):
+    """What runs in the background is asked to end before it is killed."""
+    line = "setsid bash -c 'trap \"touch cleaned; exit\" TERM; touch ready; while :; do sleep 0.01; done' &"
+    run(spool, order(f"{line} until [ -e ready ]; do sleep 0.01; done"), calm)
+    assert (tmp_path / "cleaned").exists()
+
+
 def test_output_limit(tmp_path, order, calm):
     """A command that writes too much is ended, and its file is cut to the limit."""
     spool = CommandSpool(tmp_path / "small", 5_000)
@@ -149,7 +168,10 @@ def test_full_disk(tiny_disk, order, calm):
     status = run(spool, order("yes; sleep 30"), calm)
     assert (status.state, status.reason) == (DONE, "output_limit")
     assert "the disk of the spool is full" in status.output
-    second = order("true")
-    with pytest.raises(SpoolError, match="No space left on device"):
-        spool.start(second)
-    assert spool.look(second.effect_id, 10).state is ABSENT
+    first = next((tiny_disk / "spool").iterdir()) / "output"
+    for free_bytes in (0, 200_000):  # nothing left, and too little to run with
+        os.truncate(first, first.stat().st_size - free_bytes)
+        second = order("true")
+        with pytest.raises(SpoolError, match="No space left on device"):
+            spool.start(second)
+        assert spool.look(second.effect_id, 10).state is ABSENT

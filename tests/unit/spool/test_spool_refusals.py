@@ -63,6 +63,15 @@ def test_folder_is_private_and_holds_no_environment(spool, order, calm):
         assert b"sk-very-secret" not in path.read_bytes()
 
 
+def test_the_runner_does_not_inherit_the_worker_environment(spool, order, guardians, monkeypatch):
+    """Secrets of the worker are in no process that outlives it."""
+    monkeypatch.setenv("WORKER_SECRET", "hunter2")
+    command = order("sleep 60")
+    spool.start(command)
+    for pid in guardians(command.effect_id):
+        assert "WORKER_SECRET" not in psutil.Process(pid).environ()
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_folder_without_permission(tmp_path, order):
     """A folder that refuses entries is told in words."""
