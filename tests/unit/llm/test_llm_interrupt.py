@@ -81,6 +81,20 @@ def test_a_server_that_accepts_and_says_nothing(interrupt, make_request):
                 pass  # the end of the connection arrives, or this times out
 
 
+def test_a_call_after_an_answered_one_can_be_ended_too(server, patient, interrupt, make_request):
+    """No connection is kept from a call that was answered in full: its socket would be unknown to the next call."""
+    server.set_fault("429")
+    with pytest.raises(ModelFault):
+        patient.call(make_request(), lambda _: None, interrupt)
+    server.set_fault("stall", attempts=(2,))
+    thread, outcome = _call_in_thread(patient, make_request(), interrupt)
+    _wait_for(lambda: server.log()["totals"]["received"] == 2)
+    interrupt.pull()
+    thread.join(20)
+    assert outcome
+    assert isinstance(outcome[0], CancelRequested)
+
+
 def test_a_dripping_stream_ends(server, patient, answers, interrupt, make_request):
     """An interrupt between two pieces ends the stream; pacing on the server does not delay it seeing so."""
     answers.reply = reply("word " * 10_000, pace=Pace(between_events_s=0.01))
