@@ -34,7 +34,8 @@ local function input_or_answer()
   if kind == 'answer' and (redis.call('HEXISTS', TASK, 'p:' .. prompt) == 0 or redis.call('HEXISTS', TASK, 'a:' .. prompt) == 1) then
     return reply('PROMPT_NOT_OPEN')
   end
-  if redis.call('LLEN', INBOX) >= number(9) then return reply('FULL') end
+  -- answers are bounded by their prompts; refusing one would leave a full task waiting for ever
+  if kind == 'input' and redis.call('LLEN', INBOX) >= number(9) then return reply('FULL') end
   redis.call('RPUSH', INBOX, value)
   if kind == 'answer' then
     redis.call('HSET', TASK, 'a:' .. prompt, key)
