@@ -118,15 +118,22 @@ def test_input_wakes_a_conversation(kit: StoreKit) -> None:
     assert kit.place(task_id) == "outbox"
 
 
-@pytest.mark.parametrize("kind", ["input", "answer"])
-def test_a_full_inbox_refuses(kit: StoreKit, kind: str) -> None:
-    """At the limit neither input nor an answer is accepted, and nothing changes."""
+def test_a_full_inbox_refuses_input(kit: StoreKit) -> None:
+    """At the limit no more input is accepted, and nothing changes."""
     task_id = kit.waiting()
     for _ in range(kit.store.context.settings.max_inbox_items):
         kit.plant(task_id)
     before = kit.state()
-    assert kit.send(task_id, SignalKind(kind), prompt_id=ASK).verdict is SignalVerdict.FULL
+    assert kit.send(task_id, SignalKind.INPUT).verdict is SignalVerdict.FULL
     assert kit.state() == before
+
+
+def test_a_full_inbox_takes_the_answer_that_is_waited_for(kit: StoreKit) -> None:
+    """Otherwise a task with a full inbox could never be answered, and never read its inbox."""
+    task_id = kit.waiting()
+    for _ in range(kit.store.context.settings.max_inbox_items):
+        kit.plant(task_id)
+    assert kit.send(task_id, SignalKind.ANSWER, prompt_id=ASK).place == "outbox"
 
 
 def test_text_over_the_limit_is_refused_before_it_is_sent(kit: StoreKit) -> None:

@@ -1,0 +1,323 @@
+"""The worker side as a small driver: it remembers what a worker remembers, and sends what a worker sends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from oracle import Memory, check, look, tag
+
+from neuraphage.model.task import TERMINAL, Status
+from neuraphage.ports import (
+    Changes,
+    Claimed,
+    ClaimVerdict,
+    CommitVerdict,
+    FinishTo,
+    Lease,
+    RecoverVerdict,
+    SignalKind,
+    SignalVerdict,
+    SuspendTo,
+)
+from neuraphage.store import places
+from storekit import MODEL_CALL, StoreKit, question, text_entry
+
+SNAPSHOTS = 4
+"""How many steps a server may lose."""
+PROMPTS = ("ask-1", "ask-2", "talk:conversation")
+
+
+@dataclass
+class Worker:
+    """What one worker process believes."""
+
+    name: str
+    lease: Lease | None = None
+    iteration: int = 0
+    inbox: tuple[bytes, ...] = ()
+    prompts: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call that was made, to be made again. `applied` is False once the server may have lost it."""
+
+    run: Callable[[], Any]
+    reply: Any
+    applied: bool
+    worker: Worker | None = None
+
+
+@dataclass
+class World:
+    """One task, two workers, a broker that loses and doubles, people, and a server that may lose its tail."""
+
+    kit: StoreKit
+    task_id: str = ""
+    messages: list[int] = field(default_factory=lambda: [1])
+    workers: tuple[Worker, ...] = field(default_factory=lambda: (Worker("w0"), Worker("w1")))
+    memory: Memory = field(default_factory=Memory)
+    calls: list[Call] = field(default_factory=list)
+    granted: set[tuple[int, str]] = field(default_factory=set)
+    snapshots: list[tuple[Any, Memory]] = field(default_factory=list)
+    suspected: tuple[int, bool] | None = None
+    numbers: int = 0
+
+    def __post_init__(self) -> None:
+        self.task_id = self.kit.create()
+
+    def fresh(self, prefix: str) -> str:
+        self.numbers += 1
+        return f"{prefix}-{self.numbers}"
+
+    def check(self) -> None:
+        """After every step."""
+        check(self.kit, self.task_id, self.memory)
+        self.snapshots = [*self.snapshots, (self.kit.snapshot(), replace(self.memory))][-SNAPSHOTS:]
+
+    # --- workers ---
+
+    def claim(self, worker: Worker, seq: int) -> Claimed:
+        claim_id, before = self.fresh("c"), self.kit.state()
+
+        def run() -> Claimed:
+            return self.kit.store.claim(self.task_id, seq, worker.name, claim_id)
+
+        claimed = run()
+        if claimed.verdict is ClaimVerdict.GRANTED:
+            self.start(worker, claimed)
+            self.calls.append(Call(run, claimed.lease, applied=True, worker=worker))
+        else:
+            assert self.kit.state() == before
+        return claimed
+
+    def start(self, worker: Worker, claimed: Claimed) -> None:
+        assert claimed.lease is not None
+        assert claimed.record is not None
+        worker.lease = claimed.lease
+        worker.iteration = claimed.record.counters.iteration
+        worker.inbox = tuple(raw for raw, _ in claimed.inbox)
+        worker.prompts = frozenset(prompt.prompt_id for prompt in claimed.record.prompts)
+        self.granted.add((claimed.lease.fence, claimed.lease.claim_id))
+
+    def changes(self, worker: Worker, *, take: bool, opened: str | None, ends: bool) -> Changes:
+        """One entry that says what wrote it, what it took from the inbox, and whether it ends a turn."""
+        assert worker.lease is not None
+        took = worker.inbox if take else ()
+        entry = tag(
+            claim=worker.lease.claim_id,
+            token=worker.lease.token + 1,
+            turn=worker.iteration,
+            ends=ends,
+            took=[raw.decode() for raw in took],
+        )
+        closed = tuple(self.answered(worker)) if take else ()
+        return Changes(
+            entries=(text_entry(entry),),
+            add=MODEL_CALL,
+            consumed=took,
+            prompts_opened=(question(opened, deadline_ms=9),) if opened and opened not in closed else (),
+            prompts_closed=closed,
+            outcome=ends,
+        )
+
+    def answered(self, worker: Worker) -> set[str]:
+        """Open prompts, as far as the worker knows, that its inbox answers."""
+        heads = [raw.partition(b"\n")[0].decode() for raw in worker.inbox]
+        talk = {p for p in worker.prompts if p.endswith(":conversation")} if "i" in heads else set()
+        return (worker.prompts & {head[1:] for head in heads}) | talk
+
+    def write(self, worker: Worker, run: Callable[[], Any], take: bool, opened: str | None) -> Any:
+        """Make a fenced write, and take over its answer as a worker does."""
+        before = self.kit.state()
+        reply = run()
+        if reply.verdict in (CommitVerdict.STALE, CommitVerdict.LOST):
+            assert self.kit.state() == before, f"{reply.verdict} changed something"
+            self.calls.append(Call(run, reply, applied=True))
+            worker.lease = None
+            return reply
+        self.calls.append(Call(run, reply, applied=True))
+        assert worker.lease is not None
+        worker.lease = replace(worker.lease, token=worker.lease.token + 1)
+        if take:
+            worker.prompts -= self.answered(worker)
+            worker.inbox = ()
+        if opened:
+            worker.prompts |= {opened}
+        return reply
+
+    def commit(self, worker: Worker, *, take: bool, opened: str | None) -> None:
+        lease = worker.lease
+        assert lease is not None
+        changes = self.changes(worker, take=take, opened=opened, ends=False)
+        self.write(worker, lambda: self.kit.store.commit(lease, changes), take, opened)
+
+    def suspend(self, worker: Worker, to: SuspendTo, *, take: bool) -> None:
+        lease = worker.lease
+        assert lease is not None
+        opened = PROMPTS[0] if to is SuspendTo.WAIT and not (worker.prompts - self.answered(worker)) else None
+        if opened in self.answered(worker):
+            opened = PROMPTS[1]
+        changes = self.changes(worker, take=take, opened=opened, ends=False)
+        due_ms = self.kit.store.now_ms() + 60_000
+        detail = {"error": "broken", "recoverable": True, "resource": "file:a"}
+
+        def run() -> Any:
+            return self.kit.store.suspend(lease, changes, to, due_ms=due_ms, detail=detail)
+
+        self.settled(worker, self.write(worker, run, take, opened))
+
+    def finish(self, worker: Worker, to: FinishTo, *, take: bool) -> None:
+        lease, iteration = worker.lease, worker.iteration
+        assert lease is not None
+        opened = PROMPTS[2] if to is FinishTo.WAIT else None
+        changes = self.changes(worker, take=take, opened=opened, ends=to is not FinishTo.FAILED)
+        if opened and not changes.prompts_opened:
+            changes = replace(changes, prompts_closed=tuple(p for p in changes.prompts_closed if p != opened))
+        detail = {"error": "no", "recoverable": True}
+
+        def run() -> Any:
+            return self.kit.store.finish(lease, changes, to, iteration, detail)
+
+        self.settled(worker, self.write(worker, run, take, opened))
+
+    def settled(self, worker: Worker, reply: Any) -> None:
+        worker.lease = None
+        if reply.place == "outbox":
+            self.messages.append(reply.seq)
+
+    def repeat(self, call: Call) -> None:
+        """The same call with the same arguments: whatever it answers, it changes nothing the first one did not."""
+        before = self.kit.state()
+        reply = call.run()
+        if call.applied:
+            assert self.kit.state() == before, "a repeated call changed something"
+        if isinstance(reply, Claimed):
+            if reply.verdict is ClaimVerdict.GRANTED and not call.applied and call.worker is not None:
+                self.start(call.worker, reply)  # after a lost tail the first grant may be given once more
+        elif reply.verdict is CommitVerdict.COMMITTED and hasattr(reply, "place") and call.applied:
+            assert reply == call.reply, "a repeated call got another answer"
+
+    def renew(self, worker: Worker) -> None:
+        assert worker.lease is not None
+        before = self.kit.state()
+        held = self.kit.store.renew([worker.lease])[1][0].held
+        if not held:
+            assert self.kit.state() == before
+            worker.lease = None
+
+    def probe(self) -> None:
+        """Of all leases ever granted, at most one can write, even with the right token; the others change nothing."""
+        saved, before = self.kit.snapshot(), self.kit.state()
+        token, able = self.kit.number(self.task_id, "token"), 0
+        for fence, claim_id in sorted(self.granted):
+            reply = self.kit.store.commit(Lease(self.task_id, fence, claim_id, token), Changes(add=MODEL_CALL))
+            if reply.verdict is CommitVerdict.COMMITTED:
+                able += 1
+                self.kit.restore(saved)
+            else:
+                assert self.kit.state() == before
+        assert able <= 1, "two holders"
+
+    # --- the sweep and the watcher ---
+
+    def leased(self) -> bool:
+        return self.kit.place(self.task_id) == "leases"
+
+    def recover(self, evidence: str) -> None:
+        held = self.kit.held(self.task_id)
+        before = self.kit.state()
+        recovered = self.kit.store.recover(held, evidence)
+        if recovered.verdict is RecoverVerdict.RECOVERED:
+            self.messages.append(recovered.seq)
+        if evidence != "expired":
+            return
+        if recovered.verdict is RecoverVerdict.STALE:
+            assert self.kit.state() == before
+        elif recovered.verdict is RecoverVerdict.SUSPECT:
+            known = self.suspected is not None and self.suspected[0] == held.expires_ms
+            self.suspected = self.suspected if known else (held.expires_ms, False)
+        else:
+            assert self.suspected == (held.expires_ms, True), "recovered on the first visit"
+
+    def age_mark(self) -> None:
+        self.kit.age_mark(self.task_id)
+        if self.suspected is not None:
+            self.suspected = (self.suspected[0], True)
+
+    def fire(self) -> None:
+        if self.kit.place(self.task_id) == "timers":
+            self.kit.due("timers", self.task_id)
+        source = "blocked" if self.kit.status(self.task_id) is Status.BLOCKED else "timers"
+        turn = places.fire(self.kit.store.context, self.task_id, source)
+        if turn is not None:
+            self.messages.append(turn.seq)
+
+    def republish(self) -> None:
+        turn = places.republish(self.kit.store.context, self.task_id, ahead_ms=10**9)
+        if turn is not None:
+            self.messages.append(turn.seq)
+
+    def lose_tail(self, steps: int) -> None:
+        """The server comes back without its last writes; workers and broker remember more than it does."""
+        saved, memory = self.snapshots[-min(steps, len(self.snapshots))]
+        self.kit.restore(saved)
+        self.memory, self.snapshots, self.suspected = replace(memory), [], None
+        self.calls = [replace(call, applied=False) for call in self.calls]
+
+    # --- people ---
+
+    def signal(self, kind: SignalKind, prompt_id: str | None = None) -> SignalVerdict:
+        key, before = self.fresh("s"), self.kit.state()
+        held = len(self.kit.inbox(self.task_id))
+        sent = self.kit.send(self.task_id, kind, key, text=key, prompt_id=prompt_id)
+        if sent.verdict is not SignalVerdict.ACCEPTED:
+            assert self.kit.state() == before, "a refused signal changed something"
+            return sent.verdict
+        if kind in (SignalKind.INPUT, SignalKind.ANSWER):
+            assert len(self.kit.inbox(self.task_id)) == held + 1
+            self.memory.accepted |= {self.kit.inbox(self.task_id)[-1]}
+        elif kind in (SignalKind.RETRY, SignalKind.RESET):
+            self.memory.ended = None
+        elif kind is SignalKind.RESUME:
+            assert self.kit.field(self.task_id, "pause") is None, "a pause outlived resume"
+        if sent.place == "outbox":
+            self.messages.append(sent.seq)
+        between = self.kit.state()
+        again = self.kit.send(self.task_id, kind, key, text=key, prompt_id=prompt_id)
+        assert again.verdict is SignalVerdict.REPEATED
+        assert self.kit.state() == between, "a repeated signal changed something"
+        return sent.verdict
+
+    # --- the end ---
+
+    def drain(self) -> None:
+        """Without further faults the task comes to its end: nothing is stuck."""
+        for worker in self.workers:
+            worker.lease = None
+        for _ in range(12):
+            status, place = self.kit.status(self.task_id), self.kit.place(self.task_id)
+            if status in TERMINAL:
+                return
+            self._step(status, place)
+            self.check()
+        raise AssertionError(f"stuck: {look(self.kit, self.task_id)}")
+
+    def _step(self, status: Status, place: str) -> None:
+        worker = self.workers[0]
+        if place == "leases":
+            self.recover("gone")
+        elif place == "outbox":
+            self.claim(worker, self.kit.number(self.task_id, "seq"))
+            if worker.lease is not None:
+                self.commit(worker, take=True, opened=None)
+                self.finish(worker, FinishTo.COMPLETED, take=False)
+        elif status is Status.PAUSED:
+            assert self.signal(SignalKind.RESUME) is SignalVerdict.ACCEPTED
+        elif status is Status.WAITING_FOR_USER:
+            prompts = [name[2:] for name in look(self.kit, self.task_id).fields if name.startswith("p:")]
+            assert self.signal(SignalKind.ANSWER, prompts[0]) is SignalVerdict.ACCEPTED
+        else:
+            self.fire()

@@ -1,0 +1,92 @@
+"""Every guard of the scripts is needed: without it, a contract test fails."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import Enum
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from mutants import MUTANTS, Mutant
+
+from neuraphage.ports import RecoverVerdict, SignalKind
+from neuraphage.store import scripts
+from storekit import new_kit
+
+CONTRACT = Path(__file__).parent.parent / "contract"
+ENUMS: dict[str, type[Enum]] = {"kind": SignalKind, "verdict": RecoverVerdict}
+caught: list[str] = []
+
+
+@cache
+def module(name: str) -> ModuleType:
+    """A file of the contract suite."""
+    spec = importlib.util.spec_from_file_location(f"mutated_{name}", CONTRACT / f"test_{name}_contract.py")
+    assert spec is not None
+    assert spec.loader is not None
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+def contract_test(mutant: Mutant) -> Callable[[], None]:
+    """The contract test of this mutant with the closing checks, on a fake server."""
+    file, _, name = mutant.test.partition("::")
+    function = getattr(module(file), name)
+    wanted = inspect.get_annotations(function)
+    given: dict[str, Any] = {
+        key: ENUMS[key](value) if key in ENUMS and wanted.get(key) != "str" else value
+        for key, value in mutant.given.items()
+    }
+
+    def run() -> None:
+        kit = new_kit()
+        function(kit, **given)
+        kit.check()
+
+    return run
+
+
+@contextmanager
+def without(mutant: Mutant) -> Iterator[None]:
+    """The scripts, with one guard taken out."""
+    read = scripts._read  # the one place where the text of a script is read
+
+    def changed(name: str) -> str:
+        source = read(name)
+        if name != mutant.script:
+            return source
+        assert source.count(mutant.old) == 1, f"{mutant.old!r} occurs {source.count(mutant.old)} times in {name}.lua"
+        return source.replace(mutant.old, mutant.new)
+
+    scripts.script.cache_clear()
+    scripts._read = changed
+    try:
+        yield
+    finally:
+        scripts._read = read
+        scripts.script.cache_clear()
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_missing_guard_is_noticed(mutant: Mutant) -> None:
+    """The named test passes with the guard and fails by an assertion without it."""
+    run = contract_test(mutant)
+    run()
+    with without(mutant), pytest.raises(AssertionError):
+        run()
+    caught.append(mutant.name)
+
+
+def test_all_mutants_are_caught(capsys: pytest.CaptureFixture[str]) -> None:
+    """The count, for people; it runs last."""
+    with capsys.disabled():
+        print(f"\n{len(caught)} of {len(MUTANTS)} mutants caught")
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
+    assert len(caught) in (0, len(MUTANTS)), "0: only this test was selected"
