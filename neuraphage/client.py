@@ -225,16 +225,35 @@ class Client:
             if not lines and (not follow or over):
                 return
 
-    def watch(self, task_id: str, *, after: str = "$") -> Iterator[tuple[str, Delta]]:
-        """Pieces of the reply that streams now; yields nothing for up to a second at a time, then ends.
+    def follow(self, task_id: str, *, after: str = "0", poll_s: float = 0.05) -> Iterator[Event | Delta | TaskRecord]:
+        """The task as it goes: history lines and pieces of the streaming reply, in order.
+
+        After each round the present record is yielded, so that the caller decides when to stop; it ends by
+        itself when the task is over.
 
         Args:
             task_id: the task.
-            after: id of the last piece seen; `$` for new ones only.
+            after: resume after this event id.
+            poll_s: seconds between two rounds.
         """
         full_id = self.find(task_id)
-        live.watch(self._store.context, full_id)
-        yield from live.read(self._store.context, full_id, after, POLL_BLOCK_MS)
+        seen_event, seen_delta, watched_s = after, "0", 0.0
+        while True:
+            if time.monotonic() - watched_s > self.settings.live_ttl_s / 3:
+                live.watch(self._store.context, full_id)
+                watched_s = time.monotonic()
+            record = self._store.get(full_id)
+            found = live.snapshot(self._store.context, full_id, seen_event, seen_delta)
+            for stream_id, item in found:
+                if isinstance(item, Event):
+                    seen_event = stream_id
+                else:
+                    seen_delta = stream_id
+                yield item
+            yield record
+            if record.status in TERMINAL and not found:
+                return
+            time.sleep(poll_s)
 
     def wait(self, task_id: str, *, timeout_s: float | None = None, until: Iterable[Status] = TERMINAL) -> TaskRecord:
         """Wait until the task is over (or in one of the statuses given).

@@ -55,10 +55,11 @@ def api_messages(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """
     merged: list[dict[str, Any]] = []
     for entry in visible(entries):
+        content = [block for block in entry["content"] if not _is_blank(block)]
         if merged and merged[-1]["role"] == entry["role"]:
-            merged[-1]["content"].extend(entry["content"])
+            merged[-1]["content"].extend(content)
         else:
-            merged.append({"role": entry["role"], "content": list(entry["content"])})
+            merged.append({"role": entry["role"], "content": content})
     repaired: list[dict[str, Any]] = []
     for message in merged:
         wanted = _open_calls(repaired)
@@ -72,6 +73,11 @@ def api_messages(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     if wanted:
         repaired.append({"role": "user", "content": _paired([], wanted)})
     return repaired
+
+
+def _is_blank(block: Mapping[str, Any]) -> bool:
+    """A text block without text: the model may send one, and the API refuses it when it comes back."""
+    return block.get("type") == "text" and not block["text"].strip()
 
 
 def _open_calls(messages: list[dict[str, Any]]) -> list[str]:

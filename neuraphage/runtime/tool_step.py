@@ -99,7 +99,6 @@ class ToolStep:
         state = self._services.spool.seal(context.effect_id)
         if state is SpoolState.RUNNING:
             # a running command that is found again is written down under this lease before it is waited for
-            self._note_settled(call, "attached to the running command")
             self._announce(call, declaration, entry.evidence, entry.attempt, kind="ToolAttached")
             self._attach(call, declaration, context)
             return None

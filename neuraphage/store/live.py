@@ -6,9 +6,11 @@ from collections.abc import Iterable
 
 import redis
 
+from neuraphage.model.prompt import Event
 from neuraphage.ports import Delta
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
+from neuraphage.store.reading import event_of
 
 
 def publish(context: StoreContext, task_id: str, deltas: Iterable[Delta]) -> None:
@@ -37,12 +39,26 @@ def watch(context: StoreContext, task_id: str) -> None:
         pipe.execute()
 
 
-def read(context: StoreContext, task_id: str, after: str, block_ms: int) -> list[tuple[str, Delta]]:
-    """Deltas after an id, waiting up to `block_ms` (below the socket timeout) for the first."""
-    with translated("read live text"):
-        rows = context.client.xread({context.keys.live(task_id): after}, count=500, block=block_ms)
-    return [
-        (event_id.decode(), Delta(fields[b"k"].decode(), fields[b"t"].decode()))
-        for _, lines in rows or []
-        for event_id, fields in lines
+def snapshot(
+    context: StoreContext, task_id: str, after_event: str, after_delta: str
+) -> list[tuple[str, Event | Delta]]:
+    """History lines and deltas after the given ids, read at one instant and in the order they were written.
+
+    Returns:
+        (stream id, line or delta) pairs. Both streams are numbered by the same server clock.
+    """
+    with translated("follow task"), context.client.pipeline(transaction=True) as pipe:
+        pipe.xread({context.keys.events(task_id): after_event}, count=1_000)
+        pipe.xread({context.keys.live(task_id): after_delta}, count=1_000)
+        lines, deltas = pipe.execute()
+    found: list[tuple[str, Event | Delta]] = [
+        (event_id.decode(), event_of(event_id, fields)) for _, rows in lines or [] for event_id, fields in rows
     ]
+    found += [
+        (delta_id.decode(), Delta(fields[b"k"].decode(), fields[b"t"].decode()))
+        for _, rows in deltas or []
+        for delta_id, fields in rows
+        if fields[b"k"] != b"watch"
+    ]
+    # of the same instant, a piece of the reply comes before the line that its end caused
+    return sorted(found, key=lambda item: (int(item[0].split("-")[0]), isinstance(item[1], Event), item[0]))

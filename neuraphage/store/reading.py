@@ -88,10 +88,11 @@ def events(
     """History lines after an event id; waits up to `block_ms` for the first one if given."""
     with translated("read events"):
         rows = context.client.xread({context.keys.events(task_id): after}, count=limit, block=block_ms)
-    return [_event(event_id, fields) for _, lines in rows or [] for event_id, fields in lines]
+    return [event_of(event_id, fields) for _, lines in rows or [] for event_id, fields in lines]
 
 
-def _event(event_id: bytes, fields: dict[bytes, bytes]) -> Event:
+def event_of(event_id: bytes, fields: dict[bytes, bytes]) -> Event:
+    """A history line from its stream entry."""
     name = event_id.decode()
     return Event(
         kind=fields[b"k"].decode(),

@@ -1,0 +1,64 @@
+"""Where a running stack is, for commands in other terminals: one private file in the data folder."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from neuraphage.dev.address import ServerAddress
+from neuraphage.errors import StackError
+from neuraphage.settings import Settings
+
+FILE_NAME = "stack.json"
+
+
+def write(data_dir: Path, address: ServerAddress, namespace: str, default_model: str) -> Path:
+    """Note where the stack is; the file holds the server's password, so it is private (0600)."""
+    path = data_dir / FILE_NAME
+    fields = {
+        "state_url": address.state_url,
+        "broker_url": address.broker_url,
+        "namespace": namespace,
+        "default_model": default_model,
+    }
+    fd = os.open(path.with_suffix(".new"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(fd, "w", encoding="utf-8") as file:
+        json.dump(fields, file)
+    path.with_suffix(".new").replace(path)
+    return path
+
+
+def remove(data_dir: Path) -> None:
+    """Forget the stack."""
+    (data_dir / FILE_NAME).unlink(missing_ok=True)
+
+
+def settings_of_running_stack(settings: Settings) -> Settings:
+    """Settings that reach the stack of the data folder; an explicit NEURAPHAGE_STATE_URL comes first.
+
+    Raises:
+        StackError: neither is there.
+    """
+    if "NEURAPHAGE_STATE_URL" in os.environ:
+        return settings
+    path = settings.data_dir / FILE_NAME
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+        return settings.model_copy(
+            update={
+                "state_url": SecretStr(fields["state_url"]),
+                "broker_url": SecretStr(fields["broker_url"]),
+                "namespace": fields["namespace"],
+                "default_model": fields["default_model"],
+            }
+        )
+    except FileNotFoundError:
+        raise StackError(
+            f"no stack is running for {settings.data_dir}: start one with `neuraphage dev` in another terminal, "
+            "or set NEURAPHAGE_STATE_URL and NEURAPHAGE_BROKER_URL"
+        ) from None
+    except (OSError, ValueError, KeyError) as error:
+        raise StackError(f"{path} cannot be read ({error}); stop the stack and start it again") from None
