@@ -44,10 +44,15 @@ def build_store(settings: Settings) -> RedisStore:
     return RedisStore(settings, SystemClock())
 
 
+def command_spool(settings: Settings) -> CommandSpool:
+    """The spool of this host: one folder a namespace, so that no watcher ends the commands of another."""
+    return CommandSpool(Path(settings.data_dir) / "spool" / settings.namespace, settings.spool_max_bytes)
+
+
 def build_spool(settings: Settings) -> Spool:
     """Commands that outlive the worker; or, with the spool off, commands that die with it."""
     if settings.spool_enabled:
-        return CommandSpool(Path(settings.data_dir) / "spool", settings.spool_max_bytes)
+        return command_spool(settings)
     return UnspooledCommands(settings.spool_max_bytes)
 
 
@@ -117,7 +122,8 @@ def build_watcher(settings: Settings, app: Celery) -> Watcher:
     store = build_store(settings)
     sweep = Sweep(store, CeleryDispatcher(app), store.clock, settings)
     election = HostElection(Path(settings.data_dir) / f"watcher-{settings.namespace}.lock")
-    return Watcher(store, sweep, store.clock, settings, host_id(), election)
+    spool = command_spool(settings) if settings.spool_enabled else None
+    return Watcher(store, sweep, store.clock, settings, host_id(), election, spool)
 
 
 def new_task_id() -> str:

@@ -19,7 +19,7 @@ from neuraphage.ports.effects import (
     ToolContext,
 )
 from neuraphage.ports.people import Dispatcher, NextTurn, Signal, SignalKind, Signalled, SignalVerdict, TaskStore
-from neuraphage.ports.sweeping import HeldTask, ProcessRow, Recovered, RecoverVerdict, SweepStore
+from neuraphage.ports.sweeping import HeldTask, ProcessRow, Recovered, RecoverVerdict, SpoolWatch, SweepStore
 from neuraphage.ports.turns import (
     Changes,
     Claimed,
@@ -66,6 +66,7 @@ __all__ = [
     "SpoolCommand",
     "SpoolState",
     "SpoolStatus",
+    "SpoolWatch",
     "SuspendTo",
     "SweepStore",
     "TaskStore",

@@ -72,6 +72,18 @@ class ProcessRow:
     started_at_ms: int
 
 
+class SpoolWatch(Protocol):
+    """What the watcher may do to commands of this host."""
+
+    def running(self) -> list[tuple[str, str]]:
+        """(effect id, task id) of every command that runs here."""
+        ...
+
+    def revoke(self, effect_id: str) -> object:
+        """End a command whose task has moved to another host or is over."""
+        ...
+
+
 class SweepStore(Protocol):
     """What the sweep and the watcher read and write. Every write is one atomic script, safe to repeat."""
 
@@ -149,6 +161,10 @@ class SweepStore(Protocol):
 
     def registered(self) -> list[ProcessRow]:
         """All registered processes."""
+        ...
+
+    def whereabouts(self, task_ids: Sequence[str]) -> dict[str, str]:
+        """For each task: `over` when it has ended or is gone, the host of its lease holder, or empty."""
         ...
 
     def connected(self) -> frozenset[str]:

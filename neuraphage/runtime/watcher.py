@@ -14,8 +14,8 @@ import os
 import threading
 from pathlib import Path
 
-from neuraphage.errors import StoreError
-from neuraphage.ports import Clock, ProcessRow, SweepStore
+from neuraphage.errors import SpoolError, StoreError
+from neuraphage.ports import Clock, ProcessRow, SpoolWatch, SweepStore
 from neuraphage.runtime.host import ProcessIdentity, process_gone
 from neuraphage.runtime.sweep import BATCH, Sweep, sweep_quietly
 from neuraphage.settings import RecoveryPolicy, Settings
@@ -68,6 +68,7 @@ class Watcher:
         settings: times and policy.
         host: identity of this host.
         election: one watcher a host.
+        spool: commands of this host; None when there are none to watch.
     """
 
     def __init__(
@@ -78,7 +79,10 @@ class Watcher:
         settings: Settings,
         host: str,
         election: HostElection,
+        spool: SpoolWatch | None = None,
     ) -> None:
+        self._spool = spool
+        self._next_spool_look_s = 0.0
         self._store = store
         self._sweep = sweep
         self._clock = clock
@@ -144,6 +148,22 @@ class Watcher:
         self._absent_since_s.pop(row.process_id, None)
         self._sweep.outbox(self._store.now_ms())
 
+    def see_to_spool(self) -> int:
+        """End commands of this host that nobody waits for: their task is over, or its lease moved to another host.
+
+        Returns:
+            How many were ended.
+        """
+        if self._spool is None:
+            return 0
+        running = self._spool.running()
+        where = self._store.whereabouts([task_id for _, task_id in running])
+        stray = [effect for effect, task_id in running if where[task_id] not in {"", self._host}]
+        for effect in stray:
+            log.warning("command %s is ended: its task is over or has moved to another host", effect)
+            self._spool.revoke(effect)
+        return len(stray)
+
     def _see_to_sweep(self) -> None:
         now_s = self._clock.boottime_s()
         if now_s < self._next_overdue_check_s:
@@ -162,8 +182,11 @@ class Watcher:
                     continue
                 if watching:
                     self.look()
+                if self._clock.boottime_s() >= self._next_spool_look_s:
+                    self._next_spool_look_s = self._clock.boottime_s() + self._settings.heartbeat_s
+                    self.see_to_spool()
                 self._see_to_sweep()
-            except StoreError as error:
+            except (StoreError, SpoolError) as error:
                 self._connected_since_s = None
                 self._absent_since_s.clear()
                 log.warning("watcher: %s", error)

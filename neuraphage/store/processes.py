@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from neuraphage.model.task import TERMINAL, Status
 from neuraphage.ports import ProcessRow
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
@@ -48,3 +49,21 @@ def connected(context: StoreContext) -> frozenset[str]:
     with translated("list clients"):
         names = [client["name"] for client in context.client.client_list()]
     return frozenset(name.removeprefix(prefix) for name in names if name.startswith(prefix))
+
+
+def whereabouts(context: StoreContext, task_ids: Sequence[str]) -> dict[str, str]:
+    """For each task: `over` when it has ended or is gone, the host of its lease holder, or empty."""
+    hosts = {row.process_id: row.host for row in registered(context)}
+    with translated("read holders"), context.client.pipeline(transaction=False) as pipe:
+        for task_id in task_ids:
+            pipe.hmget(context.keys.task(task_id), "status", "owner")
+            pipe.zscore(context.keys.leases, task_id)
+        rows = pipe.execute() if task_ids else []
+    found = {}
+    for index, task_id in enumerate(task_ids):
+        (status, owner), lease = rows[2 * index], rows[2 * index + 1]
+        if status is None or Status(status.decode()) in TERMINAL:
+            found[task_id] = "over"
+        else:
+            found[task_id] = hosts.get(owner.decode(), "") if owner is not None and lease is not None else ""
+    return found

@@ -172,6 +172,10 @@ class RedisStore:
         """See processes.registered."""
         return processes.registered(self.context)
 
+    def whereabouts(self, task_ids: Sequence[str]) -> dict[str, str]:
+        """See processes.whereabouts."""
+        return processes.whereabouts(self.context, task_ids)
+
     def connected(self) -> frozenset[str]:
         """See processes.connected."""
         return processes.connected(self.context)
