@@ -83,6 +83,10 @@ class SpoolWatch(Protocol):
         """End a command whose task has moved to another host or is over."""
         ...
 
+    def expire(self, older_than_s: float) -> int:
+        """Delete records of commands that ended so long ago; returns how many."""
+        ...
+
 
 class SweepStore(Protocol):
     """What the sweep and the watcher read and write. Every write is one atomic script, safe to repeat."""

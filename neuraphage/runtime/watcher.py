@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 
 SWEEP_OVERDUE_INTERVALS = 3
 """When no sweep has run for so many intervals, the watcher runs it itself."""
+SPOOL_EXPIRY_INTERVAL_S = 3_600.0
+"""Records of ended commands are looked through once an hour."""
 
 
 class HostElection:
@@ -83,6 +85,7 @@ class Watcher:
     ) -> None:
         self._spool = spool
         self._next_spool_look_s = 0.0
+        self._next_expiry_s = 0.0
         self._store = store
         self._sweep = sweep
         self._clock = clock
@@ -156,6 +159,9 @@ class Watcher:
         """
         if self._spool is None:
             return 0
+        if self._clock.boottime_s() >= self._next_expiry_s:
+            self._next_expiry_s = self._clock.boottime_s() + SPOOL_EXPIRY_INTERVAL_S
+            self._spool.expire(self._settings.exec_retention_s)
         running = self._spool.running()
         where = self._store.whereabouts([task_id for _, task_id in running])
         stray = [effect for effect, task_id in running if where[task_id] not in {"", self._host}]
