@@ -76,8 +76,10 @@ class Sweep:
         return report
 
     def expired(self, now_ms: int) -> list[Recovered]:
-        """Leases past their expiry: suspect at the first visit, recovered at a later one."""
-        return [self.recover(held, "expired") for held in self._store.held_tasks(until_ms=now_ms, limit=BATCH)]
+        """Leases that missed two heartbeats: suspect at the first visit, recovered at one after their expiry."""
+        settings = self._settings
+        late_ms = now_ms + int((settings.lease_s - 2 * settings.heartbeat_s) * 1000)
+        return [self.recover(held, "expired") for held in self._store.held_tasks(until_ms=late_ms, limit=BATCH)]
 
     def recover(self, held: HeldTask, evidence: str) -> Recovered:
         """Take one lease away and publish the task's next message."""

@@ -129,7 +129,9 @@ class Watcher:
             if evidence is not None:
                 self._recover(row, evidence)
                 gone += 1
-        self._sweep.timers(self._store.now_ms())
+        now_ms = self._store.now_ms()
+        self._sweep.timers(now_ms)
+        self._sweep.expired(now_ms)
         return gone
 
     def _evidence(self, row: ProcessRow, now_s: float) -> str | None:

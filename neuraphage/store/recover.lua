@@ -27,16 +27,18 @@ local function answer(verdict, text)
 end
 
 if evidence == 'expired' then
-  if expiry > now then return { 'STALE' } end
+  -- late: two heartbeats were missed. A healthy lease never is, so the first visit may come before the expiry,
+  -- and a hung worker is replaced as soon as its lease is over.
+  if now - (expiry - lease_ms) < number(8) then return { 'STALE' } end
   -- the mark names the expiry it was made for: a renewal changes the expiry and so clears the mark
   local mark = redis.call('HGET', SUSPECTS, ID)
   local marked_expiry, first_seen = string.match(mark or '', '^(%d+):(%d+)$')
   if tonumber(marked_expiry) ~= expiry then
     redis.call('HSET', SUSPECTS, ID, string.format('%.0f:%.0f', expiry, now))
-    return answer('SUSPECT', reading('suspect', 'The lease ran out. A second visit decides, so that a server pause takes nobody\'s task.', tonumber(row.recoveries)))
+    return answer('SUSPECT', reading('suspect', 'Two heartbeats were missed. A second visit decides, so that a server pause takes nobody\'s task.', tonumber(row.recoveries)))
   end
-  if now - first_seen < number(8) then
-    return { 'SUSPECT', reading('suspect', 'The lease ran out and was seen before; the second visit is not due yet.', tonumber(row.recoveries)), '', '' }
+  if expiry > now or now - first_seen < number(8) then
+    return { 'SUSPECT', reading('suspect', 'Two heartbeats were missed and it was seen before; the second visit is not due yet.', tonumber(row.recoveries)), '', '' }
   end
 elseif row.owner ~= process then
   return { 'STALE' }

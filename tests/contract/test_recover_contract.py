@@ -63,6 +63,21 @@ def test_expired_needs_two_visits(kit: StoreKit) -> None:
     assert kit.client.hgetall(kit.keys.suspects) == {}
 
 
+def test_a_late_lease_is_marked_before_it_expires_and_taken_after(kit: StoreKit) -> None:
+    """Two missed heartbeats are enough for the first visit; taking it waits for the expiry all the same."""
+    settings = kit.store.context.settings
+    late_ms, left_ms = int(settings.heartbeat_s * 2000), int((settings.lease_s - 2 * settings.heartbeat_s) * 1000)
+    healthy, _ = kit.running()
+    kit.expire_lease(healthy, ago_ms=-(left_ms + 2_000))
+    assert kit.recover(healthy, "expired").verdict is RecoverVerdict.STALE
+    late, _ = kit.running()
+    kit.expire_lease(late, ago_ms=-(left_ms - 500))
+    assert kit.recover(late, "expired").verdict is RecoverVerdict.SUSPECT
+    kit.age_mark(late, by_ms=late_ms + 2_000)
+    assert kit.recover(late, "expired").verdict is RecoverVerdict.SUSPECT
+    assert kit.place(late) == "leases"
+
+
 def test_a_renewal_clears_the_suspicion(kit: StoreKit) -> None:
     """A holder that renews after the first visit starts with a clean sheet."""
     task_id, lease = kit.running()
