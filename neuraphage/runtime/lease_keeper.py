@@ -38,6 +38,8 @@ class HeldLease:
         self.cancel = False
         self.pause = False
         self.lost = False
+        self.settling = False
+        """Whether suspend or finish is on its way: a renewal that finds the lease gone then means nothing."""
         self.detachable = False
         """Whether the effect in hand outlives this process: then a shutdown need not wait for it."""
         self.effect_since_s: float | None = None
@@ -108,6 +110,7 @@ class LeaseKeeper:
         settings: heartbeat, lease and effect limits.
         on_overdue: called once, with the task id, when an effect is past its longest duration.
         parent_draining: whether the parent of a forked process is shutting down.
+        on_beat: called with every heartbeat.
     """
 
     def __init__(
@@ -118,7 +121,9 @@ class LeaseKeeper:
         settings: Settings,
         on_overdue: Callable[[str], None],
         parent_draining: Callable[[], bool] = lambda: False,
+        on_beat: Callable[[], None] = lambda: None,
     ) -> None:
+        self._on_beat = on_beat
         self._parent_draining = parent_draining
         self._store = store
         self._presence = presence
@@ -189,7 +194,7 @@ class LeaseKeeper:
             return
         with self._lock:
             still = held.lease.claim_id in self._held
-        if still:
+        if still and not held.settling:
             log.warning("lease lost", extra={"task": held.lease.task_id, "fence": held.lease.fence})
             held.flag(lost=True)
 
@@ -211,6 +216,7 @@ class LeaseKeeper:
                 nudged = self._presence.wait(max(0.01, min(due - self._clock.boottime_s(), period)))
                 if nudged or self._clock.boottime_s() >= due:
                     self.renew_now()
+                    self._on_beat()
                     due = self._clock.boottime_s() + period
             except StoreError as error:
                 log.warning("heartbeat failed: %s", error)

@@ -140,6 +140,7 @@ class Ledger:
             StoreUnavailable: the store stayed away; the lease runs out and the sweep takes over.
         """
         pending = self._pending
+        self.held.settling = True
         return self._write(
             lambda: self._services.store.suspend(
                 self.held.lease, pending, to, due_ms=due_ms, reason=reason, detail=detail
@@ -155,6 +156,7 @@ class Ledger:
         """
         pending = self._pending
         iteration = self.record.counters.iteration
+        self.held.settling = True
         return self._write(lambda: self._services.store.finish(self.held.lease, pending, to, iteration, detail or {}))
 
     def _write(self, write: Callable[[], T]) -> T:

@@ -55,7 +55,7 @@ class WorkerProcess:
         self._exit_process = exit_process
         self._entered = False
         self._entering = threading.Lock()
-        self.keeper = LeaseKeeper(services.store, presence, clock, settings, self._overdue, parent_draining)
+        self.keeper = LeaseKeeper(services.store, presence, clock, settings, self._overdue, parent_draining, self._beat)
         self.runner = TurnRunner(services, self.keeper, row.process_id)
 
     def start(self) -> None:
@@ -90,6 +90,11 @@ class WorkerProcess:
             if not self._entered:
                 self._registry.register(self._row)
                 self._entered = True
+
+    def _beat(self) -> None:
+        """Enter again with every heartbeat: a process that was taken for dead, wrongly, is watched again."""
+        if self._entered and not self.keeper.draining():
+            self._registry.register(self._row)
 
     def _overdue(self, task_id: str) -> None:
         log.error("a hung effect: draining this process", extra={"task": task_id})
