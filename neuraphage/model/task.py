@@ -206,6 +206,7 @@ class TaskSpec(Frozen):
         priority: 0 (critical) to 4 (low).
         parent_id: the task that spawned this one.
         depth: how many parents it has.
+        blocked_by: tasks that must end first (R26; stored, not yet acted on).
         tags: free labels.
         worktree: path of a git worktree made for the task.
         permission_timeout_s: seconds until an unanswered permission counts as denied; None for no limit.
@@ -227,6 +228,7 @@ class TaskSpec(Frozen):
     priority: int = Field(default=2, ge=0, le=4)
     parent_id: str | None = None
     depth: int = Field(default=0, ge=0, le=10)
+    blocked_by: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     worktree: str | None = None
     permission_timeout_s: float | None = Field(default=None, gt=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from neuraphage.decide.conversation import api_messages, result_block, tool_calls
-from neuraphage.decide.hashing import request_id, sha256_hex
+from neuraphage.decide.hashing import canonical, request_id, sha256_hex
 from neuraphage.decide.retry import after_fault
 from neuraphage.errors import FaultKind, ModelFault
 from neuraphage.model.effect import MODEL_ENTRY, EffectKind, EffectState, JournalEntry, Marker, MarkerName
@@ -72,6 +72,7 @@ class ModelStep:
         ledger.begin_effect()
         try:
             reply = self._services.model.call(self._request(entry), self._show, ledger.held)
+            self._check_size(reply)
         except ModelFault as fault:
             self._note_fault(entry, fault)
         else:
@@ -167,6 +168,13 @@ class ModelStep:
             ],
         )
         self._refuse_invalid(content, reply.invalid_inputs)
+
+    def _check_size(self, reply: ModelReply) -> None:
+        """A reply that cannot be stored is a fault that no repeat can help."""
+        size, limit = len(canonical(reply.content)), self._services.settings.max_entry_bytes
+        if size > limit:
+            text = f"the reply is {size} bytes, max_entry_bytes is {limit}; ask for less at a time"
+            raise ModelFault(FaultKind.TOO_LARGE, text)
 
     def _refuse_invalid(self, content: list[dict[str, Any]], invalid: dict[str, str]) -> None:
         """A call whose input is no JSON object gets its error result at once: what was wrong is not stored."""

@@ -8,7 +8,7 @@ from neuraphage.model.effect import JournalEntry
 from neuraphage.ports import Claimed, ClaimUnreadableError, ClaimVerdict, Clock, Lease
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
-from neuraphage.store.encode import inbox_item, journal_entry, loads, text_map
+from neuraphage.store.encode import inbox_item, journal_entry, stored_entry, text_map
 from neuraphage.store.record import task_record
 from neuraphage.store.scripts import script
 
@@ -59,7 +59,7 @@ def claim(context: StoreContext, clock: Clock, task_id: str, seq: int, process_i
             record=task_record(values, place="leases", lease_until_ms=now_ms + lease_ms),
             journal=journal,
             inbox=tuple((raw, inbox_item(raw)) for raw in reply[4]),
-            entries=tuple(loads(raw, "conversation entry") for raw in raw_entries),
+            entries=tuple(stored_entry(raw) for raw in raw_entries),
             sent_at_boottime_s=sent_at,
             now_ms=now_ms,
         )

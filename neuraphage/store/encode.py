@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
 from pydantic import BaseModel, ValidationError
 
+from neuraphage.errors import SchemaTooNew
+from neuraphage.model.base import SCHEMA_VERSION
 from neuraphage.model.effect import JournalEntry, Marker
 from neuraphage.model.message import Entry
 from neuraphage.model.prompt import InboxItem
 from neuraphage.ports import Changes
 from neuraphage.store.client import corrupt
+
+COMPRESS_ABOVE_BYTES = 65_536
+ENTRY_MAX_BYTES = 64 * 1024 * 1024
+"""Largest entry that is unpacked; far above every limit on writing."""
 
 
 def dumps(value: object) -> bytes:
@@ -38,7 +45,10 @@ def compact(model: BaseModel, exclude: set[str] | None = None) -> bytes:
 
 
 def entry_bytes(entry: Entry) -> bytes:
-    """One stored conversation entry: `{"role","content","turn","v"}` and `supersedes` where set."""
+    """One stored conversation entry: `{"role","content","turn","v"}`, and `stop_reason`, `supersedes` where set.
+
+    Above COMPRESS_ABOVE_BYTES it is compressed (R246): a zlib stream never begins with a brace.
+    """
     plain: dict[str, Any] = {
         "role": entry.role,
         "content": entry.content,
@@ -49,7 +59,30 @@ def entry_bytes(entry: Entry) -> bytes:
         plain["stop_reason"] = entry.stop_reason
     if entry.supersedes is not None:
         plain["supersedes"] = entry.supersedes
-    return orjson.dumps(plain)
+    raw = orjson.dumps(plain)
+    return raw if len(raw) <= COMPRESS_ABOVE_BYTES else zlib.compress(raw, level=1)
+
+
+def stored_entry(raw: bytes) -> dict[str, Any]:
+    """One conversation entry as stored.
+
+    Raises:
+        SchemaTooNew: a newer release wrote it.
+        CorruptRecord: it cannot be read.
+    """
+    what = "conversation entry"
+    if not raw.startswith(b"{"):
+        unpack = zlib.decompressobj()
+        try:
+            raw = unpack.decompress(raw, ENTRY_MAX_BYTES)
+        except zlib.error as error:
+            raise corrupt(what, error) from None
+        if unpack.unconsumed_tail:
+            raise corrupt(what, f"it unpacks to more than {ENTRY_MAX_BYTES} bytes")
+    entry: dict[str, Any] = loads(raw, what)
+    if entry.get("v", 1) > SCHEMA_VERSION:
+        raise SchemaTooNew(f"{what} has schema {entry['v']}, this release reads up to {SCHEMA_VERSION}; upgrade it")
+    return entry
 
 
 def inbox_bytes(item: InboxItem) -> bytes:

@@ -10,7 +10,7 @@ from neuraphage.model.prompt import Event
 from neuraphage.model.task import Status, TaskRecord
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
-from neuraphage.store.encode import journal_entry, loads
+from neuraphage.store.encode import journal_entry, loads, stored_entry
 from neuraphage.store.record import task_record
 
 PLACES = ("outbox", "leases", "timers", "waits")
@@ -72,7 +72,7 @@ def conversation(context: StoreContext, task_id: str, first: int = 0, last: int 
     """Stored entries `first` to `last` (inclusive, -1 for the end)."""
     with translated("read conversation"):
         raws = context.client.lrange(context.keys.messages(task_id), first, last)
-    return [loads(raw, "conversation entry") for raw in raws]
+    return [stored_entry(raw) for raw in raws]
 
 
 def journal(context: StoreContext, task_id: str) -> dict[str, JournalEntry]:

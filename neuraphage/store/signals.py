@@ -31,9 +31,10 @@ def create(context: StoreContext, spec: TaskSpec, key: str) -> tuple[bool, str]:
         StoreUnavailable, StoreError: nothing was stored.
     """
     entry = entry_bytes(Entry(role="user", content=[{"type": "text", "text": spec.prompt}]))
-    if len(entry) > context.settings.max_entry_bytes:
+    size = len(spec.prompt.encode())
+    if size > context.settings.max_entry_bytes:
         raise BadInput(
-            f"the prompt is {len(entry)} bytes, the limit max_entry_bytes is {context.settings.max_entry_bytes}; "
+            f"the prompt is {size} bytes, the limit max_entry_bytes is {context.settings.max_entry_bytes}; "
             "put long material into a file of the working directory and name it"
         )
     keys = (*context.keys.script_keys(spec.task_id), context.keys.create(key), context.keys.tombstones)
