@@ -45,9 +45,9 @@ def test_create_never_overwrites(kit: StoreKit) -> None:
 
 def test_create_refuses_a_prompt_over_the_limit(kit: StoreKit) -> None:
     """The limit on one entry holds for the first one."""
-    spec = TaskSpec(task_id=MISSING, name="Long", prompt="x" * 1_000_000, model="m")
+    spec = TaskSpec(task_id=MISSING, name="Long", prompt="x" * 1_001, model="m")
     with pytest.raises(BadInput, match="max_entry_bytes"):
-        kit.store.create(spec, "k")
+        kit.under(max_entry_bytes=1_000).store.create(spec, "k")
     assert kit.state() == {}
 
 
