@@ -39,12 +39,12 @@ class NamedConnection:
             except redis.exceptions.RedisError:
                 self._drop()
                 raise
-            except (ValueError, OSError, AttributeError):
-                # closed by another thread while it was being read
+            except (ValueError, OSError, AttributeError, TypeError):
+                # closed by another thread while it was being read: the client meets its own missing socket
                 self._drop()
-                if self._closed:
-                    return False
-                raise
+                if not self._closed:
+                    raise
+                return False
         return message is not None
 
     def close(self) -> None:
