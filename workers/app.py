@@ -12,6 +12,7 @@ import threading
 from typing import Any
 
 from celery import signals
+from celery.exceptions import WorkerLostError
 
 from neuraphage.queue import make_app
 from neuraphage.runtime.process import WorkerProcess
@@ -59,7 +60,16 @@ def _logging(**_: Any) -> None:
 def _after_fork(**_: Any) -> None:
     _Local.lock = threading.Lock()  # the parent's may have been held at the fork
     _Local.process = None
-    _Local.watcher = None
+    if _Local.watcher is not None:
+        _Local.watcher.resign()
+        _Local.watcher = None
+
+
+@signals.task_failure.connect
+def _child_lost(exception: BaseException | None = None, **_: Any) -> None:
+    """Celery tells the parent within milliseconds that a prefork child died with a message in hand."""
+    if isinstance(exception, WorkerLostError) and _Local.watcher is not None:
+        _Local.watcher.child_lost()
 
 
 @signals.worker_ready.connect

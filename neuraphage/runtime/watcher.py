@@ -95,7 +95,8 @@ class Watcher:
         self._absent_since_s: dict[str, float] = {}
         self._connected_since_s: float | None = None
         self._next_overdue_check_s = 0.0
-        self._stop = threading.Event()
+        self._stopping = False
+        self._wake = threading.Event()
         self._thread = threading.Thread(target=self._run, name="neuraphage-watcher", daemon=True)
 
     def start(self) -> None:
@@ -104,8 +105,17 @@ class Watcher:
 
     def stop(self) -> None:
         """Stop the thread and give the election back."""
-        self._stop.set()
+        self._stopping = True
+        self._wake.set()
         self._election.resign()
+
+    def resign(self) -> None:
+        """Close the election lock; in a forked child, where an inherited one would outlive a parent that is killed."""
+        self._election.resign()
+
+    def child_lost(self) -> None:
+        """A child of this process died: recover what it held at once, elected or not (from any thread)."""
+        self._wake.set()
 
     def look(self) -> int:
         """Look once.
@@ -133,6 +143,21 @@ class Watcher:
         self._sweep.timers(now_ms)
         self._sweep.expired(now_ms)
         return gone
+
+    def look_here(self) -> int:
+        """Look for processes of this host that are gone for certain, without waiting for their connections to close.
+
+        Returns:
+            How many were found gone and handled.
+
+        Raises:
+            StoreUnavailable, StoreError: the server is away; the elected watcher finds them later.
+        """
+        here = [row for row in self._store.registered() if row.host == self._host]
+        gone = [row for row in here if process_gone(ProcessIdentity(row.pid, row.start_time))]
+        for row in gone:
+            self._recover(row, "gone")
+        return len(gone)
 
     def _evidence(self, row: ProcessRow, now_s: float) -> str | None:
         """`gone` when the process was seen to be gone, `absent` after long absence, None to wait."""
@@ -183,22 +208,44 @@ class Watcher:
             sweep_quietly(self._sweep)
 
     def _run(self) -> None:
+        pause_s = self._settings.watcher_interval_s
+        while True:
+            told = self._wake.wait(pause_s)
+            if self._stopping:
+                return
+            self._wake.clear()
+            pause_s = self._round(told)
+
+    def _round(self, told: bool) -> float:
+        """Look once, as far as it is this process's turn.
+
+        Args:
+            told: whether a child of this process was just lost.
+
+        Returns:
+            Seconds until the next round.
+        """
         watching = self._settings.recovery_policy is not RecoveryPolicy.OFF
-        while not self._stop.wait(self._settings.watcher_interval_s):
-            try:
-                if not self._election.won():
-                    continue
-                if watching:
-                    self.look()
-                if self._clock.boottime_s() >= self._next_spool_look_s:
-                    self._next_spool_look_s = self._clock.boottime_s() + self._settings.heartbeat_s
-                    self.see_to_spool()
-                self._see_to_sweep()
-            except (StoreError, SpoolError) as error:
-                self._connected_since_s = None
-                self._absent_since_s.clear()
-                log.warning("watcher: %s", error)
-                self._stop.wait(0.5)
-            except Exception:  # the watcher must outlive every bug but say so
-                log.exception("watcher failed unexpectedly")
-                self._stop.wait(1.0)
+        try:
+            if told and watching:
+                self.look_here()
+            if self._election.won():
+                self._watch(watching)
+        except (StoreError, SpoolError) as error:
+            self._connected_since_s = None
+            self._absent_since_s.clear()
+            log.warning("watcher: %s", error)
+            return 0.5
+        except Exception:  # the watcher must outlive every bug but say so
+            log.exception("watcher failed unexpectedly")
+            return 1.0
+        return self._settings.watcher_interval_s
+
+    def _watch(self, watching: bool) -> None:
+        """What only the elected watcher does."""
+        if watching:
+            self.look()
+        if self._clock.boottime_s() >= self._next_spool_look_s:
+            self._next_spool_look_s = self._clock.boottime_s() + self._settings.heartbeat_s
+            self.see_to_spool()
+        self._see_to_sweep()
