@@ -25,15 +25,16 @@ class Ruling(StrEnum):
 
 
 _ROOTS = r"(?:/|/\*|~|~/|~/\*|\$HOME|\$\{HOME\}|\"\$HOME\")"
+_FLAGS = r"(?:\s+-[\w-]+)*"
+_END = r"[^\S\n]*(?:$|[\n;&|)<>]|\d>)"
 _CATASTROPHIC = (
-    re.compile(
-        rf"\brm\s+(?:-{{1,2}}[\w-]+\s+)*(?:-[a-zA-Z]*[rR][a-zA-Z]*|--recursive)\s+(?:-{{1,2}}[\w-]+\s+)*{_ROOTS}\s*(?:$|[;&|])"
-    ),
+    # flags may stand before and after the path, as rm itself takes them
+    re.compile(rf"\brm(?=[^\n;&|]*\s(?:-[a-zA-Z]*[rR][a-zA-Z]*|--recursive)\b){_FLAGS}\s+{_ROOTS}{_FLAGS}{_END}"),
     re.compile(r"\bmkfs(?:\.\w+)?\s"),
     re.compile(r"\bdd\b[^;&|]*\bof=/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk)"),
     re.compile(r">\s*/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk)"),
     re.compile(r":\s*\(\s*\)\s*\{\s*:\s*\|\s*:\s*&\s*\}\s*;\s*:"),
-    re.compile(rf"\bchmod\s+(?:-\w+\s+)*-R\s+\S+\s+{_ROOTS}\s*(?:$|[;&|])"),
+    re.compile(rf"\bchmod\s+(?:-\w+\s+)*-R\s+\S+\s+{_ROOTS}{_END}"),
 )
 """Exact forms that wipe a root, a home or a disk. Other recursive deletes are asked about like any command."""
 
