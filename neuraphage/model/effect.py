@@ -71,7 +71,8 @@ class JournalEntry(Frozen):
         tool: tool: its name.
         params_hash: tool: sha256 of the canonical JSON of its parameters.
         effect_class: tool: what a repeat does.
-        evidence: tool, checkable: facts read before the start which let a probe tell whether it happened.
+        evidence: tool, checkable: facts read before the start which let a probe tell whether it happened;
+            spooled: `spool` and `at_ms`, whose spool knows of it and since when (server time).
         permission: tool: what a person decided, if anyone was asked.
         prompt_id: tool: the prompt that asks about this call, if one was opened.
         result_hash: tool, completed: sha256 of the result.

@@ -136,6 +136,12 @@ class SpoolCommand:
 class Spool(Protocol):
     """Commands that outlive the worker which started them."""
 
+    @property
+    def identity(self) -> str:
+        """Names this set of entries, at random. What another one holds is unknown here: another host's, or that of
+        a container that is gone."""
+        ...
+
     def start(self, command: SpoolCommand) -> SpoolState:
         """Start it, unless an entry of this id exists already (exclusive).
 

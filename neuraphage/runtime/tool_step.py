@@ -7,6 +7,7 @@ from typing import Any
 
 from neuraphage.decide.conversation import tool_calls
 from neuraphage.decide.hashing import effect_id, sha256_hex
+from neuraphage.errors import SpoolError
 from neuraphage.model.effect import EffectClass, EffectKind, EffectState, JournalEntry, Marker, MarkerName
 from neuraphage.model.prompt import Event
 from neuraphage.model.tool import ProbeVerdict, ToolCall, ToolDeclaration, ToolResult
@@ -53,8 +54,11 @@ class ToolStep:
         """
         tool, declaration = self._tool(call)
         context = self._context(call, declaration, attempt)
-        checkable = declaration.effect_class is EffectClass.CHECKABLE
-        evidence = self._prepared(tool, call, context) if checkable else None
+        evidence: dict[str, Any] | None = None
+        if declaration.spooled:
+            evidence = self._spool_facts()
+        elif declaration.effect_class is EffectClass.CHECKABLE:
+            evidence = self._prepared(tool, call, context)
         self._announce(call, declaration, evidence, attempt)
         self._carry_out(tool, call, declaration, context)
 
@@ -96,6 +100,20 @@ class ToolStep:
         if not declaration.spooled:
             return interrupted_result(call.name, "Nothing records whether this tool ran")
         context = self._context(call, declaration, entry.attempt)
+        try:
+            return self._asked(call, declaration, context, entry)
+        except SpoolError as error:
+            self._note_settled(call, "unknown: the spool could not tell")
+            return interrupted_result(_command(call), f"It was started, but its record cannot be used: {error}")
+
+    def _asked(
+        self, call: ToolCall, declaration: ToolDeclaration, context: ToolContext, entry: JournalEntry
+    ) -> ToolResult | None:
+        evidence = entry.evidence or {}
+        if evidence.get("spool") != self._services.spool.identity:
+            self._note_settled(call, "unknown: started elsewhere")
+            known = "It was started on another machine or in a container that is gone, and its record is there"
+            return interrupted_result(_command(call), known)
         state = self._services.spool.seal(context.effect_id)
         if state is SpoolState.RUNNING:
             # a running command that is found again is written down under this lease before it is waited for
@@ -107,15 +125,17 @@ class ToolStep:
             status = self._services.spool.look(context.effect_id, context.output_limit_chars)
             self.note(call, self._status_result(call, declaration, context, status))
             return None
-        if state is SpoolState.SEALED:
+        # a record that is gone by age looks like one that never was; far inside the retention it cannot be gone
+        kept_ms = self._services.settings.exec_retention_s * 1000 / 2
+        if state is SpoolState.SEALED and self._ledger.now_ms() - int(evidence.get("at_ms", 0)) < kept_ms:
             self._note_settled(call, "it had not started")
             self.run(call, attempt=entry.attempt + 1)
             return None
         status = self._services.spool.look(context.effect_id, context.output_limit_chars)
         self._note_settled(call, f"unknown: the spool says {status.state.value}")
-        return result_of_status(
-            status, command=str(call.params.get("command", call.name)), timeout_s=declaration.timeout_s
-        )
+        if state is SpoolState.SEALED:
+            return interrupted_result(_command(call), "It was announced so long ago that its record is gone")
+        return result_of_status(status, command=_command(call), timeout_s=declaration.timeout_s)
 
     def note(self, call: ToolCall, result: ToolResult) -> None:
         """Note the result of a call, without secrets and within the tool's limit."""
@@ -158,6 +178,14 @@ class ToolStep:
                 failed |= {b["tool_use_id"] for b in stored["content"] if b.get("is_error")}
         found = (file_of_call(call, working_dir) for call in calls if call.tool_use_id not in failed)
         return frozenset(path for path in found if path is not None)
+
+    def _spool_facts(self) -> dict[str, Any]:
+        """Whose spool will know of a command, and since when; empty when it cannot be used, so nobody trusts it."""
+        try:
+            return {"spool": self._services.spool.identity, "at_ms": self._ledger.now_ms()}
+        except SpoolError as error:
+            log.warning("the spool cannot be named: %s", error)
+            return {}
 
     def _prepared(self, tool: Tool, call: ToolCall, context: ToolContext) -> dict[str, Any]:
         try:
@@ -226,7 +254,7 @@ class ToolStep:
         timeout_s = asked_ms / 1000 if isinstance(asked_ms, int) else declaration.timeout_s
         return result_of_status(
             status,
-            command=str(call.params.get("command", call.name)),
+            command=_command(call),
             timeout_s=timeout_s,
             output_limit_chars=context.output_limit_chars,
         )
@@ -234,3 +262,7 @@ class ToolStep:
     def _note_settled(self, call: ToolCall, how: str) -> None:
         data = {"tool": call.name, "id": call.tool_use_id, "how": how}
         self._ledger.note(events=[Event(kind="ToolSettled", data=data)])
+
+
+def _command(call: ToolCall) -> str:
+    return str(call.params.get("command", call.name))

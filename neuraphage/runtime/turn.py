@@ -10,7 +10,7 @@ from neuraphage.decide.hashing import conversation_prompt_id
 from neuraphage.decide.limits import limit_reached
 from neuraphage.decide.machine import Decision, Move, NextTool, TurnState, decide
 from neuraphage.errors import CancelRequested, LeaseLost
-from neuraphage.model.effect import MODEL_ENTRY, EffectState
+from neuraphage.model.effect import MODEL_ENTRY, EffectClass, EffectState
 from neuraphage.model.message import Entry, StopReason
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.task import Mode, OnUnknownOutcome
@@ -165,6 +165,8 @@ class Turn:
     def _next_tool(self, call: ToolCall, what: NextTool | None) -> Settled | None:
         match what:
             case NextTool.RUN:
+                if self._too_soon(call):
+                    return self._ledger.suspend(SuspendTo.TIMER, due_ms=self._ledger.record.unsafe_until_ms)
                 self._tools.run(call)
             case NextTool.ASK:
                 self._people.open_for(self.state())
@@ -180,6 +182,11 @@ class Turn:
             case _:
                 self._tools.note(call, ToolResult(text="Noted."))
         return None
+
+    def _too_soon(self, call: ToolCall) -> bool:
+        """Whether a former owner that was only seen absent may still act, and this call would meet its work."""
+        meets = self._services.declarations[call.name].effect_class in (EffectClass.CHECKABLE, EffectClass.OPAQUE)
+        return meets and self._ledger.now_ms() < self._ledger.record.unsafe_until_ms
 
     def _call_model(self, *, resend: bool) -> Settled | None:
         reached = limit_reached(self._ledger.record.spec.limits, self._ledger.record.counters)

@@ -9,8 +9,10 @@ from __future__ import annotations
 import errno
 import os
 import re
+import secrets
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from neuraphage.errors import BadInput, CancelRequested, SpoolError
@@ -54,8 +56,20 @@ class CommandSpool:
         except OSError as error:
             raise SpoolError(_refused("make the spool folder", self._root, error)) from error
         retention.empty_trash(self._root)
+        self._identity: str | None = None
 
     # --- ports.Spool -----------------------------------------------------------------------------------------
+
+    @property
+    def identity(self) -> str:
+        """Random name of this folder: a new folder has a new one, and folders of other hosts have others.
+
+        Raises:
+            SpoolError: the folder cannot be written or read.
+        """
+        if self._identity is None:
+            self._identity = _identity(self._root)
+        return self._identity
 
     def start(self, command: SpoolCommand) -> SpoolState:
         """Start it, unless it was started or sealed before. Returns once that is decided and on the disk.
@@ -258,3 +272,21 @@ def _refused(what: str, path: Path, error: OSError) -> str:
         errno.EROFS: "set a data_dir that can be written to",
     }.get(error.errno or 0, "check the disk and the folder")
     return f"cannot {what} {path}: {error.strerror}; {advice}"
+
+
+def _identity(root: Path) -> str:
+    """Read the folder's name, or give it one; of two processes that give one, the first is heard.
+
+    Raises:
+        SpoolError: it cannot be written or read.
+    """
+    path, made = root / "identity", root / f"identity.{secrets.token_hex(8)}"
+    try:
+        if not path.exists():
+            made.write_text(secrets.token_hex(16), encoding="ascii")
+            with suppress(FileExistsError):
+                os.link(made, path)
+            made.unlink()
+        return path.read_text(encoding="ascii")
+    except OSError as error:
+        raise SpoolError(_refused("name the spool folder", root, error)) from error

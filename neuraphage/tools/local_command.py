@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import subprocess
 import sys
 import threading
@@ -41,6 +42,12 @@ class UnspooledCommands:
         self._grace_s = grace_s
         self._lock = threading.Lock()
         self._commands: OrderedDict[str, _GuardedCommand] = OrderedDict()
+        self._identity = secrets.token_hex(16)
+
+    @property
+    def identity(self) -> str:
+        """Random: what another process had started is unknown here."""
+        return self._identity
 
     def start(self, command: SpoolCommand) -> SpoolState:
         """Start it, unless this process has started it before.
