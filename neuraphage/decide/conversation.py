@@ -67,7 +67,11 @@ def api_messages(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             message["content"] = _paired(message["content"], wanted)
         elif wanted:
             repaired.append({"role": "user", "content": _paired([], wanted)})
-        if message["content"]:
+        if not message["content"]:
+            continue
+        if repaired and repaired[-1]["role"] == message["role"]:  # what stood between them was empty
+            repaired[-1]["content"].extend(message["content"])
+        else:
             repaired.append(message)
     wanted = _open_calls(repaired)
     if wanted:

@@ -38,18 +38,19 @@ class RetryDecision:
     faults: int
 
 
-def after_fault(kind: FaultKind, faults_before: int, retry_after_s: float | None) -> RetryDecision:
+def after_fault(kind: FaultKind, faults_before: int, retry_after_s: float | None, calls: int = 1) -> RetryDecision:
     """Decide what follows a fault.
 
     Args:
         kind: the fault.
-        faults_before: faults already counted for this request (429 is counted apart by its own large cap).
+        faults_before: faults already counted for this request; a 429 is none of them.
         retry_after_s: the provider's wait, if it named one.
+        calls: calls made for this request so far, of whatever outcome; they cap the waiting for 429s.
     """
     faults = faults_before + 1
     if kind is FaultKind.RATE_LIMITED:
         wait = RATE_LIMITED_DEFAULT_S if retry_after_s is None else min(max(retry_after_s, 0.0), RATE_LIMITED_MAX_S)
-        return RetryDecision(wait if faults <= RATE_LIMITED_RETRIES else None, faults_before)
+        return RetryDecision(wait if calls <= RATE_LIMITED_RETRIES else None, faults_before)
     if kind is FaultKind.OVERLOADED:
         return RetryDecision(OVERLOADED_DELAY_S if faults <= OVERLOADED_RETRIES else None, faults)
     if kind in PASSING and faults <= len(PASSING_DELAYS_S):

@@ -116,15 +116,16 @@ class Ledger:
 
         Raises:
             LeaseLost: another lease has taken over; nothing may start.
-            CancelRequested: a person cancelled.
+            CancelRequested: a person cancelled, or the task is over already.
             StoreUnavailable: the store stayed away; nothing may start without its marker (K28).
         """
         while True:
             pending = self._pending
             answer = self._write(lambda pending=pending: self._services.store.commit(self.held.lease, pending))  # type: ignore[misc]  # mypy cannot infer a lambda with a default
             self._pending = Changes()
+            over = answer.verdict is CommitVerdict.CANCELLED  # another process had recovered and ended it
             self.held.renewed(answer.sent_at_boottime_s)
-            self.held.flag(cancel=answer.cancel, pause=answer.pause)
+            self.held.flag(cancel=answer.cancel or over, pause=answer.pause)
             self.held.check()
             # the confirmation may have come so late that the lease is over by this machine's own clock
             if self.held.may_start():

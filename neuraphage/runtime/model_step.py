@@ -113,7 +113,7 @@ class ModelStep:
 
     def _note_fault(self, entry: JournalEntry, fault: ModelFault) -> None:
         ledger = self._ledger
-        decision = after_fault(fault.kind, entry.faults, fault.retry_after_s)
+        decision = after_fault(fault.kind, entry.faults, fault.retry_after_s, entry.attempt)
         retry_at_ms = None if decision.delay_s is None else ledger.now_ms() + int(decision.delay_s * 1000)
         text = self._services.redaction.text(fault.detail)[:2_000]
         failed = entry.model_copy(

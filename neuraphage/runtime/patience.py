@@ -39,7 +39,7 @@ def persistently(write: Callable[[], T], give_up: Callable[[], bool], draining: 
 
     return tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(StoreUnavailable),
-        wait=tenacity.wait_exponential_jitter(initial=0.05, max=1.0, jitter=0.05),
+        wait=tenacity.wait_exponential(multiplier=0.05, max=1.0) + tenacity.wait_random(0, 0.05),
         stop=stop,
         reraise=True,
     )(write)

@@ -38,7 +38,8 @@ class PeopleStep:
         opened = []
         for call in state.calls:
             entry = state.journal.get(call.tool_use_id)
-            untouched = entry is None or (entry.state is EffectState.PLANNED and entry.prompt_id is None)
+            # a prompt named here may be gone: it went when the task failed, and a person has retried it
+            untouched = entry is None or (entry.state is EffectState.PLANNED and entry.prompt_id not in state.prompts)
             if untouched and next_tool(state, call) is NextTool.ASK:
                 opened.append(self._prompt(call))
         self._open(opened)
@@ -141,9 +142,11 @@ class PeopleStep:
                 tool_use_id=call.tool_use_id,
                 opened_at_ms=now_ms,
             )
+        # other parameters are another prompt: one commit cannot close and open the same id
+        purpose = f"permission:{self._digest(call)}"
         summary = ", ".join(f"{name}={value!r}" for name, value in call.params.items())
         return Prompt(
-            prompt_id=prompt_id(record.task_id, record.counters.iteration, call.tool_use_id, "permission"),
+            prompt_id=prompt_id(record.task_id, record.counters.iteration, call.tool_use_id, purpose),
             kind=PromptKind.PERMISSION,
             text=f"May {call.name} run?",
             options=PERMISSION_OPTIONS,
