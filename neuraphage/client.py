@@ -45,7 +45,8 @@ class Client:
         self.settings = settings or Settings()
         self._app = make_app(self.settings)
         self._store = build_store(self.settings)
-        self._service = TaskService(self._store, CeleryDispatcher(self._app), redactor(), lambda: secrets.token_hex(8))
+        self._dispatcher = CeleryDispatcher(self._app)
+        self._service = TaskService(self._store, self._dispatcher, redactor(), lambda: secrets.token_hex(8))
 
     def __enter__(self) -> Self:
         return self
@@ -157,6 +158,17 @@ class Client:
     def reset(self, task_id: str, *, key: str | None = None) -> Signalled:
         """Start a failed task anew; its conversation is archived. Raises: see TaskService.reset."""
         return self._service.reset(self.find(task_id), key)
+
+    def wake(self, task_id: str) -> bool:
+        """Send the wake-up message of a task that waits for a worker again.
+
+        Returns:
+            False when it does not wait for one.
+        """
+        record = self.get(task_id)
+        if record.place != "outbox":
+            return False
+        return self._dispatcher.publish_turn(record.task_id, record.counters.iteration, record.seq)
 
     # --- reads ---
 

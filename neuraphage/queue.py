@@ -19,6 +19,10 @@ log = logging.getLogger(__name__)
 
 RUN_TURN = "neuraphage.run_turn"
 SWEEP = "neuraphage.sweep"
+START_TASK = "neuraphage.start_task"
+RESUME_TASK = "neuraphage.resume_task"
+CHECKPOINT_TASK = "neuraphage.checkpoint_task"
+RECOVERY_REPORT = "neuraphage.recovery_report"
 RUN_QUEUE = "np.run"
 CONTROL_QUEUE = "np.control"
 
@@ -38,7 +42,13 @@ def celery_settings(settings: Settings) -> dict[str, Any]:
         "task_ignore_result": True,
         "accept_content": ["json"],
         "task_serializer": "json",
-        "task_routes": {RUN_TURN: {"queue": RUN_QUEUE}, SWEEP: {"queue": CONTROL_QUEUE}},
+        "task_routes": {
+            RUN_TURN: {"queue": RUN_QUEUE},
+            **{
+                name: {"queue": CONTROL_QUEUE}
+                for name in (SWEEP, START_TASK, RESUME_TASK, CHECKPOINT_TASK, RECOVERY_REPORT)
+            },
+        },
         "task_default_queue": RUN_QUEUE,
         "task_create_missing_queues": True,
         "broker_transport_options": {

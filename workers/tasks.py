@@ -1,8 +1,13 @@
-"""The two Celery tasks: ids in, a short outcome out, no logic."""
+"""The Celery tasks: ids in, a short outcome out, no logic.
+
+Turns and the sweep do the work; the others are the operator's requests as messages (R169), for those who drive
+neuraphage through Celery alone. Their outcome is the result that Flower and the log show.
+"""
 
 from __future__ import annotations
 
-from neuraphage.queue import RUN_TURN, SWEEP
+from neuraphage.client import Client
+from neuraphage.queue import CHECKPOINT_TASK, RECOVERY_REPORT, RESUME_TASK, RUN_TURN, START_TASK, SWEEP
 from neuraphage.wiring import build_sweep
 from workers.app import app, settings, worker_process
 
@@ -18,3 +23,33 @@ def sweep() -> str:
     """Visit every place a task can sit in and move on what is due."""
     report = build_sweep(settings, app).run()
     return "skipped" if report is None else f"{report.duration_ms} ms"
+
+
+@app.task(name=START_TASK, ignore_result=True)
+def start_task(task_id: str) -> str:
+    """Send a task's wake-up message again, if it waits for a worker."""
+    with Client(settings) as client:
+        return "sent" if client.wake(task_id) else "it does not wait for a worker"
+
+
+@app.task(name=RESUME_TASK, ignore_result=True)
+def resume_task(task_id: str) -> str:
+    """Go on with a paused task."""
+    with Client(settings) as client:
+        return client.resume(task_id).verdict.value
+
+
+@app.task(name=CHECKPOINT_TASK, ignore_result=True)
+def checkpoint_task(task_id: str) -> str:
+    """Tell what a task would go on from; every step is committed as it happens, so nothing is forced."""
+    with Client(settings) as client:
+        record = client.get(task_id)
+    return f"{record.marker.name.value}, turn {record.counters.iteration}, saved at {record.saved_at_ms}"
+
+
+@app.task(name=RECOVERY_REPORT, ignore_result=True)
+def recovery_report() -> str:
+    """The newest recovery report that is not empty, as JSON."""
+    with Client(settings) as client:
+        report = client.recovery_report()
+    return "none" if report is None else report.model_dump_json(exclude_defaults=True)
