@@ -10,15 +10,16 @@ with Client() as client:
 
 from __future__ import annotations
 
+import contextlib
+import math
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from types import TracebackType
 from typing import Any, Self
 
 from pydantic import ValidationError
 
-from neuraphage.errors import BadInput, NeuraphageError
+from neuraphage.errors import BadInput, CorruptRecord, TaskNotFound
 from neuraphage.model.effect import JournalEntry
 from neuraphage.model.prompt import Event
 from neuraphage.model.recovery import RecoveryReport
@@ -51,9 +52,7 @@ class Client:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -106,6 +105,10 @@ class Client:
             BadInput: an argument is out of its range.
             StoreUnavailable, StoreError: nothing was stored.
         """
+        if not prompt.strip():
+            raise BadInput("the prompt is empty; write what the task should do")
+        if not math.isfinite(max_cost_usd or 0):
+            raise BadInput(f"max_cost_usd is {max_cost_usd}; give a number of dollars")
         settings = self.settings
         cost = settings.max_cost_microusd if max_cost_usd is None else round(max_cost_usd * 1_000_000)
         try:
@@ -160,11 +163,7 @@ class Client:
         return self._service.reset(self.find(task_id), key)
 
     def wake(self, task_id: str) -> bool:
-        """Send the wake-up message of a task that waits for a worker again.
-
-        Returns:
-            False when it does not wait for one.
-        """
+        """Send the wake-up message of a task that waits for a worker again; False when it does not wait for one."""
         record = self.get(task_id)
         if record.place != "outbox":
             return False
@@ -192,23 +191,21 @@ class Client:
         """Tasks by status (all when none is named), newest first; unreadable ones are skipped (R40)."""
         found = []
         for task_id in reading.task_ids(self._store.context, statuses or tuple(Status), limit):
-            try:
+            with contextlib.suppress(TaskNotFound, CorruptRecord):
                 found.append(self._store.get(task_id))
-            except NeuraphageError:
-                continue
         return found
 
     def conversation(self, task_id: str) -> Sequence[dict[str, Any]]:
-        """The stored conversation, oldest first."""
-        return reading.conversation(self._store.context, self.find(task_id))
+        """The stored conversation, oldest first. Raises: TaskNotFound."""
+        return reading.conversation(self._store.context, self._existing(task_id))
 
     def journal(self, task_id: str) -> dict[str, JournalEntry]:
-        """The journal of the present turn."""
-        return reading.journal(self._store.context, self.find(task_id))
+        """The journal of the present turn. Raises: TaskNotFound."""
+        return reading.journal(self._store.context, self._existing(task_id))
 
     def decisions(self, task_id: str) -> Sequence[dict[str, Any]]:
-        """Recovery decisions about the task, with their readings."""
-        return reading.decisions(self._store.context, self.find(task_id))
+        """Recovery decisions about the task, with their readings. Raises: TaskNotFound."""
+        return reading.decisions(self._store.context, self._existing(task_id))
 
     def counts(self) -> dict[str, int]:
         """Tasks by status, and members of the four places."""
@@ -226,7 +223,7 @@ class Client:
             after: resume after this event id.
             follow: go on until the task is over; blocks between events.
         """
-        full_id = self.find(task_id)
+        full_id = self._existing(task_id)
         while True:
             over = follow and self._store.get(full_id).status in TERMINAL
             block_ms = POLL_BLOCK_MS if follow and not over else None
@@ -257,10 +254,8 @@ class Client:
             record = self._store.get(full_id)
             found = live.snapshot(self._store.context, full_id, seen_event, seen_delta)
             for stream_id, item in found:
-                if isinstance(item, Event):
-                    seen_event = stream_id
-                else:
-                    seen_delta = stream_id
+                is_event = isinstance(item, Event)
+                seen_event, seen_delta = (stream_id, seen_delta) if is_event else (seen_event, stream_id)
                 yield item
             yield record
             if record.status in TERMINAL and not found:
@@ -286,6 +281,13 @@ class Client:
             block_ms = max(1, min(POLL_BLOCK_MS, left_ms))
             lines = reading.events(self._store.context, full_id, after=after, block_ms=block_ms)
             after = lines[-1].event_id or after if lines else after
+
+    def _existing(self, task_id: str) -> str:
+        """The full id of a task that exists; also of one whose record cannot be read, so that it can be looked into."""
+        full_id = self.find(task_id)
+        with contextlib.suppress(CorruptRecord):
+            self._store.get(full_id)
+        return full_id
 
 
 FULL_ID_CHARS = len("task-") + 36

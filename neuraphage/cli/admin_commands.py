@@ -1,24 +1,30 @@
-"""Commands for operators: recovery, checkpoint, health."""
+"""Commands for operators: recover, health, version."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
 
 from neuraphage import __version__
-from neuraphage.cli.console import harmless, local_time, out, print_json
-from neuraphage.cli.task_commands import AsJson, TaskId, connect
-from neuraphage.errors import BadInput
+from neuraphage.cli.arguments import AsJson
+from neuraphage.cli.connection import connect
+from neuraphage.cli.console import complain, harmless, local_time, out, print_json, short_id
+from neuraphage.cli.health import check_health
+from neuraphage.client import Client
+from neuraphage.errors import BadInput, IllegalMove
 from neuraphage.model.recovery import RecoveryReading, RecoveryReport
-from neuraphage.model.task import FailedDetail, Status
+from neuraphage.model.task import FailedDetail, Status, TaskRecord
+
+MAX_RESETS = 10_000
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command()(recover)
-    app.command()(checkpoint)
-    app.command()(version)
+    app.command(epilog="Example: neuraphage recover --resume 1dd199f3d80d --dry-run")(recover)
+    app.command(epilog="Example: neuraphage health --ready")(health)
+    app.command(epilog="Example: neuraphage version --json")(version)
 
 
 def recover(
@@ -31,26 +37,46 @@ def recover(
     as_json: AsJson = False,
 ) -> None:
     """Show the newest recovery report, or put tasks back to work."""
-    if sum(map(bool, (resume, reset, all_reset))) > 1:
+    if sum((resume is not None, reset is not None, all_reset)) > 1:
         raise BadInput("give only one of --resume, --reset and --all-reset")
     with connect() as client:
-        if resume is not None:
-            record = client.get(resume)
-            verb = "retry" if record.status is Status.FAILED else "resume"
-            out.print(f"{'would ' if dry_run else ''}{verb} {record.task_id}", markup=False)
-            if not dry_run:
-                (client.retry if verb == "retry" else client.resume)(record.task_id)
-        elif reset is not None or all_reset:
-            failed = [client.get(reset)] if reset is not None else client.list(Status.FAILED, limit=10_000)
-            for record in failed:
-                recoverable = isinstance(record.detail, FailedDetail) and record.detail.recoverable
-                if all_reset and not recoverable:
-                    continue
-                out.print(f"{'would reset' if dry_run else 'reset'} {record.task_id}", markup=False)
-                if not dry_run:
-                    client.reset(record.task_id)
-        else:
+        if resume is None and reset is None and not all_reset:
             _show_report(client.recovery_report(), as_json=as_json)
+            return
+        done = []
+        for record, verb in _chosen(client, resume, reset):
+            if not _may(record, verb):
+                if not all_reset:
+                    raise IllegalMove(f"{record.task_id} is {record.status}: {verb} is not possible now")
+                continue
+            if not dry_run:
+                _carry_out(client, record.task_id, verb)
+            done.append({"task_id": record.task_id, "action": verb, "dry_run": dry_run})
+            if not as_json:
+                out.print(f"{'would ' if dry_run else ''}{verb} {record.task_id}")
+    if as_json:
+        print_json(done)
+
+
+def _chosen(client: Client, resume: str | None, reset: str | None) -> Iterator[tuple[TaskRecord, str]]:
+    if resume is not None:
+        record = client.get(resume)
+        yield record, "retry" if record.status is Status.FAILED else "resume"
+    elif reset is not None:
+        yield client.get(reset), "reset"
+    else:
+        for record in client.list(Status.FAILED, limit=MAX_RESETS):
+            yield record, "reset"
+
+
+def _may(record: TaskRecord, verb: str) -> bool:
+    if verb == "resume":
+        return record.status is Status.PAUSED
+    return isinstance(record.detail, FailedDetail) and (verb == "retry" or record.detail.recoverable)
+
+
+def _carry_out(client: Client, task_id: str, verb: str) -> None:
+    {"resume": client.resume, "retry": client.retry, "reset": client.reset}[verb](task_id)
 
 
 def _show_report(report: RecoveryReport | None, *, as_json: bool) -> None:
@@ -60,7 +86,7 @@ def _show_report(report: RecoveryReport | None, *, as_json: bool) -> None:
     if report is None:
         out.print("no sweep has found an orphan yet")
         return
-    out.print(f"sweep of {local_time(report.swept_at_ms)}, {report.duration_ms} ms", markup=False)
+    out.print(f"sweep of {local_time(report.swept_at_ms)}, {report.duration_ms} ms")
     groups: dict[str, tuple[RecoveryReading, ...]] = {
         "resumable": report.resumable,
         "requeued": report.requeued,
@@ -70,33 +96,28 @@ def _show_report(report: RecoveryReport | None, *, as_json: bool) -> None:
     }
     for name, readings in groups.items():
         for reading in readings:
-            out.print(
-                harmless(
-                    f"{name:<10} {reading.task_id} at {reading.marker}, turn {reading.iteration}: {reading.reason}"
-                )
-            )
+            where = f"turn {reading.iteration}, {reading.marker}"
+            out.print(harmless(f"{name:<10} {short_id(reading.task_id)}  {where}: {reading.reason}", indent="  "))
 
 
-def checkpoint(task_id: TaskId, as_json: AsJson = False) -> None:
-    """Show what a task would go on from: every step is committed as it happens, so there is nothing to force."""
+def health(
+    live: Annotated[bool, typer.Option("--live", help="Whether the servers answer.")] = False,
+    ready: Annotated[bool, typer.Option("--ready", help="Whether also a worker is there to claim tasks.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say whether the stack works: exit 0 or 1, for container health checks. Without an option: --ready."""
+    if live and ready:
+        raise BadInput("give only one of --live and --ready")
     with connect() as client:
-        record = client.get(task_id)
+        found = check_health(client.settings, with_workers=not live)
     if as_json:
-        print_json(
-            {
-                "task_id": record.task_id,
-                "marker": record.marker.model_dump(mode="json", exclude_none=True),
-                "saved_at_ms": record.saved_at_ms,
-                "lease_until_ms": record.lease_until_ms,
-                "iteration": record.counters.iteration,
-            }
-        )
-        return
-    out.print(
-        f"{record.task_id}: {record.marker.name.value}, turn {record.counters.iteration}, "
-        f"saved {local_time(record.saved_at_ms)}",
-        markup=False,
-    )
+        print_json({"healthy": not found.failures, "failures": list(found.failures), "workers": list(found.workers)})
+    for failure in found.failures:
+        if not as_json:
+            complain(failure)
+    if not found.failures and not as_json:
+        out.print("live" if live else f"ready: {len(found.workers)} workers can claim tasks")
+    raise typer.Exit(1 if found.failures else 0)
 
 
 def version(as_json: AsJson = False) -> None:

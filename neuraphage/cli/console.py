@@ -2,26 +2,90 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sys
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NoReturn
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
-out = Console(highlight=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
+BROKEN_PIPE_EXIT = 141
+"""As a shell reports a process that SIGPIPE ended."""
+PIPE_WIDTH_CHARS = 500
+"""Tables in pipes are as wide as their content, up to this, so that nothing is cut for the next program."""
+_TAB = "    "
 
 
-def harmless(text: str, style: str = "") -> Text:
-    """Text of a model, a tool or a person, without control codes and without markup."""
-    shown = "".join(c if c == "\n" or (c.isprintable() and c != "\x7f") else "\N{REPLACEMENT CHARACTER}" for c in text)
-    return Text(shown, style=style)
+class PipedConsole(Console):
+    """A console that ends quietly when its reader goes away (`neuraphage list | head -1`)."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        """Write nothing more, and exit as SIGPIPE would."""
+        with contextlib.suppress(SystemExit):
+            super().on_broken_pipe()
+        raise SystemExit(BROKEN_PIPE_EXIT)
 
 
-def print_json(value: Any) -> None:
-    """One JSON document, never wrapped or coloured."""
-    out.print(json.dumps(value, indent=2, ensure_ascii=False, default=str), markup=False, soft_wrap=True)
+def console(*, stderr: bool = False) -> PipedConsole:
+    """A console that takes text as it is: no markup, no emoji names, no guessed colours, no wrapping of its own."""
+    return PipedConsole(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=True)
+
+
+out = console()
+err = console(stderr=True)
+
+
+def harmless(text: str, style: str = "", *, indent: str = "") -> Text:
+    """Text of a model, a tool or a person, without control codes and without markup.
+
+    Args:
+        text: the text; its line breaks stay.
+        style: rich style of all of it.
+        indent: put before every line but the first, so that no text can pass for a line of ours.
+    """
+    shown = "".join(c if c == "\n" or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in _spaced(text))
+    return Text(shown.replace("\n", f"\n{indent}"), style=style)
+
+
+def one_line(text: str) -> Text:
+    """As harmless, with every line break and run of blanks shown as one blank."""
+    return harmless(" ".join(text.split()))
+
+
+def _spaced(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\t", _TAB)
+
+
+def complain(text: str) -> None:
+    """One line about what went wrong, on standard error."""
+    err.print(harmless(f"neuraphage: {text}", indent="  "))
+
+
+def json_text(value: Any, indent: int | None = 2) -> str:
+    """JSON that steers no terminal: the control codes that JSON allows as they are (DEL, C1, ...) are escaped too."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False, default=str)
+    return "".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text)
+
+
+def print_json(value: Any, indent: int | None = 2) -> None:
+    """One JSON document, never wrapped or coloured; on one line when indent is None."""
+    out.print(json_text(value, indent))
+
+
+def plain_table(*columns: str) -> Table:
+    """A table without lines, for lists: what does not fit a terminal ends in an ellipsis, never on the next line."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name in columns:
+        table.add_column(name, no_wrap=True, overflow="ellipsis")
+    return table
+
+
+def print_table(table: Table) -> None:
+    """A table; in a pipe as wide as its content."""
+    out.print(table, soft_wrap=False, width=None if out.is_terminal else PIPE_WIDTH_CHARS)
 
 
 def local_time(at_ms: int | None) -> str:
@@ -34,3 +98,15 @@ def local_time(at_ms: int | None) -> str:
 def dollars(cost_microusd: int) -> str:
     """Money for people."""
     return f"${cost_microusd / 1_000_000:.4f}"
+
+
+def short_id(task_id: str) -> str:
+    """The random end of a task's id: short, and as good as the whole for every command."""
+    return task_id.rpartition("-")[2]
+
+
+def be_lenient() -> None:
+    """Let no character that the terminal's encoding lacks end a command."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from rich.console import Console
 
-from neuraphage.cli.console import dollars, harmless
+from neuraphage.cli.console import dollars, harmless, print_json, short_id
 from neuraphage.client import Client
 from neuraphage.model.prompt import Event, Prompt
 from neuraphage.model.task import TERMINAL, Status, TaskRecord
 from neuraphage.ports import Delta
+
+POLL_S = 0.05
+"""Events are shown within this time; well under the 200 ms that people notice."""
+BAR = "  | "
+MAX_LINE_CHARS = 500
 
 EventText = Callable[[dict[str, Any]], str]
 
@@ -24,7 +30,7 @@ _TEXTS: dict[str, EventText] = {
     "ToolStarted": lambda d: f"{d['tool']} starts",
     "ToolAttached": lambda d: f"{d['tool']} still runs: attached to it",
     "ToolSettled": lambda d: f"{d['tool']}: {d['how']}",
-    "ToolCompleted": lambda d: f"{d['tool']} done" + (" (with an error)" if d["error"] else ""),
+    "ToolCompleted": lambda d: f"{d['tool']} {_how_it_ended(d)}",
     "UserInputNeeded": lambda _: "waits for you",
     "AnswerReceived": lambda d: f"answered by {d['by']}",
     "InputReceived": lambda d: f"message from {d['by']}",
@@ -51,6 +57,12 @@ _STYLES = {
 }
 
 
+def _how_it_ended(data: dict[str, Any]) -> str:
+    if data["unknown"]:
+        return "was interrupted: nothing knows whether it ran"
+    return "done (with an error)" if data["error"] else "done"
+
+
 def event_text(event: Event) -> str:
     """One line for people about one event."""
     text = _TEXTS.get(event.kind)
@@ -58,6 +70,19 @@ def event_text(event: Event) -> str:
         return event.kind if text is None else text(event.data)
     except (KeyError, TypeError):
         return event.kind
+
+
+class Show(Protocol):
+    """What follows a task."""
+
+    def line(self, text: str, style: str = "") -> None:
+        """A line of its own."""
+
+    def show(self, item: Event | Delta) -> None:
+        """A line of the history, or a piece of the reply."""
+
+    def end_text(self) -> None:
+        """End a line of streaming text."""
 
 
 class Viewer:
@@ -69,12 +94,12 @@ class Viewer:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._in_text = False
+        self._column = 0  # of the streaming text; 0 when none is open
 
     def line(self, text: str, style: str = "") -> None:
         """A line of its own."""
         self.end_text()
-        self._console.print(harmless(text, style))
+        self._console.print(harmless(text, style, indent=BAR))
 
     def show(self, item: Event | Delta) -> None:
         """A line of the history, or a piece of the reply."""
@@ -85,57 +110,97 @@ class Viewer:
 
     def event(self, event: Event) -> None:
         """A line of the history."""
-        self.line(f"  {event_text(event)}", _STYLES.get(event.kind, "dim"))
+        text = textwrap.shorten(event_text(event), MAX_LINE_CHARS, placeholder=" ...")
+        self.line(f"  {text}", _STYLES.get(event.kind, "dim"))
 
     def delta(self, delta: Delta) -> None:
         """A piece of the streaming reply."""
-        if delta.kind == "tool":
+        if delta.kind == "tool" or not delta.text:
             return
         style = "italic dim" if delta.kind == "thinking" else ""
-        if not self._in_text:
-            self._console.print("  | ", end="", style="dim")
-        self._in_text = True
-        self._console.print(harmless(delta.text.replace("\n", "\n  | "), style), end="")
+        for number, part in enumerate(delta.text.split("\n")):
+            if number and self._column:
+                self._console.print()
+                self._column = 0
+            if part:
+                self._piece(part, style)
 
     def end_text(self) -> None:
         """End a line of streaming text."""
-        if self._in_text:
+        if self._column:
             self._console.print()
-        self._in_text = False
+        self._column = 0
+
+    def _piece(self, part: str, style: str) -> None:
+        """Part of a line; on a terminal it goes on below, behind the bar, where the line is full."""
+        if not self._column:
+            self._console.print(BAR, end="", style="dim")
+            self._column = len(BAR)
+        shown = harmless(part, style)
+        room = self._console.width - self._column
+        if self._console.is_terminal and shown.cell_len > room > 0:
+            first, rest = _split(part, room)
+            self._console.print(harmless(first, style))
+            self._column = 0
+            self._piece(rest, style)
+            return
+        self._console.print(shown, end="")
+        self._column += shown.cell_len
 
 
-def follow(client: Client, task_id: str, viewer: Viewer, *, stop_waiting: bool = True) -> TaskRecord:
-    """Show a task until it is over, or waits for a person.
+def _split(text: str, room: int) -> tuple[str, str]:
+    """Break where a blank is, else anywhere. Wide characters count double, so that no line overflows."""
+    room = max(1, room if text.isascii() else room // 2)
+    blank = text.rfind(" ", 0, room)
+    return (text[:blank], text[blank + 1 :] or " ") if blank > 0 else (text[:room], text[room:] or " ")
+
+
+class JsonLines:
+    """Writes events and pieces of the reply as JSON, one document a line; comments are left out."""
+
+    def line(self, text: str, style: str = "") -> None:
+        """Nothing: comments are for people."""
+
+    def show(self, item: Event | Delta) -> None:
+        """One line."""
+        if isinstance(item, Event):
+            print_json({"event": item.kind, "id": item.event_id, "at_ms": item.at_ms, "data": item.data}, None)
+        else:
+            print_json({"delta": item.kind, "text": item.text}, None)
+
+    def end_text(self) -> None:
+        """Nothing: every document ends its line."""
+
+
+def follow(client: Client, task_id: str, viewer: Show) -> TaskRecord:
+    """Show a task until it is over, paused, or waits for a person.
 
     Args:
         client: reads.
         task_id: full id.
         viewer: writes.
-        stop_waiting: return also when the task waits for a person or is paused.
     """
-    resting = {Status.WAITING_FOR_USER, Status.PAUSED} if stop_waiting else set()
+    resting = TERMINAL | {Status.WAITING_FOR_USER, Status.PAUSED}
     quiet = True
-    for item in client.follow(task_id, poll_s=POLL_S):
-        if isinstance(item, TaskRecord):
-            if quiet and (item.status in TERMINAL or item.status in resting):
-                break
-            quiet = True
-        else:
-            quiet = False
-            viewer.show(item)
-    viewer.end_text()
+    try:
+        for item in client.follow(task_id, poll_s=POLL_S):
+            if isinstance(item, TaskRecord):
+                if quiet and item.status in resting:
+                    break
+                quiet = True
+            else:
+                quiet = False
+                viewer.show(item)
+    finally:
+        viewer.end_text()
     return client.get(task_id)
 
 
-POLL_S = 0.05
-"""Events are shown within this time; well under the 200 ms that people notice."""
-
-
-def show_prompt(viewer: Viewer, record: TaskRecord, prompt: Prompt) -> None:
+def show_prompt(viewer: Show, record: TaskRecord, prompt: Prompt) -> None:
     """One open prompt, with the command that answers it."""
     viewer.line(f"? {prompt.text}", "bold")
     if prompt.params_summary:
-        viewer.line(f"    {prompt.params_summary}")
-    options = f" ({'/'.join(prompt.options)})" if prompt.options else ""
-    command = f"neuraphage answer {record.task_id} --prompt {prompt.prompt_id} ANSWER"
-    viewer.line(f"    answer{options}: {command}", "dim")
+        viewer.line(f"{BAR}{prompt.params_summary}")
+    which = f" --prompt {prompt.prompt_id}" if len(record.prompts) > 1 else ""
+    options = "|".join(prompt.options) or '"..."'
+    viewer.line(f"  neuraphage answer {short_id(record.task_id)}{which} {options}", "dim")

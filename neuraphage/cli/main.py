@@ -1,30 +1,38 @@
 """`neuraphage` and `np`: every command, and the translation of errors into exit codes.
 
-Exit codes: 0 done, 1 it did not work, 2 the call was wrong, 3 the task waits for a person, 130 interrupted.
+Exit codes: 0 done, 1 it did not work, 2 the call was wrong, 3 the task waits for a person, 130 interrupted,
+141 the reader of our output went away.
 """
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
 
-import click
 import typer
 
 from neuraphage import __version__
-from neuraphage.cli import admin_commands, stack_commands, task_commands
-from neuraphage.cli.console import err, out
+from neuraphage.cli import admin_commands, demo_command, read_commands, stack_commands, task_commands
+from neuraphage.cli.console import BROKEN_PIPE_EXIT, be_lenient, complain, out
 from neuraphage.errors import BadInput, NeuraphageError
+
+USAGE_ERROR: type[Any] = typer.BadParameter.__mro__[2]
+"""The base of what typer raises for a wrong call; typer carries its own copy of click or uses the installed one."""
+INTERRUPTED_EXIT = 130
 
 app = typer.Typer(
     name="neuraphage",
     help="Run LLM agent tasks that survive any crash.",
+    epilog="Example: neuraphage demo",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+demo_command.register(app)
 stack_commands.register(app)
 task_commands.register(app)
+read_commands.register(app)
 admin_commands.register(app)
 
 
@@ -47,22 +55,52 @@ def main() -> None:
     """Run the command line; never shows a traceback for what a user can put right."""
     if sys.platform == "win32":
         sys.exit("neuraphage needs Linux or macOS; on Windows use WSL")
+    be_lenient()
+    sys.exit(exit_code_of(lambda: app(standalone_mode=False), sys.argv[1:]))
+
+
+def exit_code_of(run: Callable[[], Any], arguments: Sequence[str]) -> int:
+    """Run a command and translate how it ended.
+
+    Args:
+        run: the command.
+        arguments: of the command line, checked to be text.
+    """
     try:
-        code = app(standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        code = 2
-    except click.Abort:
-        code = 130
-    except KeyboardInterrupt:
-        code = 130
+        _refuse_broken_text(arguments)
+        code = run()
+    except USAGE_ERROR as error:
+        return _usage(error)
+    except (typer.Abort, KeyboardInterrupt):
+        return INTERRUPTED_EXIT
     except BadInput as error:
-        err.print(f"neuraphage: {error}", markup=False)
-        code = 2
+        complain(str(error))
+        return 2
     except NeuraphageError as error:
-        err.print(f"neuraphage: {error}", markup=False)
-        code = 1
+        complain(str(error))
+        return 1
     except BrokenPipeError:
         sys.stderr.close()
-        code = 0
-    sys.exit(code if isinstance(code, int) else 0)
+        return BROKEN_PIPE_EXIT
+    except OSError as error:
+        complain(f"{error.filename or 'a file or connection'}: {error.strerror or error}")
+        return 1
+    return code if isinstance(code, int) else 0
+
+
+def _refuse_broken_text(arguments: Sequence[str]) -> None:
+    for number, argument in enumerate(arguments, start=1):
+        try:
+            argument.encode("utf-8")
+        except UnicodeEncodeError:
+            raise BadInput(f"argument {number} is not UTF-8 text: {argument!a}; write it in UTF-8") from None
+
+
+def _usage(error: Any) -> int:
+    """One line about a wrong call; a call without any argument gets the help instead."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        out.print(error.format_message())
+        return 2
+    path = error.ctx.command_path if getattr(error, "ctx", None) else "neuraphage"
+    complain(f"{error.format_message()} See: {path} --help")
+    return 2

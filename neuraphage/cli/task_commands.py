@@ -1,4 +1,4 @@
-"""Commands about tasks."""
+"""Commands that people send to tasks: submit, attach, answer, send, pause, resume, cancel, retry."""
 
 from __future__ import annotations
 
@@ -6,35 +6,32 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from neuraphage.cli.console import dollars, harmless, local_time, out, print_json
-from neuraphage.cli.follow import Viewer, follow, show_prompt
-from neuraphage.client import Client
-from neuraphage.dev.stack_file import settings_of_running_stack
+from neuraphage.cli.arguments import AsJson, TaskId
+from neuraphage.cli.connection import connect
+from neuraphage.cli.console import out, short_id
+from neuraphage.cli.follow import JsonLines, Viewer, follow, show_prompt
 from neuraphage.errors import BadInput
-from neuraphage.model.task import CompletedDetail, FailedDetail, Status, TaskRecord
-from neuraphage.settings import Settings
+from neuraphage.model.task import Status
 
-TaskId = Annotated[str, typer.Argument(help="Task id, or a unique part of its beginning or end.")]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON document.")]
 WAITING_EXIT = 3
+INTERRUPTED_EXIT = 130
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    for command in (submit, attach, answer, send, show, pause, resume, cancel, retry):
-        app.command()(command)
-    app.command("list")(list_tasks)
-
-
-def connect() -> Client:
-    """A client of the running stack.
-
-    Raises:
-        StackError: none is running and none is named.
-    """
-    return Client(settings_of_running_stack(Settings()))
+    examples = {
+        submit: 'neuraphage submit "make the failing tests pass" --dir ./my-project --allow run_command',
+        attach: "neuraphage attach 1dd199f3d80d",
+        answer: "neuraphage answer 1dd199f3d80d yes",
+        send: 'neuraphage send 1dd199f3d80d "use tabs, please"',
+        pause: "neuraphage pause 1dd199f3d80d",
+        resume: "neuraphage resume 1dd199f3d80d",
+        cancel: 'neuraphage cancel 1dd199f3d80d --reason "no longer needed"',
+        retry: "neuraphage retry 1dd199f3d80d",
+    }
+    for command, example in examples.items():
+        app.command(epilog=f"Example: {example}")(command)
 
 
 def submit(
@@ -50,7 +47,7 @@ def submit(
 ) -> None:
     """Submit a task to the running stack and print its id.
 
-    Every tool with side effects asks first, unless it is allowed.
+    Every tool with side effects asks first, unless it is allowed. A task stops at 50 turns or $10.
     """
     working_dir = None
     if directory is not None:
@@ -67,19 +64,26 @@ def submit(
             max_cost_usd=max_cost,
             key=key,
         )
-    out.print(task_id, markup=False)
+    out.print(task_id)
 
 
-def attach(task_id: TaskId) -> None:
-    """Show a task as it goes, until it is over (exit 0 or 1) or waits for you (exit 3)."""
+def attach(task_id: TaskId, as_json: AsJson = False) -> None:
+    """Show a task as it goes, until it is over (exit 0 or 1) or waits for you (exit 3).
+
+    Ctrl-C detaches; the task goes on. With --json: one JSON document a line.
+    """
+    viewer = JsonLines() if as_json else Viewer(out)
     with connect() as client:
         full_id = client.find(task_id)
-        viewer = Viewer(out)
-        record = follow(client, full_id, viewer)
-        for prompt in record.prompts:
-            show_prompt(viewer, record, prompt)
-        if record.status is Status.PAUSED:
-            viewer.line(f"paused; go on with: neuraphage resume {full_id}", "dim")
+        try:
+            record = follow(client, full_id, viewer)
+        except KeyboardInterrupt:
+            viewer.line("detached; the task goes on", "dim")
+            raise typer.Exit(INTERRUPTED_EXIT) from None
+    for prompt in record.prompts:
+        show_prompt(viewer, record, prompt)
+    if record.status is Status.PAUSED:
+        viewer.line(f"paused; go on with: neuraphage resume {short_id(full_id)}", "dim")
     codes = {Status.COMPLETED: 0, Status.WAITING_FOR_USER: WAITING_EXIT, Status.PAUSED: WAITING_EXIT}
     raise typer.Exit(codes.get(record.status, 1))
 
@@ -102,81 +106,12 @@ def send(task_id: TaskId, text: Annotated[str, typer.Argument(help="A message to
     out.print("sent")
 
 
-def list_tasks(
-    status: Annotated[list[Status] | None, typer.Option(help="Only these statuses; may be repeated.")] = None,
-    limit: Annotated[int, typer.Option(help="At most so many.", min=1, max=10_000)] = 50,
-    as_json: AsJson = False,
-) -> None:
-    """List tasks, newest first."""
-    with connect() as client:
-        records = client.list(*(status or ()), limit=limit)
-    if as_json:
-        print_json([record.model_dump(mode="json") for record in records])
-        return
-    if not records:
-        out.print('no tasks yet; submit one with: neuraphage submit "..." --dir .', markup=False)
-        return
-    table = Table("task", "status", "turns", "cost", "created", "name")
-    for record in records:
-        table.add_row(
-            record.task_id,
-            record.status.value,
-            str(record.counters.iteration),
-            dollars(record.counters.cost_microusd),
-            local_time(record.created_at_ms),
-            harmless(record.spec.name),
-        )
-    out.print(table)
-
-
-def show(task_id: TaskId, as_json: AsJson = False) -> None:
-    """Show one task: status, marker, counters, journal, open prompts, last messages."""
-    with connect() as client:
-        record = client.get(task_id)
-        journal = client.journal(record.task_id)
-        entries = list(client.conversation(record.task_id))[-4:]
-    if as_json:
-        plain = record.model_dump(mode="json")
-        plain["journal"] = {key: entry.model_dump(mode="json") for key, entry in journal.items()}
-        plain["last_messages"] = entries
-        print_json(plain)
-        return
-    for name, value in describe(record):
-        out.print(harmless(f"{name:<12} {value}"))
-    for key, entry in journal.items():
-        out.print(harmless(f"journal      {key}: {entry.kind.value} {entry.tool or ''} {entry.state.value}"))
-    for prompt in record.prompts:
-        show_prompt(Viewer(out), record, prompt)
-
-
-def describe(record: TaskRecord) -> list[tuple[str, str]]:
-    """Lines about one task."""
-    counters = record.counters
-    lines = [
-        ("task", record.task_id),
-        ("name", record.spec.name),
-        ("status", record.status.value + (f" in {record.place}" if record.place else "")),
-        ("marker", record.marker.name.value),
-        ("turns", f"{counters.iteration} of at most {record.spec.limits.max_turns}"),
-        ("tokens", f"{counters.tokens_used}"),
-        ("cost", f"{dollars(counters.cost_microusd)} of {dollars(record.spec.limits.max_cost_microusd)}"),
-        ("replies", f"{counters.model_calls} committed, {counters.model_resends} sent again"),
-        ("recoveries", f"{counters.recoveries_total}"),
-        ("saved", local_time(record.saved_at_ms)),
-    ]
-    match record.detail:
-        case CompletedDetail():
-            lines.append(("summary", record.detail.summary))
-        case FailedDetail():
-            lines.append(("error", record.detail.error))
-    return lines
-
-
 def pause(task_id: TaskId) -> None:
     """Stop a task after the step in hand, until it is resumed."""
     with connect() as client:
-        client.pause(task_id)
-    out.print(f"pausing; go on with: neuraphage resume {task_id}", markup=False)
+        full_id = client.find(task_id)
+        client.pause(full_id)
+    out.print(f"pausing; go on with: neuraphage resume {short_id(full_id)}")
 
 
 def resume(task_id: TaskId) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from neuraphage.model.prompt import Event
 from neuraphage.model.task import CompletedDetail, FailedDetail, Status, TaskRecord
@@ -32,6 +31,16 @@ class KillRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the table: what was measured, what came out, what was promised, and whether that holds."""
+
+    what: str
+    value: str
+    promise: str
+    holds: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class DemoRecord:
     """The outcome.
 
@@ -40,7 +49,7 @@ class DemoRecord:
         summary: its own last words, or its error.
         kills: what was killed and how fast work went on.
         replies: committed replies.
-        calls_paid_twice: requests with more than one committed reply.
+        calls_paid_twice: calls made again although their reply was committed.
         calls_resent: calls sent again because a kill cut their reply off.
         commands: test runs with a result.
         commands_run_twice: test runs that were started again because a kill lost their result.
@@ -60,20 +69,40 @@ class DemoRecord:
     tests_pass: bool
 
     @property
+    def findings(self) -> list[Finding]:
+        """The table, top to bottom."""
+        found = [
+            Finding(
+                f"killed while {kill.while_what}: went on after",
+                "never" if kill.resumed_s is None else f"{kill.resumed_s:.2f} s",
+                "it goes on",
+                kill.resumed_s is not None,
+            )
+            for kill in self.kills
+        ]
+        made = len(self.kills)
+        # each reply that a kill cut off is asked for once more, and no other one
+        return [
+            *found,
+            Finding("kills with -9", str(made), str(EXPECTED_KILLS), made == EXPECTED_KILLS),
+            Finding("replies committed", str(self.replies), "-"),
+            Finding(
+                "replies paid again after their commit", str(self.calls_paid_twice), "0", not self.calls_paid_twice
+            ),
+            Finding("replies cut off by a kill, asked for again", str(self.calls_resent), "1", self.calls_resent == 1),
+            Finding("test runs with a result", str(self.commands), "-"),
+            Finding("commands started again", str(self.commands_run_twice), "0", not self.commands_run_twice),
+            Finding("cost", f"${self.cost_microusd / 1_000_000:.4f}", "-"),
+            Finding("the task is", self.status.value, "Completed", self.status is Status.COMPLETED),
+            Finding("the project's own tests", "pass" if self.tests_pass else "fail", "pass", self.tests_pass),
+        ]
+
+    @property
     def failures(self) -> list[str]:
         """Why the demo does not hold, one sentence each; empty when it does."""
-        found = []
+        found = [f"{f.what}: {f.value}, promised: {f.promise}" for f in self.findings if not f.holds]
         if self.status is not Status.COMPLETED:
-            found.append(f"the task is {self.status.value}, not Completed: {self.summary}")
-        if not self.tests_pass:
-            found.append("the project's own tests do not pass")
-        if len(self.kills) < EXPECTED_KILLS:
-            found.append(f"only {len(self.kills)} of {EXPECTED_KILLS} kills could be made")
-        found += [f"nobody went on after the kill while {k.while_what}" for k in self.kills if k.resumed_s is None]
-        if self.calls_paid_twice:
-            found.append(f"{self.calls_paid_twice} committed replies were paid twice")
-        if self.commands_run_twice:
-            found.append(f"{self.commands_run_twice} commands had to be started again")
+            found.append(f"the task's last word: {self.summary}")
         return found
 
     @property
@@ -94,15 +123,8 @@ def demo_record(
         starts: how often the project's tests were started, by its own log.
         tests_pass: whether its tests pass now.
     """
-    replies = Counter(e.data["request_id"] for e in events if e.kind == "ResponseReceived")
     finished = [e for e in events if e.kind == "ToolCompleted" and e.data["tool"] == "run_command"]
     conclusive = [e for e in finished if not e.data["unknown"]]
-    claims = [e for e in events if e.kind == "TaskStarted"]
-    resumed = []
-    for kill in kills:
-        later = [e for e in claims if e.data["fence"] > kill.fence]
-        after_s = ((later[0].at_ms or 0) - kill.at_ms) / 1000 if later else None
-        resumed.append(KillRecord(kill.while_what, kill.pid, kill.at_ms, kill.fence, after_s))
     match record.detail:
         case CompletedDetail():
             summary = record.detail.summary
@@ -113,12 +135,35 @@ def demo_record(
     return DemoRecord(
         status=record.status,
         summary=summary,
-        kills=tuple(resumed),
+        kills=tuple(_with_resumption(kill, events) for kill in kills),
         replies=record.counters.model_calls,
-        calls_paid_twice=sum(1 for count in replies.values() if count > 1),
+        calls_paid_twice=calls_paid_twice(events),
         calls_resent=record.counters.model_resends,
         commands=len(conclusive),
         commands_run_twice=max(0, starts - len(conclusive)),
         cost_microusd=record.counters.cost_microusd,
         tests_pass=tests_pass,
     )
+
+
+def calls_paid_twice(events: Sequence[Event]) -> int:
+    """Calls sent or committed again under a request whose reply was committed before.
+
+    Args:
+        events: the task's history, oldest first.
+    """
+    committed: set[str] = set()
+    again = 0
+    for event in events:
+        if event.kind not in {"RequestSent", "ResponseReceived"}:
+            continue
+        request_id = str(event.data["request_id"])
+        again += request_id in committed
+        if event.kind == "ResponseReceived":
+            committed.add(request_id)
+    return again
+
+
+def _with_resumption(kill: KillRecord, events: Sequence[Event]) -> KillRecord:
+    later = [e for e in events if e.kind == "TaskStarted" and e.data["fence"] > kill.fence]
+    return replace(kill, resumed_s=((later[0].at_ms or 0) - kill.at_ms) / 1000) if later else kill

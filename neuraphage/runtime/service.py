@@ -90,12 +90,15 @@ class TaskService:
             raise BadInput(f"several prompts are open, name one: {names}")
         prompt = prompts[0]
         word = text.strip()
-        if prompt.kind is PromptKind.PERMISSION:
-            word = {"y": "yes", "n": "no"}.get(word.lower(), word.lower())
-            if word not in prompt.options:
-                raise BadInput(f"{text!r} is no answer to {prompt.text!r}; answer one of {', '.join(prompt.options)}")
         if not word:
-            raise BadInput("the answer is empty")
+            raise BadInput("the answer is empty; write what the task should know")
+        if prompt.options:
+            short = {"y": "yes", "n": "no"} if prompt.kind is PromptKind.PERMISSION else {}
+            meant = short.get(word.lower(), word).casefold()
+            fitting = [option for option in prompt.options if option.strip().casefold() == meant]
+            if not fitting:
+                raise BadInput(f"{text!r} is no answer to {prompt.text!r}; answer one of: {', '.join(prompt.options)}")
+            word = fitting[0]
         sent = Signal(SignalKind.ANSWER, key or self._new_key(), self._redaction.text(word), prompt.prompt_id)
         return self._signal(task_id, sent)
 

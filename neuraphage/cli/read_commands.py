@@ -1,0 +1,129 @@
+"""Commands that only read tasks: list, show, checkpoint."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from neuraphage.cli.arguments import AsJson, TaskId
+from neuraphage.cli.connection import connect
+from neuraphage.cli.console import (
+    dollars,
+    harmless,
+    local_time,
+    one_line,
+    out,
+    plain_table,
+    print_json,
+    print_table,
+    short_id,
+)
+from neuraphage.cli.follow import Viewer, show_prompt
+from neuraphage.model.task import CancelledDetail, CompletedDetail, FailedDetail, Status, TaskRecord
+
+LAST_MESSAGES = 4
+LABEL_CHARS = 12
+_CREATED_CHARS = len("2026-01-31 12:00")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("list", epilog="Example: neuraphage list --status Running --status WaitingForUser")(list_tasks)
+    app.command(epilog="Example: neuraphage show 1dd199f3d80d")(show)
+    app.command(epilog="Example: neuraphage checkpoint 1dd199f3d80d --json")(checkpoint)
+
+
+def list_tasks(
+    status: Annotated[list[Status] | None, typer.Option(help="Only these statuses; may be repeated.")] = None,
+    limit: Annotated[int, typer.Option(help="At most so many.", min=1, max=10_000)] = 50,
+    as_json: AsJson = False,
+) -> None:
+    """List tasks, newest first."""
+    with connect() as client:
+        records = client.list(*(status or ()), limit=limit)
+    if as_json:
+        print_json([record.model_dump(mode="json") for record in records])
+        return
+    if not records:
+        out.print('no tasks; submit one with: neuraphage submit "..." --dir .')
+        return
+    table = plain_table("task", "status", "turns", "cost", "created", "name")
+    for number in (2, 3):
+        table.columns[number].justify = "right"
+    for record in records:
+        table.add_row(
+            short_id(record.task_id),
+            record.status.value,
+            str(record.counters.iteration),
+            dollars(record.counters.cost_microusd),
+            local_time(record.created_at_ms)[:_CREATED_CHARS],
+            one_line(record.spec.name),
+        )
+    print_table(table)
+
+
+def show(task_id: TaskId, as_json: AsJson = False) -> None:
+    """Show one task: status, marker, counters, journal, open prompts; with --json also its last messages."""
+    with connect() as client:
+        record = client.get(task_id)
+        journal = client.journal(record.task_id)
+        entries = list(client.conversation(record.task_id))[-LAST_MESSAGES:]
+    if as_json:
+        plain = record.model_dump(mode="json")
+        plain["journal"] = {key: entry.model_dump(mode="json") for key, entry in journal.items()}
+        plain["last_messages"] = entries
+        print_json(plain)
+        return
+    lines = describe(record)
+    lines += [("journal", f"{e.tool or e.kind.value} {e.state.value} ({key})") for key, e in journal.items()]
+    for name, value in lines:
+        out.print(harmless(f"{name:<{LABEL_CHARS}} {value}", indent=" " * (LABEL_CHARS + 1)))
+    for prompt in record.prompts:
+        show_prompt(Viewer(out), record, prompt)
+
+
+def describe(record: TaskRecord) -> list[tuple[str, str]]:
+    """Lines about one task, as label and text."""
+    counters = record.counters
+    lines = [
+        ("task", record.task_id),
+        ("name", " ".join(record.spec.name.split())),
+        ("directory", record.spec.working_dir or "-"),
+        ("status", record.status.value + (f", in {record.place}" if record.place else "")),
+        ("marker", record.marker.name.value),
+        ("turns", f"{counters.iteration} of at most {record.spec.limits.max_turns}"),
+        ("tokens", f"{counters.tokens_used}"),
+        ("cost", f"{dollars(counters.cost_microusd)} of at most {dollars(record.spec.limits.max_cost_microusd)}"),
+        ("replies", f"{counters.model_calls} committed, {counters.model_resends} sent again"),
+        ("recoveries", f"{counters.recoveries_total}"),
+        ("saved", local_time(record.saved_at_ms)),
+    ]
+    match record.detail:
+        case CompletedDetail():
+            lines.append(("summary", record.detail.summary))
+        case FailedDetail():
+            lines.append(("error", record.detail.error))
+        case CancelledDetail() if record.detail.reason:
+            lines.append(("reason", record.detail.reason))
+    return lines
+
+
+def checkpoint(task_id: TaskId, as_json: AsJson = False) -> None:
+    """Show what a task would go on from: every step is committed as it happens, so there is nothing to force."""
+    with connect() as client:
+        record = client.get(task_id)
+    if as_json:
+        print_json(
+            {
+                "task_id": record.task_id,
+                "status": record.status.value,
+                "marker": record.marker.model_dump(mode="json", exclude_none=True),
+                "saved_at_ms": record.saved_at_ms,
+                "lease_until_ms": record.lease_until_ms,
+                "iteration": record.counters.iteration,
+            }
+        )
+        return
+    turn = f"turn {record.counters.iteration}"
+    out.print(f"{record.task_id}: {record.marker.name.value}, {turn}, saved {local_time(record.saved_at_ms)}")

@@ -1,0 +1,107 @@
+"""Whom the demo kills, and when: the owner of the task, in the middle of a reply and in the middle of a test run."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+from neuraphage.dev.demo_record import EXPECTED_KILLS, KillRecord
+from neuraphage.model.effect import MarkerName
+from neuraphage.model.prompt import Event
+from neuraphage.model.task import TaskRecord
+from neuraphage.ports import Delta
+from neuraphage.store.tasks import RedisStore
+
+RUNS_LOG = "test-runs.log"
+STREAMED_CHARS = 40
+"""So much text of a reply must have been seen before it is interrupted."""
+STREAMED_LOOKS = 4
+"""And it must have come in so many pieces: a reply that was there at once is over before a kill can cut it."""
+_WRITES = frozenset({"edit", "write_file"})
+
+
+class Killer:
+    """Kills the task's worker twice with -9.
+
+    Args:
+        store: knows the owner and the workers.
+        workspace: the copied project, whose log tells when its tests have begun.
+        tell: told of every kill.
+    """
+
+    def __init__(self, store: RedisStore, workspace: Path, tell: Callable[[str], None]) -> None:
+        self.kills: list[KillRecord] = []
+        self._store = store
+        self._workspace = workspace
+        self._tell = tell
+        self._chars = 0
+        self._looks = 0
+        self._has_edited = False
+        self._ended_runs = 0
+        self._last_event_ms = 0
+
+    def saw(self, items: list[Event | Delta]) -> None:
+        """Take in what one look at the task has shown."""
+        text = 0
+        for item in items:
+            if isinstance(item, Delta):
+                text += len(item.text) if item.kind == "text" else 0
+            else:
+                text = self._saw_event(item, text)
+        self._chars += text
+        self._looks += text > 0
+
+    def _saw_event(self, event: Event, text: int) -> int:
+        self._last_event_ms = event.at_ms or 0
+        if event.kind == "RequestSent":
+            self._chars, self._looks, text = 0, 0, 0
+        elif event.kind == "ToolCompleted":
+            self._has_edited |= event.data["tool"] in _WRITES
+            self._ended_runs += event.data["tool"] == "run_command"
+        return text
+
+    def maybe_kill(self, record: TaskRecord) -> None:
+        """Kill the owner if this is the moment.
+
+        Args:
+            record: the task as it is now.
+        """
+        marker = record.marker
+        if not self.kills:
+            if marker.name is MarkerName.REQUEST_SENT and self._is_streaming():
+                self._kill(record, "a reply streamed")
+        elif len(self.kills) < EXPECTED_KILLS and marker.name is MarkerName.TOOL_STARTED:
+            # the project's log shows one start more than ended runs: the run in hand has really begun
+            begun = marker.tool == "run_command" and started_runs(self._workspace) > self._ended_runs
+            if self._has_edited and begun:
+                self._kill(record, "its tests ran in a tool")
+
+    def _is_streaming(self) -> bool:
+        return self._chars >= STREAMED_CHARS and self._looks >= STREAMED_LOOKS
+
+    def waits_longer_than(self, limit_s: float) -> bool:
+        """Whether the last kill is longer ago than this, and nothing has happened to the task since."""
+        if not self.kills or self._last_event_ms > self.kills[-1].at_ms:
+            return False
+        waited_ms: int = self._store.now_ms() - self.kills[-1].at_ms
+        return waited_ms > limit_s * 1000
+
+    def _kill(self, record: TaskRecord, while_what: str) -> None:
+        pids = {row.process_id: row.pid for row in self._store.registered()}
+        pid = pids.get(record.owner or "")
+        if pid is None:
+            return
+        at_ms = self._store.now_ms()
+        os.kill(pid, signal.SIGKILL)
+        self.kills.append(KillRecord(while_what, pid, at_ms, fence=record.fence))
+        self._tell(f"kill -9 {pid}: the worker dies while {while_what}")
+
+
+def started_runs(workspace: Path) -> int:
+    """How often the project's tests were started, by the project's own log."""
+    try:
+        return len((workspace / RUNS_LOG).read_text(encoding="utf-8").splitlines())
+    except FileNotFoundError:
+        return 0
