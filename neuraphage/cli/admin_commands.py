@@ -36,7 +36,7 @@ def recover(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show the newest recovery report, or put tasks back to work."""
+    """Show the last recovery, or put tasks back to work."""
     if sum((resume is not None, reset is not None, all_reset)) > 1:
         raise BadInput("give only one of --resume, --reset and --all-reset")
     with connect() as client:
@@ -105,7 +105,10 @@ def health(
     ready: Annotated[bool, typer.Option("--ready", help="Whether also a worker is there to claim tasks.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say whether the stack works: exit 0 or 1, for container health checks. Without an option: --ready."""
+    """Say whether the stack works, by exit 0 or 1.
+
+    For container health checks. Without an option: --ready.
+    """
     if live and ready:
         raise BadInput("give only one of --live and --ready")
     with connect() as client:

@@ -51,9 +51,9 @@ def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Keep the folder of the demo.")] = False,
     project: Annotated[Path | None, typer.Option(help="Copy this broken project instead.")] = None,
 ) -> None:
-    """Repair a small broken project while its workers are killed with -9, and show what that cost.
+    """Repair a project while its workers are killed.
 
-    Needs no key, no Redis and no Docker. Exit status 0 only if nothing was paid or run twice.
+    A small broken project; kill -9 twice; then a table of what that cost. Needs no key, no Redis and no Docker. Exit status 0 only if nothing was paid or run twice.
     """
     if live and not os.environ.get(API_KEY_VARIABLE):
         raise BadInput(f"--live calls the real model: set {API_KEY_VARIABLE} to its key first")
@@ -67,7 +67,6 @@ def demo(
             out.print(f"kept {folder}")
         else:
             shutil.rmtree(folder, ignore_errors=True)
-    out.print()
     out.print(cost_table(record))
     out.print("It holds." if record.holds else "It does not hold:")
     for failure in record.failures:
@@ -78,7 +77,7 @@ def demo(
 def cost_table(record: DemoRecord) -> Table:
     """What the kills cost; what does not hold is marked."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    table.add_column("what the kills cost (read from the durable record)")
+    table.add_column("what the kills cost")
     table.add_column("value", justify="right")
     table.add_column("promised", justify="right")
     table.add_column("")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -18,6 +19,8 @@ POLL_S = 0.05
 """Events are shown within this time; well under the 200 ms that people notice."""
 BAR = "  | "
 MAX_LINE_CHARS = 500
+MAX_WORD_CHARS = 60
+"""A longer run without blanks is shown as it comes."""
 
 EventText = Callable[[dict[str, Any]], str]
 
@@ -95,6 +98,8 @@ class Viewer:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._column = 0  # of the streaming text; 0 when none is open
+        self._word = ""  # its last word, until that is whole
+        self._style = ""
 
     def line(self, text: str, style: str = "") -> None:
         """A line of its own."""
@@ -115,44 +120,53 @@ class Viewer:
 
     def delta(self, delta: Delta) -> None:
         """A piece of the streaming reply."""
-        if delta.kind == "tool" or not delta.text:
+        if delta.kind == "tool":
             return
         style = "italic dim" if delta.kind == "thinking" else ""
-        for number, part in enumerate(delta.text.split("\n")):
-            if number and self._column:
-                self._console.print()
-                self._column = 0
-            if part:
-                self._piece(part, style)
+        if style != self._style:
+            self.end_text()
+        self._style = style
+        *whole, rest = re.split(r"(\s)", self._word + delta.text)
+        for piece in whole:
+            self._write(piece)
+        self._word = rest
+        if not self._wraps or len(rest) > MAX_WORD_CHARS:
+            self._flush_word()
 
     def end_text(self) -> None:
         """End a line of streaming text."""
+        self._flush_word()
         if self._column:
             self._console.print()
         self._column = 0
 
-    def _piece(self, part: str, style: str) -> None:
-        """Part of a line; on a terminal it goes on below, behind the bar, where the line is full."""
+    def _flush_word(self) -> None:
+        word, self._word = self._word, ""
+        self._write(word)
+
+    def _write(self, piece: str) -> None:
+        """A word or a blank; on a terminal a word that does not fit goes on the next line, behind the bar."""
+        if piece == "\n":
+            self._console.print("" if self._column else BAR)
+            self._column = 0
+            return
+        if not piece or (self._column == 0 and piece.isspace()):
+            return
+        shown = harmless(piece, self._style)
+        if self._wraps and self._column > len(BAR) and self._column + shown.cell_len > self._console.width:
+            self._console.print()
+            self._column = 0
+            if piece.isspace():
+                return
         if not self._column:
             self._console.print(BAR, end="", style="dim")
             self._column = len(BAR)
-        shown = harmless(part, style)
-        room = self._console.width - self._column
-        if self._console.is_terminal and shown.cell_len > room > 0:
-            first, rest = _split(part, room)
-            self._console.print(harmless(first, style))
-            self._column = 0
-            self._piece(rest, style)
-            return
         self._console.print(shown, end="")
         self._column += shown.cell_len
 
-
-def _split(text: str, room: int) -> tuple[str, str]:
-    """Break where a blank is, else anywhere. Wide characters count double, so that no line overflows."""
-    room = max(1, room if text.isascii() else room // 2)
-    blank = text.rfind(" ", 0, room)
-    return (text[:blank], text[blank + 1 :] or " ") if blank > 0 else (text[:room], text[room:] or " ")
+    @property
+    def _wraps(self) -> bool:
+        return self._console.is_terminal
 
 
 class JsonLines:

@@ -102,5 +102,5 @@ def _usage(error: Any) -> int:
         out.print(error.format_message())
         return 2
     path = error.ctx.command_path if getattr(error, "ctx", None) else "neuraphage"
-    complain(f"{error.format_message()} See: {path} --help")
+    complain(f"{error.format_message().rstrip('.')}; see: {path} --help")
     return 2

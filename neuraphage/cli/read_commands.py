@@ -64,7 +64,10 @@ def list_tasks(
 
 
 def show(task_id: TaskId, as_json: AsJson = False) -> None:
-    """Show one task: status, marker, counters, journal, open prompts; with --json also its last messages."""
+    """Show one task in full.
+
+    Status, marker, counters, journal and open prompts; with --json also its last messages.
+    """
     with connect() as client:
         record = client.get(task_id)
         journal = client.journal(record.task_id)
@@ -110,7 +113,10 @@ def describe(record: TaskRecord) -> list[tuple[str, str]]:
 
 
 def checkpoint(task_id: TaskId, as_json: AsJson = False) -> None:
-    """Show what a task would go on from: every step is committed as it happens, so there is nothing to force."""
+    """Show what a task would go on from.
+
+    Every step is committed as it happens, so there is nothing to force.
+    """
     with connect() as client:
         record = client.get(task_id)
     if as_json:

@@ -42,7 +42,10 @@ def dev(
         str | None, typer.Option(help="Play this script (module:attribute) instead of calling the real model.")
     ] = None,
 ) -> None:
-    """Keep a local stack up until Ctrl-C: server, workers, control worker and beat. Data is kept between runs."""
+    """Keep a local stack up until Ctrl-C.
+
+    Server, workers, control worker and beat; what ends is started again. Data is kept between runs.
+    """
     settings = load_settings()
     if script is None and not os.environ.get(API_KEY_VARIABLE):
         raise BadInput(f"set {API_KEY_VARIABLE} to the key of the model, or play a script with --script")

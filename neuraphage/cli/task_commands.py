@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -20,7 +21,7 @@ INTERRUPTED_EXIT = 130
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    examples = {
+    examples: dict[Callable[..., None], str] = {
         submit: 'neuraphage submit "make the failing tests pass" --dir ./my-project --allow run_command',
         attach: "neuraphage attach 1dd199f3d80d",
         answer: "neuraphage answer 1dd199f3d80d yes",
@@ -45,7 +46,7 @@ def submit(
     max_cost: Annotated[float | None, typer.Option(help="Limit of money, dollars.", min=0)] = None,
     key: Annotated[str | None, typer.Option(help="Idempotency key: a repeat finds the first task.")] = None,
 ) -> None:
-    """Submit a task to the running stack and print its id.
+    """Submit a task and print its id.
 
     Every tool with side effects asks first, unless it is allowed. A task stops at 50 turns or $10.
     """
@@ -68,9 +69,9 @@ def submit(
 
 
 def attach(task_id: TaskId, as_json: AsJson = False) -> None:
-    """Show a task as it goes, until it is over (exit 0 or 1) or waits for you (exit 3).
+    """Show a task as it goes.
 
-    Ctrl-C detaches; the task goes on. With --json: one JSON document a line.
+    Until it is over (exit 0 or 1) or waits for you (exit 3). Ctrl-C detaches; the task goes on. With --json: one JSON document a line.
     """
     viewer = JsonLines() if as_json else Viewer(out)
     with connect() as client:
@@ -100,7 +101,10 @@ def answer(
 
 
 def send(task_id: TaskId, text: Annotated[str, typer.Argument(help="A message to the model.")]) -> None:
-    """Send a message to a task; the model reads it with its next request."""
+    """Send a message to the model of a task.
+
+    It is read with the next request.
+    """
     with connect() as client:
         client.send(task_id, text)
     out.print("sent")

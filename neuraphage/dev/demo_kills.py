@@ -76,7 +76,7 @@ class Killer:
             # the project's log shows one start more than ended runs: the run in hand has really begun
             begun = marker.tool == "run_command" and started_runs(self._workspace) > self._ended_runs
             if self._has_edited and begun:
-                self._kill(record, "its tests ran in a tool")
+                self._kill(record, "its tests ran")
 
     def _is_streaming(self) -> bool:
         return self._chars >= STREAMED_CHARS and self._looks >= STREAMED_LOOKS

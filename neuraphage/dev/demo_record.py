@@ -86,9 +86,7 @@ class DemoRecord:
             *found,
             Finding("kills with -9", str(made), str(EXPECTED_KILLS), made == EXPECTED_KILLS),
             Finding("replies committed", str(self.replies), "-"),
-            Finding(
-                "replies paid again after their commit", str(self.calls_paid_twice), "0", not self.calls_paid_twice
-            ),
+            Finding("committed replies paid again", str(self.calls_paid_twice), "0", not self.calls_paid_twice),
             Finding("replies cut off by a kill, asked for again", str(self.calls_resent), "1", self.calls_resent == 1),
             Finding("test runs with a result", str(self.commands), "-"),
             Finding("commands started again", str(self.commands_run_twice), "0", not self.commands_run_twice),
