@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from oracle import Memory, check, look, tag
+from oracle import Memory, check, tag
 
-from neuraphage.model.task import TERMINAL, Status
 from neuraphage.ports import (
     Changes,
     Claimed,
@@ -16,16 +15,13 @@ from neuraphage.ports import (
     CommitVerdict,
     FinishTo,
     Lease,
-    RecoverVerdict,
-    SignalKind,
-    SignalVerdict,
     SuspendTo,
 )
-from neuraphage.store import places
 from storekit import MODEL_CALL, StoreKit, question, text_entry
 
-SNAPSHOTS = 4
-"""How many steps a server may lose."""
+Snapshot = tuple[dict[bytes, tuple[bytes, int]], Memory]
+SNAPSHOTS = 5
+"""How many states are kept to go back to."""
 PROMPTS = ("ask-1", "ask-2", "talk:conversation")
 
 
@@ -51,8 +47,8 @@ class Call:
 
 
 @dataclass
-class World:
-    """One task, two workers, a broker that loses and doubles, people, and a server that may lose its tail."""
+class Workers:
+    """One task and two workers, over a broker that loses and doubles messages."""
 
     kit: StoreKit
     task_id: str = ""
@@ -61,8 +57,7 @@ class World:
     memory: Memory = field(default_factory=Memory)
     calls: list[Call] = field(default_factory=list)
     granted: set[tuple[int, str]] = field(default_factory=set)
-    snapshots: list[tuple[Any, Memory]] = field(default_factory=list)
-    suspected: tuple[int, bool] | None = None
+    snapshots: list[Snapshot] = field(default_factory=list)
     numbers: int = 0
 
     def __post_init__(self) -> None:
@@ -72,10 +67,14 @@ class World:
         self.numbers += 1
         return f"{prefix}-{self.numbers}"
 
+    def present(self) -> Snapshot:
+        """The server as it is, and what is owed."""
+        return self.kit.snapshot(), replace(self.memory)
+
     def check(self) -> None:
         """After every step."""
         check(self.kit, self.task_id, self.memory)
-        self.snapshots = [*self.snapshots, (self.kit.snapshot(), replace(self.memory))][-SNAPSHOTS:]
+        self.snapshots = [*self.snapshots, self.present()][-SNAPSHOTS:]
 
     # --- workers ---
 
@@ -127,7 +126,7 @@ class World:
         """Open prompts, as far as the worker knows, that its inbox answers."""
         heads = [raw.partition(b"\n")[0].decode() for raw in worker.inbox]
         talk = {p for p in worker.prompts if p.endswith(":conversation")} if "i" in heads else set()
-        return (worker.prompts & {head[1:] for head in heads}) | talk
+        return {*(worker.prompts & {head[1:] for head in heads}), *talk}
 
     def write(self, worker: Worker, run: Callable[[], Any], take: bool, opened: str | None) -> Any:
         """Make a fenced write, and take over its answer as a worker does."""
@@ -220,104 +219,3 @@ class World:
             else:
                 assert self.kit.state() == before
         assert able <= 1, "two holders"
-
-    # --- the sweep and the watcher ---
-
-    def leased(self) -> bool:
-        return self.kit.place(self.task_id) == "leases"
-
-    def recover(self, evidence: str) -> None:
-        held = self.kit.held(self.task_id)
-        before = self.kit.state()
-        recovered = self.kit.store.recover(held, evidence)
-        if recovered.verdict is RecoverVerdict.RECOVERED:
-            self.messages.append(recovered.seq)
-        if evidence != "expired":
-            return
-        if recovered.verdict is RecoverVerdict.STALE:
-            assert self.kit.state() == before
-        elif recovered.verdict is RecoverVerdict.SUSPECT:
-            known = self.suspected is not None and self.suspected[0] == held.expires_ms
-            self.suspected = self.suspected if known else (held.expires_ms, False)
-        else:
-            assert self.suspected == (held.expires_ms, True), "recovered on the first visit"
-
-    def age_mark(self) -> None:
-        self.kit.age_mark(self.task_id)
-        if self.suspected is not None:
-            self.suspected = (self.suspected[0], True)
-
-    def fire(self) -> None:
-        if self.kit.place(self.task_id) == "timers":
-            self.kit.due("timers", self.task_id)
-        source = "blocked" if self.kit.status(self.task_id) is Status.BLOCKED else "timers"
-        turn = places.fire(self.kit.store.context, self.task_id, source)
-        if turn is not None:
-            self.messages.append(turn.seq)
-
-    def republish(self) -> None:
-        turn = places.republish(self.kit.store.context, self.task_id, ahead_ms=10**9)
-        if turn is not None:
-            self.messages.append(turn.seq)
-
-    def lose_tail(self, steps: int) -> None:
-        """The server comes back without its last writes; workers and broker remember more than it does."""
-        saved, memory = self.snapshots[-min(steps, len(self.snapshots))]
-        self.kit.restore(saved)
-        self.memory, self.snapshots, self.suspected = replace(memory), [], None
-        self.calls = [replace(call, applied=False) for call in self.calls]
-
-    # --- people ---
-
-    def signal(self, kind: SignalKind, prompt_id: str | None = None) -> SignalVerdict:
-        key, before = self.fresh("s"), self.kit.state()
-        held = len(self.kit.inbox(self.task_id))
-        sent = self.kit.send(self.task_id, kind, key, text=key, prompt_id=prompt_id)
-        if sent.verdict is not SignalVerdict.ACCEPTED:
-            assert self.kit.state() == before, "a refused signal changed something"
-            return sent.verdict
-        if kind in (SignalKind.INPUT, SignalKind.ANSWER):
-            assert len(self.kit.inbox(self.task_id)) == held + 1
-            self.memory.accepted |= {self.kit.inbox(self.task_id)[-1]}
-        elif kind in (SignalKind.RETRY, SignalKind.RESET):
-            self.memory.ended = None
-        elif kind is SignalKind.RESUME:
-            assert self.kit.field(self.task_id, "pause") is None, "a pause outlived resume"
-        if sent.place == "outbox":
-            self.messages.append(sent.seq)
-        between = self.kit.state()
-        again = self.kit.send(self.task_id, kind, key, text=key, prompt_id=prompt_id)
-        assert again.verdict is SignalVerdict.REPEATED
-        assert self.kit.state() == between, "a repeated signal changed something"
-        return sent.verdict
-
-    # --- the end ---
-
-    def drain(self) -> None:
-        """Without further faults the task comes to its end: nothing is stuck."""
-        for worker in self.workers:
-            worker.lease = None
-        for _ in range(12):
-            status, place = self.kit.status(self.task_id), self.kit.place(self.task_id)
-            if status in TERMINAL:
-                return
-            self._step(status, place)
-            self.check()
-        raise AssertionError(f"stuck: {look(self.kit, self.task_id)}")
-
-    def _step(self, status: Status, place: str) -> None:
-        worker = self.workers[0]
-        if place == "leases":
-            self.recover("gone")
-        elif place == "outbox":
-            self.claim(worker, self.kit.number(self.task_id, "seq"))
-            if worker.lease is not None:
-                self.commit(worker, take=True, opened=None)
-                self.finish(worker, FinishTo.COMPLETED, take=False)
-        elif status is Status.PAUSED:
-            assert self.signal(SignalKind.RESUME) is SignalVerdict.ACCEPTED
-        elif status is Status.WAITING_FOR_USER:
-            prompts = [name[2:] for name in look(self.kit, self.task_id).fields if name.startswith("p:")]
-            assert self.signal(SignalKind.ANSWER, prompts[0]) is SignalVerdict.ACCEPTED
-        else:
-            self.fire()

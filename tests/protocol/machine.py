@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from driver import PROMPTS, Worker, World
+import sys
+
+from driver import PROMPTS, Worker
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from world import World
 
+from neuraphage.model.task import Status
 from neuraphage.ports import FinishTo, SignalKind, SuspendTo
 from storekit import StoreKit, new_kit
 
 WORKERS = st.integers(0, 1)
-SIGNALS = (SignalKind.PAUSE, SignalKind.RESUME, SignalKind.INPUT, SignalKind.CANCEL, SignalKind.RETRY)
-# cancel, poison and failure end an example early, so they are drawn less often than the rest
-SUSPENDS = (*[t for t in SuspendTo if t is not SuspendTo.POISONED] * 3, SuspendTo.POISONED)
-FINISHES = (
-    FinishTo.NEXT,
-    FinishTo.NEXT,
-    FinishTo.NEXT,
-    FinishTo.WAIT,
-    FinishTo.WAIT,
-    FinishTo.COMPLETED,
-    FinishTo.FAILED,
-)
+SMALL = st.integers(0, 99)
+ENDING = 8
+"""Percent of draws that may end a task: what ends it also ends most of what an example can find."""
+SIGNALS = (SignalKind.PAUSE, SignalKind.RESUME, SignalKind.INPUT)
+SUSPENDS = (SuspendTo.WAIT, SuspendTo.WAIT, SuspendTo.TIMER, SuspendTo.PAUSE, SuspendTo.SHUTDOWN, SuspendTo.BLOCKED)
 
 
 class Protocol(RuleBasedStateMachine):
@@ -37,47 +34,85 @@ class Protocol(RuleBasedStateMachine):
     def begin(self, policy: str) -> None:
         self.world = World(self.new_kit(policy))
 
-    def holds(self, index: int) -> Worker | None:
-        worker = self.world.workers[index]
-        return worker if worker.lease is not None else None
+    def holder(self, index: int) -> Worker | None:
+        """A worker that believes it holds the task, this one before the other."""
+        workers = self.world.workers
+        return next((w for w in (workers[index], workers[1 - index]) if w.lease is not None), None)
 
-    @rule(index=WORKERS, age=st.sampled_from([0, 0, 0, 0, 1, 2]))
-    def message_arrives(self, index: int, age: int) -> None:
-        world = self.world
-        world.claim(world.workers[index], world.messages[-1 - min(age, len(world.messages) - 1)])
+    # --- what happens by itself ---
 
-    @precondition(lambda self: any(w.lease for w in self.world.workers))
-    @rule(index=WORKERS, take=st.booleans(), opened=st.sampled_from([None, None, *PROMPTS]))
-    def commits(self, index: int, take: bool, opened: str | None) -> None:
-        if worker := self.holds(index):
+    def _advance(self, index: int, dice: int, take: bool) -> None:
+        """Whatever brings the task on: a worker's write, a claim, a timer, a person."""
+        world, holder = self.world, self.holder(index)
+        place, status = world.kit.place(world.task_id), world.kit.status(world.task_id)
+        if holder is not None:
+            self._work(holder, dice, take)
+        elif place == "outbox":
+            world.republish()
+            world.claim(world.workers[index], world.messages[-1])
+        elif place == "leases":
+            world.recover("gone")
+        elif status is Status.FAILED:
+            world.signal(SignalKind.RETRY if take else SignalKind.RESET)
+        elif status is Status.PAUSED:
+            world.signal(SignalKind.RESUME)
+        elif status is Status.WAITING_FOR_USER:
+            world.signal(*((SignalKind.INPUT,) if take else (SignalKind.ANSWER, PROMPTS[dice % 3])))
+        else:
+            world.fire()
+
+    def _work(self, worker: Worker, dice: int, take: bool) -> None:
+        if dice < ENDING:
+            self.world.finish(worker, FinishTo.COMPLETED if dice % 2 else FinishTo.FAILED, take=take)
+        elif dice < 50:
+            opened = (*PROMPTS, None, None)[dice % 5]
             self.world.commit(worker, take=take, opened=opened)
+        elif dice < 75:
+            self.world.finish(worker, FinishTo.NEXT if dice % 3 else FinishTo.WAIT, take=take)
+        else:
+            self.world.suspend(worker, SUSPENDS[dice % len(SUSPENDS)], take=take)
 
-    @precondition(lambda self: any(w.lease for w in self.world.workers))
-    @rule(index=WORKERS, to=st.sampled_from(SUSPENDS), take=st.booleans())
-    def suspends(self, index: int, to: SuspendTo, take: bool) -> None:
-        if worker := self.holds(index):
-            self.world.suspend(worker, to, take=take)
+    @rule(index=WORKERS, dice=SMALL, take=st.booleans())
+    def advance(self, index: int, dice: int, take: bool) -> None:
+        self._advance(index, dice, take)
 
-    @precondition(lambda self: any(w.lease for w in self.world.workers))
-    @rule(index=WORKERS, to=st.sampled_from(FINISHES), take=st.booleans())
-    def finishes(self, index: int, to: FinishTo, take: bool) -> None:
-        if worker := self.holds(index):
-            self.world.finish(worker, to, take=take)
+    @rule(index=WORKERS, dice=SMALL, take=st.booleans())
+    def advance_more(self, index: int, dice: int, take: bool) -> None:
+        self._advance(index, dice, take)
 
-    @precondition(lambda self: any(w.lease for w in self.world.workers))
-    @rule(index=WORKERS)
-    def heartbeat(self, index: int) -> None:
-        if worker := self.holds(index):
-            self.world.renew(worker)
+    @rule(index=WORKERS, rolls=st.lists(st.tuples(SMALL, st.booleans()), min_size=2, max_size=5))
+    def advance_a_stretch(self, index: int, rolls: list[tuple[int, bool]]) -> None:
+        for dice, take in rolls:
+            self._advance(index, dice, take)
+            self.world.check()
+            if dice % 4 == 0 and self.world.calls:
+                self.world.repeat(self.world.calls[-1])
+                self.world.check()
 
-    @rule(index=WORKERS)
-    def worker_dies(self, index: int) -> None:
-        self.world.workers[index].lease = None
+    # --- the broker, repeated calls, workers ---
+
+    @rule(index=WORKERS, age=st.integers(0, 3))
+    def message_comes_again(self, index: int, age: int) -> None:
+        world = self.world
+        if world.workers[index].lease is None:
+            world.claim(world.workers[index], world.messages[-1 - min(age, len(world.messages) - 1)])
 
     @precondition(lambda self: bool(self.world.calls))
-    @rule(back=st.integers(1, 6))
+    @rule(back=st.sampled_from([1, 1, 1, 2, 3, 5]))
     def call_is_repeated(self, back: int) -> None:
         self.world.repeat(self.world.calls[-min(back, len(self.world.calls))])
+
+    @precondition(lambda self: self.holder(0) is not None)
+    @rule(index=WORKERS, dies=st.booleans())
+    def worker_beats_or_dies(self, index: int, dies: bool) -> None:
+        worker = self.holder(index)
+        assert worker is not None
+        if dies:
+            worker.lease = None
+        else:
+            self.world.renew(worker)
+
+    # --- people ---
 
     @rule(kind=st.sampled_from(SIGNALS))
     def person_signals(self, kind: SignalKind) -> None:
@@ -87,32 +122,46 @@ class Protocol(RuleBasedStateMachine):
     def person_answers(self, prompt: str) -> None:
         self.world.signal(SignalKind.ANSWER, prompt)
 
+    @rule(dice=SMALL)
+    def person_cancels(self, dice: int) -> None:
+        if dice < 3 * ENDING:
+            self.world.signal(SignalKind.CANCEL)
+
+    # --- the watcher, the sweep, the server ---
+
     @precondition(lambda self: self.world.leased())
     @rule(evidence=st.sampled_from(["gone", "absent"]))
     def watcher_recovers(self, evidence: str) -> None:
         self.world.recover(evidence)
 
     @precondition(lambda self: self.world.leased())
-    @rule()
-    def lease_runs_out(self) -> None:
-        self.world.kit.expire_lease(self.world.task_id)
-
-    @precondition(lambda self: self.world.leased())
-    @rule(aged=st.booleans())
-    def sweep_visits(self, aged: bool) -> None:
-        if aged and self.world.kit.client.hexists(self.world.kit.keys.suspects, self.world.task_id):
-            self.world.age_mark()
-        self.world.recover("expired")
-
-    @rule()
-    def sweep_fires_and_publishes(self) -> None:
-        self.world.fire()
-        self.world.republish()
+    @rule(ends=st.booleans(), aged=st.booleans())
+    def sweep_visits(self, ends: bool, aged: bool) -> None:
+        world = self.world
+        if ends:
+            world.kit.expire_lease(world.task_id)
+        if aged and world.kit.client.hexists(world.kit.keys.suspects, world.task_id):
+            world.age_mark()
+        world.recover("expired")
 
     @precondition(lambda self: bool(self.world.snapshots))
-    @rule(steps=st.integers(1, 4))
-    def server_loses_its_tail(self, steps: int) -> None:
-        self.world.lose_tail(steps)
+    @rule(steps=st.integers(1, 4), often=st.booleans())
+    def server_loses_its_tail(self, steps: int, often: bool) -> None:
+        if often:
+            self.world.lose_tail(steps)
+
+    @precondition(lambda self: self.world.leased() and self.holder(0) is not None)
+    @rule(count=st.integers(1, 3))
+    def server_loses_commits(self, count: int) -> None:
+        worker = self.holder(0)
+        assert worker is not None
+        self.world.lose_commits(worker, count)
+
+    @precondition(lambda self: self.world.kit.place(self.world.task_id) == "outbox")
+    @rule()
+    def server_loses_a_claim(self) -> None:
+        world = self.world
+        world.lose_claim(world.kit.number(world.task_id, "seq"))
 
     @precondition(lambda self: len(self.world.granted) > 1)
     @rule()
@@ -125,5 +174,6 @@ class Protocol(RuleBasedStateMachine):
             self.world.check()
 
     def teardown(self) -> None:
-        if hasattr(self, "world"):
+        failing = sys.exc_info()[0] is not None  # a drain after a failure would hide it behind another one
+        if hasattr(self, "world") and not failing:
             self.world.drain()

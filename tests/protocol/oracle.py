@@ -21,12 +21,14 @@ class Memory:
         accepted: stored bytes of input and answers that were accepted and are still owed to the task.
         seq, fence: highest values seen.
         ended: the task's keys as they were when it ended; None while it is not over.
+        suspected: expiry of the lease that was seen expired, and whether that was long enough ago.
     """
 
     accepted: frozenset[bytes] = frozenset()
     seq: int = 0
     fence: int = 0
     ended: dict[str, Any] | None = None
+    suspected: tuple[int, bool] | None = None
 
 
 @dataclass

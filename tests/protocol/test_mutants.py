@@ -13,12 +13,15 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from mutants import MUTANTS, Mutant
+from mutant import Mutant
+from mutants_people import OTHER_MUTANTS
+from mutants_turns import TURN_MUTANTS
 
 from neuraphage.ports import RecoverVerdict, SignalKind
 from neuraphage.store import scripts
 from storekit import new_kit
 
+MUTANTS = (*TURN_MUTANTS, *OTHER_MUTANTS)
 CONTRACT = Path(__file__).parent.parent / "contract"
 ENUMS: dict[str, type[Enum]] = {"kind": SignalKind, "verdict": RecoverVerdict}
 caught: list[str] = []

@@ -12,7 +12,7 @@ from machine import Protocol
 from servers import ValkeyProcess
 from storekit import StoreKit, new_kit
 
-EXAMPLES = int(os.environ.get("NEURAPHAGE_PROTOCOL_EXAMPLES", "120"))
+EXAMPLES = int(os.environ.get("NEURAPHAGE_PROTOCOL_EXAMPLES", "80"))
 """Examples on the fake server; raise it for a long search."""
 REAL_EXAMPLES = 12
 
