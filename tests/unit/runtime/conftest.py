@@ -1,25 +1,5 @@
 """A rig for each test, checked afterwards."""
 
-from __future__ import annotations
+from turnfixtures import make_rig
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
-
-import pytest
-
-from turnkit import FakeModel, Rig, Step, new_rig
-
-
-@pytest.fixture
-def make_rig(tmp_path: Path) -> Iterator[Callable[..., Rig]]:
-    """Makes a rig whose model follows the steps; the invariant must hold at the end of the test."""
-    made: list[Rig] = []
-
-    def make(*steps: Step, **options: Any) -> Rig:
-        made.append(new_rig(tmp_path, FakeModel(*steps), **options))
-        return made[-1]
-
-    yield make
-    for rig in made:
-        rig.check()
+__all__ = ["make_rig"]
