@@ -95,7 +95,12 @@ def build_services(settings: Settings, app: Celery, store: RedisStore) -> Servic
     )
 
 
-def build_process(settings: Settings, app: Celery, parent_draining: Callable[[], bool]) -> WorkerProcess:
+def build_process(
+    settings: Settings,
+    app: Celery,
+    parent_draining: Callable[[], bool],
+    closed: Callable[[], bool] = lambda: True,
+) -> WorkerProcess:
     """This process as a worker. Call after a fork."""
     store = build_store(settings)
     me, process_id = this_process(), secrets.token_hex(8)
@@ -108,6 +113,7 @@ def build_process(settings: Settings, app: Celery, parent_draining: Callable[[],
         settings,
         ProcessRow(process_id, host_id(), me.pid, me.start_time, store.clock.wall_ms()),
         parent_draining=parent_draining,
+        closed=closed,
     )
 
 

@@ -19,11 +19,13 @@ from neuraphage.runtime.process import WorkerProcess
 from neuraphage.runtime.watcher import Watcher
 from neuraphage.settings import Settings
 from neuraphage.wiring import build_process, build_watcher
+from workers.consumer import ClosingStep, is_closed
 from workers.logs import configure
 
 settings = Settings()
 app = make_app(settings)
 app.conf.imports = ("workers.tasks",)
+app.steps["consumer"].add(ClosingStep)
 
 _DRAINING = mmap.mmap(-1, 1)
 """One byte shared with forked children: a warm shutdown is told to the parent only."""
@@ -46,7 +48,7 @@ def worker_process() -> WorkerProcess:
     """This process as a neuraphage worker process, built at first use and again after a fork."""
     with _Local.lock:
         if _Local.process is None or _Local.process.pid != os.getpid():
-            _Local.process = build_process(settings, app, is_draining)
+            _Local.process = build_process(settings, app, is_draining, is_closed)
             _Local.process.start()
         return _Local.process
 

@@ -15,7 +15,7 @@ from workers.app import app, settings, worker_process
 @app.task(name=RUN_TURN, ignore_result=True)
 def run_turn(task_id: str, iteration: int, seq: int) -> str:
     """Advance a task by one turn. The iteration is for people who read Flower; seq decides."""
-    return worker_process().run_turn(task_id, seq)
+    return worker_process().run_turn(task_id, seq, iteration)
 
 
 @app.task(name=SWEEP, ignore_result=True)

@@ -33,6 +33,7 @@ class WorkerProcess:
         settings: times.
         row: who this process is.
         parent_draining: whether the parent of a forked process is shutting down.
+        closed: whether a draining process takes in no more messages.
         exit_process: ends the process at once.
     """
 
@@ -46,6 +47,7 @@ class WorkerProcess:
         row: ProcessRow,
         *,
         parent_draining: Callable[[], bool] = lambda: False,
+        closed: Callable[[], bool] = lambda: True,
         exit_process: Callable[[int], None] = os._exit,
     ) -> None:
         self.process_id = row.process_id
@@ -56,20 +58,20 @@ class WorkerProcess:
         self._entered = False
         self._entering = threading.Lock()
         self.keeper = LeaseKeeper(services.store, presence, clock, settings, self._overdue, parent_draining, self._beat)
-        self.runner = TurnRunner(services, self.keeper, row.process_id)
+        self.runner = TurnRunner(services, self.keeper, row.process_id, closed)
 
     def start(self) -> None:
         """Start the heartbeat."""
         self.keeper.start()
 
-    def run_turn(self, task_id: str, seq: int) -> str:
+    def run_turn(self, task_id: str, seq: int, iteration: int = 0) -> str:
         """Handle one message; the process is entered in the registry before its first claim."""
         try:
             self._enter()
         except StoreError as error:
             log.warning("not entered: %s", error, extra={"task": task_id})
             return "state server away"
-        return self.runner.run(task_id, seq)
+        return self.runner.run(task_id, seq, iteration)
 
     def drain(self) -> None:
         """Start nothing new; turns finish the step in hand and give their leases back."""

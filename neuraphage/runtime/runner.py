@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import threading
+from collections.abc import Callable
 from enum import StrEnum
 
 from neuraphage.errors import LeaseLost, StoreError
@@ -14,11 +16,15 @@ from neuraphage.runtime.turn import Turn
 
 log = logging.getLogger(__name__)
 
+CLOSING_LIMIT_S = 1.0
+"""How long a leaving process holds a message back until it takes in no more; then it is sent all the same."""
+_CLOSING_POLL_S = 0.02
+
 
 class Outcome(StrEnum):
     """What one message came to, beside the statuses of a settled turn."""
 
-    DRAINING = "draining: left in the outbox"
+    DRAINING = "draining: passed on"
     LOST = "lease lost"
     STORE_AWAY = "state server away"
 
@@ -30,24 +36,30 @@ class TurnRunner:
         services: the ports.
         keeper: keeps the leases.
         process_id: random id of this process.
+        closed: whether a draining process takes in no more messages.
     """
 
-    def __init__(self, services: Services, keeper: LeaseKeeper, process_id: str) -> None:
+    def __init__(
+        self, services: Services, keeper: LeaseKeeper, process_id: str, closed: Callable[[], bool] = lambda: True
+    ) -> None:
+        self._closed = closed
         self._services = services
         self._keeper = keeper
         self._process_id = process_id
 
-    def run(self, task_id: str, seq: int) -> str:
+    def run(self, task_id: str, seq: int, iteration: int = 0) -> str:
         """Handle one message. Never raises for what another process or a later sweep puts right.
 
         Args:
             task_id: the task.
             seq: of the step the message announces.
+            iteration: of the same, for people who look at the broker.
 
         Returns:
             A short outcome, for logs and Flower.
         """
         if self._keeper.draining():
+            self._publish(task_id, iteration, seq)
             return Outcome.DRAINING.value
         try:
             return self._claimed(task_id, seq)
@@ -78,6 +90,16 @@ class TurnRunner:
     def _next(self, task_id: str, settled: Settled) -> str:
         if settled.place == "outbox":
             # a refused publish is no error: the sweep publishes what nobody claimed
-            self._services.dispatcher.publish_turn(task_id, settled.iteration, settled.seq)
+            self._publish(task_id, settled.iteration, settled.seq)
         status = settled.status.value if settled.status else settled.verdict.value
         return f"{status}, turn {settled.iteration}" + (f", {settled.place}" if settled.place else "")
+
+    def _publish(self, task_id: str, iteration: int, seq: int) -> None:
+        """Send a message; a draining process first waits until it cannot take it in itself."""
+        waiting = threading.Event()
+        polls = int(CLOSING_LIMIT_S / _CLOSING_POLL_S) if self._keeper.draining() else 0
+        for _ in range(polls):
+            if self._closed():
+                break
+            waiting.wait(_CLOSING_POLL_S)
+        self._services.dispatcher.publish_turn(task_id, iteration, seq)

@@ -28,8 +28,9 @@ log = logging.getLogger(__name__)
 
 BATCH = 1_000
 """Most entries of one place handled by one sweep; the next one takes the rest."""
-QUIET_AHEAD_MS = 4_000
-"""With an empty broker queue, outbox entries that are at least a second old are published at once."""
+QUIET_AHEAD = 0.8
+"""With an empty broker queue, entries are published this part of `first_republish_s` early: a second after they were
+made, by default. Never at once: a fresh entry's own message is on its way."""
 
 
 class Sweep:
@@ -104,7 +105,7 @@ class Sweep:
         due = self._store.due_outbox(now_ms, BATCH)
         ahead_ms = 0
         if self._dispatcher.queue_length() == 0:
-            ahead_ms = QUIET_AHEAD_MS
+            ahead_ms = int(self._settings.first_republish_s * 1000 * QUIET_AHEAD)
             due = self._store.due_outbox(now_ms + ahead_ms, BATCH)
         return self._each(due, lambda task_id: self._store.republish(task_id, ahead_ms))
 
