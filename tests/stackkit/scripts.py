@@ -1,0 +1,42 @@
+"""What the scripted model says: the prompt of a task holds the whole conversation as a plan.
+
+A plan is a list of turns; the n-th request of the conversation gets the n-th turn. So each test writes its own
+model in place, and a request that is sent again gets the same answer.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from neuraphage.testing.scripted_api import Pace, ScriptedReply, ScriptRequest, reply
+
+Turn = dict[str, Any]
+SLOW = {"between_events_s": 0.05, "chunk_chars": 2}
+"""About 40 characters a second: long enough to be interrupted."""
+
+
+def turn(text: str = "", *tools: tuple[str, dict[str, Any]], **pace: float) -> Turn:
+    """One turn of a plan: text, tool calls, and how fast it is streamed (see Pace)."""
+    return {"text": text, "tools": tools, "pace": pace}
+
+
+def command(line: str, **params: Any) -> tuple[str, dict[str, Any]]:
+    """A run_command call."""
+    return "run_command", {"command": line, **params}
+
+
+def task_prompt(*turns: Turn, note: str = "") -> str:
+    """The prompt of a task whose model follows this plan; the last turn should call no tool."""
+    return f"[script:plan] {note}\n" + json.dumps(turns)
+
+
+def plan(request: ScriptRequest) -> ScriptedReply:
+    """The model that follows the plan in the first message."""
+    turns = json.loads(request.prompt.split("\n", 1)[1])
+    now = turns[min(request.turn, len(turns) - 1)]
+    return reply(
+        now["text"] or ("" if now["tools"] else "done"),
+        tools=[(name, params) for name, params in now["tools"]],
+        pace=Pace(**now["pace"]),
+    )

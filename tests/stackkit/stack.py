@@ -1,0 +1,258 @@
+"""The stack: one server, one scripted model, and as many workers as a test wants."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import redis
+from pydantic import SecretStr
+
+from neuraphage.client import Client
+from neuraphage.dev.demo import free_port
+from neuraphage.dev.server import EmbeddedServer
+from neuraphage.dev.stack import StackPlan, beat_argv, environment, make_folders, scripted_spec, worker_argv
+from neuraphage.model.effect import JournalEntry
+from neuraphage.model.prompt import Event
+from neuraphage.model.task import TaskRecord
+from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE
+from neuraphage.settings import Settings
+from neuraphage.store import invariant, reading
+from neuraphage.store.tasks import RedisStore
+from neuraphage.wiring import build_store
+from stackkit.launching import Zygote
+from stackkit.process import TAIL_CHARS, StackProcess
+from stackkit.waiting import wait_for
+
+TESTS = Path(__file__).parent.parent
+FAST = {
+    "heartbeat_s": 0.3,
+    "lease_s": 5.0,
+    "sweep_s": 0.5,
+    "first_republish_s": 5.0,
+    "max_republish_s": 10.0,
+    "max_recoveries": 5,
+}
+"""Times of all processes unless a test says otherwise: a live lease is never lost to a slow machine."""
+_OURS = "NEURAPHAGE_"
+
+
+class Stack:
+    """Real processes around one data folder. Use as a context manager; nothing outlives it.
+
+    Args:
+        folder: an empty folder.
+        settings: values that replace FAST.
+    """
+
+    def __init__(self, folder: Path, **settings: Any) -> None:
+        self.folder = folder
+        self.values = {**FAST, **settings}
+        self.server = EmbeddedServer(folder)
+        self.processes: list[StackProcess] = []
+        self.zygote: Zygote | None = None
+        self._numbers = 0
+
+    def __enter__(self) -> Stack:
+        address = self.server.start()
+        dropped = (_OURS, "SSL_CERT")  # the scripted model speaks plain HTTP; a missing bundle must not matter
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+        inherited["PYTHONPATH"] = os.pathsep.join([str(TESTS), str(TESTS.parent)])
+        self.plan = StackPlan(
+            self.folder,
+            address,
+            environ=inherited,
+            scripted_port=free_port(),
+            scripted_arguments=("--script", "plan=stackkit.scripts:plan", "--default", "plan"),
+        )
+        make_folders(self.plan)
+        self.settings = self._settings()
+        self.client = Client(self.settings)
+        self.store: RedisStore = build_store(self.settings)
+        self.admin = redis.Redis(unix_socket_path=str(address.socket_path), password=self._password(), db=1)
+        try:
+            self.zygote = Zygote(inherited, self.plan.log_dir / "zygote.log")
+            self.model = self._start_model()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in reversed(self.processes):
+            with contextlib.suppress(Exception):
+                process.destroy()
+        if self.zygote is not None:
+            self.zygote.close()
+        self.client.close()
+        self.admin.close()
+        self.server.stop()
+
+    def _password(self) -> str:
+        return (self.server.files.folder / "password").read_text(encoding="utf-8").strip()
+
+    def _settings(self, **more: Any) -> Settings:
+        return Settings(
+            state_url=SecretStr(self.plan.address.state_url),
+            broker_url=SecretStr(self.plan.address.broker_url),
+            data_dir=self.folder,
+            **{**self.values, **more},
+        )
+
+    # --- processes ---
+
+    def worker(self, *, pool: str = "threads", concurrency: int = 4, name: str = "", **settings: Any) -> StackProcess:
+        """Describe a worker for turns and remember it; the caller starts it."""
+        self._numbers += 1
+        name = name or f"{pool}-{self._numbers}"
+        argv = list(worker_argv(self.plan, name, RUN_QUEUE, concurrency))
+        argv[argv.index("-P") + 1] = pool
+        return self._celery(name, argv, model_key=True, settings=settings)
+
+    def start_worker(self, **kind: Any) -> StackProcess:
+        """Start a worker and wait until it is ready; see `worker`."""
+        worker = self.worker(**kind)
+        worker.start()
+        return worker
+
+    def start_control(self) -> StackProcess:
+        """Start the control worker, which sweeps."""
+        process = self._celery("control", worker_argv(self.plan, "control", CONTROL_QUEUE, 2))
+        process.start(wait_ready=False)
+        return process
+
+    def start_beat(self) -> StackProcess:
+        """Start beat."""
+        process = self._celery("beat", beat_argv(self.plan), ready_text="beat: Starting")
+        process.start(wait_ready=False)
+        return process
+
+    def _celery(
+        self,
+        name: str,
+        argv: Any,
+        *,
+        model_key: bool = False,
+        settings: dict[str, Any] | None = None,
+        ready_text: str = " ready.",
+    ) -> StackProcess:
+        values = {**self.values, **(settings or {})}
+        env = environment(self.plan, model_key=model_key)
+        env |= {f"{_OURS}{key.upper()}": str(value) for key, value in values.items()}
+        log = self.plan.log_dir / f"{name}.log"
+        assert self.zygote is not None
+        return self._remember(StackProcess(name, argv, env, log, ready_text=ready_text, launch=self.zygote))
+
+    def _start_model(self) -> StackProcess:
+        spec = scripted_spec(self.plan, self.plan.scripted_port or 0)
+        process = StackProcess("model", spec.argv, spec.env, self.plan.log_dir / "model.log", ready=spec.ready)
+        self._remember(process).start()
+        return process
+
+    def _remember(self, process: StackProcess) -> StackProcess:
+        self.processes.append(process)
+        return process
+
+    def kill_server(self) -> None:
+        """Kill -9 the server and start it again on the same data."""
+        pid = self.server.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        wait_for(lambda: not self.server.is_alive(), "the server to die", every_s=0.002)
+        self.server.start()
+
+    def end_workers(self, *keep: StackProcess) -> None:
+        """Kill every worker that a test has started."""
+        for process in list(self.processes):
+            if process is not self.model and process not in keep:
+                process.destroy()
+                self.processes.remove(process)
+
+    def clear(self) -> None:
+        """Forget every task and message, and the model's log."""
+        self.admin.flushall()
+        self.control_model("reset")
+
+    # --- the model ---
+
+    def control_model(self, what: str, body: Any = None) -> Any:
+        """Talk to the scripted model: `log`, `reset` or `faults`."""
+        url = f"http://127.0.0.1:{self.plan.scripted_port}/_control/{what}"
+        data = None if what == "log" else json.dumps(body).encode()
+        with urllib.request.urlopen(urllib.request.Request(url, data=data), timeout=10) as answer:
+            return json.load(answer)
+
+    def model_requests(self, task_id: str | None = None) -> list[dict[str, Any]]:
+        """What reached the model, oldest first; of one task when its id is given."""
+        entries: list[dict[str, Any]] = self.control_model("log")["entries"]
+        return entries if task_id is None else [e for e in entries if e["request_id"] in self.request_ids(task_id)]
+
+    def request_ids(self, task_id: str) -> set[str]:
+        """Ids of every request of a task."""
+        return {e.data["request_id"] for e in self.events(task_id) if e.kind == "RequestSent"}
+
+    # --- tasks ---
+
+    def submit(self, prompt: str, **fields: Any) -> str:
+        """Submit a task that may use every tool, in a folder of its own."""
+        self._numbers += 1
+        folder = self.folder / "work" / str(self._numbers)
+        folder.mkdir(parents=True)
+        fields = {"working_dir": str(folder), "allow": ("*",), "model": "scripted-1"} | fields
+        return self.client.submit(prompt, **fields)
+
+    def work_dir(self, task_id: str) -> Path:
+        """A task's folder."""
+        return Path(self.store.get(task_id).spec.working_dir or "")
+
+    def lines(self, task_id: str, name: str = "log.txt") -> list[str]:
+        """Lines of a file in a task's folder; none when there is no file."""
+        path = self.work_dir(task_id) / name
+        return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+    def record(self, task_id: str) -> TaskRecord:
+        """A task."""
+        return self.store.get(task_id)
+
+    def journal(self, task_id: str) -> dict[str, JournalEntry]:
+        """A task's journal."""
+        return reading.journal(self.store.context, task_id)
+
+    def events(self, task_id: str, kind: str | None = None) -> list[Event]:
+        """A task's history; of one kind when given."""
+        lines = reading.events(self.store.context, task_id, limit=100_000)
+        return [line for line in lines if kind in (None, line.kind)]
+
+    def finished(self, *task_ids: str, limit_s: float = 40.0) -> list[TaskRecord]:
+        """Wait until tasks are Completed."""
+        for task_id in task_ids:
+            wait_for(lambda: self.record(task_id).place is None, f"{task_id} to end", limit_s=limit_s, every_s=0.02)  # noqa: B023 - called before the loop goes on
+        records = [self.record(task_id) for task_id in task_ids]
+        assert [r.status.value for r in records] == ["Completed"] * len(records), [r.detail for r in records]
+        return records
+
+    def wait_marker(self, task_id: str, name: str) -> TaskRecord:
+        """Wait until a task's marker has this name."""
+        return wait_for(lambda: (r := self.record(task_id)).marker.name.value == name and r, f"{task_id} at {name}")
+
+    def pid_of_owner(self, task_id: str) -> int:
+        """Process id of the process that holds a task."""
+        owner = self.record(task_id).owner
+        return next(row.pid for row in self.store.registered() if row.process_id == owner)
+
+    def check(self) -> None:
+        """The invariant holds, and the model refused nothing."""
+        assert invariant.violations(self.store.context) == []
+        refused = [e for e in self.model_requests() if e["outcome"].startswith("refused")]
+        assert refused == []
+
+    def logs(self) -> Iterator[tuple[str, str]]:
+        """(name, end of the log) of every process, for a failure."""
+        for process in self.processes:
+            yield process.name, process.output()[-TAIL_CHARS:]
