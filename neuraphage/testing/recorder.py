@@ -77,6 +77,10 @@ class Recorder:
         """Record no further calls; they go through untouched."""
         self._paused = True
 
+    def resume(self) -> None:
+        """Record again after `pause`."""
+        self._paused = False
+
     # --- ports ---
 
     def turn_store(self, target: TurnStore) -> TurnStore:

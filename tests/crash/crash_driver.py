@@ -1,0 +1,152 @@
+"""Drives one case to its end: takes messages, plays the person, waits for what is due, sweeps.
+
+Between two recorded calls it waits for conditions without recording anything, so a run's calls are always the same.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from enum import StrEnum
+
+from crash_effects import UNANSWERED_FILE
+from crash_world import World
+
+from neuraphage.errors import TaskNotFound
+from neuraphage.model.prompt import PromptKind
+from neuraphage.model.task import TERMINAL, TaskRecord
+from neuraphage.ports import ClaimVerdict
+
+WAIT_LIMIT_S = 30.0
+STEP_LIMIT = 200
+
+
+class Finder(StrEnum):
+    """Who finds an orphan."""
+
+    SWEEP = "sweep"
+    """Its lease runs out: two visits."""
+    WATCHER = "watcher"
+    """Its process is gone."""
+
+
+class Span(StrEnum):
+    """Which of its calls a process records."""
+
+    ALL = "all"
+    TO_FIRST_TURN = "all until its first turn is over"
+    FIRST_TURN = "those of its first turn"
+
+
+class Driver:
+    """One process's share of a case.
+
+    Args:
+        world: its parts.
+        finder: who finds orphans.
+        span: which calls it records.
+    """
+
+    def __init__(self, world: World, finder: Finder, span: Span = Span.ALL) -> None:
+        self._world = world
+        self._finder = finder
+        self._span = span
+        self._task_id = world.site.task_id
+
+    def run(self) -> None:
+        """Go on until the task is over, then leave."""
+        if self._span is Span.FIRST_TURN:
+            self._world.recorder.pause()
+        self.submit()
+        for _ in range(STEP_LIMIT):
+            record = self._world.store.get(self._task_id)
+            if record.status in TERMINAL:
+                self._leave()
+                return
+            self._step(record)
+        raise AssertionError(f"the task is not over after {STEP_LIMIT} steps: {record}")
+
+    def submit(self) -> None:
+        """Submit the task unless it is there."""
+        try:
+            self._world.store.get(self._task_id)
+        except TaskNotFound:
+            self._world.people.submit(self._world.site.spec(), "submit")
+
+    def _step(self, record: TaskRecord) -> None:
+        message = self._world.queue.pop()
+        if message is not None:
+            self._run_turn(*message)
+            return
+        match record.place:
+            case "outbox":
+                self._world.sweep.run()
+            case "waits":
+                self._answer(record)
+            case "timers":
+                self._wait_for(lambda: self._is_due("timers"))
+                self._world.watcher.look()
+            case "leases":
+                self._recover(record)
+            case _:
+                raise AssertionError(f"in no place: {record}")
+
+    def _run_turn(self, task_id: str, seq: int) -> None:
+        if self._span is Span.FIRST_TURN and self._world.store.get(task_id).seq == seq:
+            self._world.recorder.resume()
+        outcome = self._world.process.run_turn(task_id, seq)
+        if self._span is not Span.ALL and outcome != ClaimVerdict.STALE.value:
+            self._world.recorder.pause()
+            self._span = Span.ALL
+
+    def _watch_over_sweep(self) -> None:
+        """The watcher sweeps itself, since no sweep has run for three intervals."""
+        overdue_ms = int(self._world.settings.sweep_s * 3000) + 1
+        self._wait_for(lambda: self._world.store.now_ms() - self._world.store.last_sweep_ms() > overdue_ms)
+        self._world.watcher._see_to_sweep()
+
+    def _answer(self, record: TaskRecord) -> None:
+        for prompt in record.prompts:
+            if UNANSWERED_FILE in (prompt.params_summary or ""):
+                # nobody answers: its time passes
+                context = self._world.store.context
+                context.client.zadd(context.keys.deadlines, {f"{self._task_id}|{prompt.prompt_id}": 1}, xx=True)
+                self._watch_over_sweep()
+                continue
+            text = "yes" if prompt.kind is PromptKind.PERMISSION else "green"
+            self._world.people.answer(self._task_id, prompt.prompt_id, text, key=f"answer-{prompt.prompt_id}")
+
+    def _recover(self, record: TaskRecord) -> None:
+        if self._finder is Finder.WATCHER:
+            self._wait_for(lambda: record.owner not in self._world.store.connected())
+            self._world.watcher.look()
+            return
+        context = self._world.store.context
+        mark = context.client.hget(context.keys.suspects, self._task_id)
+        if mark is None:
+            self._wait_for(lambda: self._is_due("leases"))
+        else:
+            due_ms = int(mark.partition(b":")[2]) + int(self._world.settings.heartbeat_s * 2000)
+            self._wait_for(lambda: self._world.store.now_ms() >= due_ms)
+        self._world.sweep.run()
+
+    def _is_due(self, place: str) -> bool:
+        context = self._world.store.context
+        score = context.client.zscore(getattr(context.keys, place), self._task_id)
+        return score is None or self._world.store.now_ms() >= score
+
+    def _wait_for(self, condition: Callable[[], bool]) -> None:
+        deadline_s = time.monotonic() + WAIT_LIMIT_S
+        while not condition():
+            if time.monotonic() > deadline_s:
+                raise AssertionError(f"nothing became due in {WAIT_LIMIT_S} s")
+            time.sleep(0.01)
+
+    def _leave(self) -> None:
+        """Forget processes that died, then leave as a worker does."""
+        store = self._world.store
+        strangers = {row.process_id for row in store.registered()} - {self._world.process_id}
+        if strangers:
+            self._wait_for(lambda: not strangers & store.connected())
+            self._world.watcher.look()
+        self._world.process.leave()

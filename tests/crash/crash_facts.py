@@ -1,0 +1,115 @@
+"""What is left when a case is over, in a shape in which two cases can be compared."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from crash_world import Site, World
+
+from neuraphage.store import invariant, reading
+from neuraphage.testing import Recorder
+from storekit import StoreKit
+
+VOLATILE = {"recoveries", "recoveries_total", "model_resends"}
+"""Counters that tell of the crash itself."""
+INTERRUPTED = "The command was interrupted and its outcome is unknown"
+RING_INTERRUPTED = "[interrupted ring]"
+
+
+@dataclass
+class Facts:
+    """The end of a case.
+
+    Args:
+        status: of the task.
+        counters: all but the volatile ones.
+        resends: model calls that may have been billed twice.
+        conversation: role and blocks, tool_use ids numbered in order of appearance.
+        ring_interrupted: whether the conversation says so of the un-spooled opaque tool.
+        files: of the working directory.
+        deposits, rings: effects on the outside world.
+        requests: ids of model requests.
+        evidence: of each recovery.
+        faults: what must not be: broken invariants, leaked keys, processes still registered.
+    """
+
+    status: str
+    counters: dict[str, int]
+    resends: int
+    conversation: list[Any]
+    ring_interrupted: bool
+    files: dict[str, str]
+    deposits: int
+    rings: int
+    requests: list[str]
+    evidence: list[str]
+    faults: list[str] = field(default_factory=list)
+
+    def comparable(self) -> dict[str, Any]:
+        """All that must be as in the run without a crash."""
+        kept = asdict(self)
+        for name in ("resends", "ring_interrupted", "rings", "requests", "evidence"):
+            del kept[name]
+        return kept
+
+
+def facts_of(site: Site) -> Facts:
+    """Read them. Call it when all processes of the case are dead."""
+    world = World(site, Recorder())
+    context = world.store.context
+    record = world.store.get(site.task_id)
+    counters = record.counters.model_dump()
+    conversation, interrupted = _normal(reading.conversation(context, site.task_id))
+    requests = {
+        str(event.data["request_id"]) for event in reading.events(context, site.task_id) if event.kind == "RequestSent"
+    }
+    decisions = [row["reading"] for row in reading.decisions(context, site.task_id)]
+    rings = site.outside / "rings"
+    facts = Facts(
+        status=record.status.value,
+        counters={name: value for name, value in counters.items() if name not in VOLATILE},
+        resends=counters["model_resends"],
+        conversation=conversation,
+        ring_interrupted=interrupted,
+        files={p.name: p.read_text() for p in sorted(site.work.iterdir())},
+        deposits=len(list(site.outside.glob("deposit-*"))),
+        rings=len(rings.read_text().splitlines()) if rings.exists() else 0,
+        requests=sorted(requests),
+        evidence=[row["evidence"] for row in decisions if row["verdict"] == "recovered"],
+        faults=_faults(world),
+    )
+    world.presence.close()
+    return facts
+
+
+def _faults(world: World) -> list[str]:
+    context, site = world.store.context, world.site
+    found = invariant.violations(context)
+    found += [f"leaked key {name}" for name in StoreKit(world.store, real=True).leaked_keys()]
+    found += [f"process {row.process_id} is still registered" for row in world.store.registered()]
+    if context.client.zscore(context.keys.tombstones, site.old_task_id) is None:
+        found.append("the old task was not deleted")
+    return found
+
+
+def _normal(entries: list[dict[str, Any]]) -> tuple[list[Any], bool]:
+    names: dict[str, str] = {}
+    tools: dict[str, str] = {}
+    interrupted = False
+    shown: list[Any] = []
+    for entry in entries:
+        blocks = []
+        for block in entry["content"]:
+            new = dict(block)
+            for key in ("id", "tool_use_id"):
+                if key in new:
+                    new[key] = names.setdefault(new[key], f"call-{len(names) + 1}")
+            if new["type"] == "tool_use":
+                tools[new["id"]] = new["name"]
+            if tools.get(new.get("tool_use_id", "")) == "ring":
+                interrupted = interrupted or new["content"].startswith(INTERRUPTED)
+                new = {"type": "tool_result", "tool_use_id": new["tool_use_id"], "content": RING_INTERRUPTED}
+            blocks.append(new)
+        shown.append([entry["role"], entry["turn"], blocks])
+    return shown, interrupted

@@ -1,0 +1,205 @@
+"""Everything that one process of a crash run works with: real parts, recorded ports, no Celery."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+from crash_effects import ALLOWED, Deposit, Ring
+
+from neuraphage.decide.cost import cost_microusd
+from neuraphage.llm.client import AnthropicClient
+from neuraphage.llm.pricing import PriceTable
+from neuraphage.model.task import TaskSpec
+from neuraphage.model.usage import Usage
+from neuraphage.ports import Interrupt, ProcessRow, Signal, SignalKind, SpoolStatus
+from neuraphage.runtime.clock import SystemClock
+from neuraphage.runtime.host import host_id, this_process
+from neuraphage.runtime.process import WorkerProcess
+from neuraphage.runtime.service import TaskService
+from neuraphage.runtime.services import Services
+from neuraphage.runtime.sweep import Sweep
+from neuraphage.runtime.watcher import HostElection, Watcher
+from neuraphage.settings import Settings
+from neuraphage.spool.command_spool import CommandSpool
+from neuraphage.store.client import connect
+from neuraphage.store.presence import NamedConnection
+from neuraphage.store.tasks import RedisStore
+from neuraphage.testing import Recorder
+from neuraphage.tools.registry import default_toolbox
+from neuraphage.wiring import redactor
+
+API_KEY = "sk-ant-crash-suite-0123456789abcdefghij"
+TASK_ID = "task-00000000-0000-7000-8000-{:012x}"
+PRICES = PriceTable.packaged()
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where one case runs.
+
+    Args:
+        number: tells the cases apart: namespace, task id.
+        folder: working directory, spool and outside world.
+        redis_socket: the state server.
+        model_url: the scripted API.
+        lease_s: lease length; a heartbeat is a fifth of it.
+    """
+
+    number: int
+    folder: Path
+    redis_socket: Path
+    model_url: str
+    lease_s: float = 1.0
+
+    @property
+    def task_id(self) -> str:
+        return TASK_ID.format(self.number)
+
+    @property
+    def old_task_id(self) -> str:
+        return TASK_ID.format(0xF00000 + self.number)
+
+    @property
+    def work(self) -> Path:
+        return self.folder / "work"
+
+    @property
+    def outside(self) -> Path:
+        return self.folder / "outside"
+
+    def prepare(self) -> None:
+        """Make the folders, and the file that the task reads."""
+        self.work.mkdir(parents=True)
+        self.outside.mkdir()
+        (self.work / "a.txt").write_text("one\ntwo\n")
+
+    def settings(self) -> Settings:
+        return Settings(
+            state_url=f"unix://{self.redis_socket}?db=0",
+            namespace=f"crash{self.number}",
+            data_dir=self.folder,
+            lease_s=self.lease_s,
+            heartbeat_s=self.lease_s / 5,
+            sweep_s=0.05,
+            first_republish_s=0.2,
+            anthropic_base_url=self.model_url,
+        )
+
+    def spec(self) -> TaskSpec:
+        return TaskSpec(
+            task_id=self.task_id,
+            name="Crash suite",
+            prompt="Do the plan.",
+            model="claude-sonnet-5-5",
+            working_dir=str(self.work),
+            system=f"Case {self.number}.",  # makes each case's requests its own; never part of the conversation
+            allow=ALLOWED,
+            permission_timeout_s=3_600.0,
+        )
+
+
+class ListDispatcher:
+    """Implements ports.Dispatcher by a list in another database; refuses one message, as a broker that is away.
+
+    It is the second of one turn, which the sweep sends after a deadline has passed: the same sweep publishes it again.
+
+    Args:
+        site: the case.
+    """
+
+    REFUSED_ITERATION, REFUSED_NUMBER = 3, 2
+
+    def __init__(self, site: Site) -> None:
+        self._client = connect(f"unix://{site.redis_socket}?db=1")
+        self._key = f"messages-{site.number}"
+
+    def publish_turn(self, task_id: str, iteration: int, seq: int) -> bool:
+        if iteration == self.REFUSED_ITERATION and self._client.incr(f"{self._key}-sent") == self.REFUSED_NUMBER:
+            return False
+        self._client.rpush(self._key, f"{task_id} {seq}")
+        return True
+
+    def queue_length(self) -> int | None:
+        return int(self._client.llen(self._key))
+
+    def pop(self) -> tuple[str, int] | None:
+        """Take the oldest message; it is lost if its taker dies."""
+        raw = self._client.lpop(self._key)
+        if raw is None:
+            return None
+        task_id, seq = raw.decode().split()
+        return task_id, int(seq)
+
+
+class GatedSpool(CommandSpool):
+    """A spool whose commands end only once somebody waits for one: so a crash finds them running for certain."""
+
+    def __init__(self, site: Site) -> None:
+        super().__init__(site.folder / "spool", 1_000_000)
+        self._gate = site.folder / "gate"
+
+    def wait(self, effect_id: str, output_limit_chars: int, interrupt: Interrupt) -> SpoolStatus:
+        self._gate.touch()
+        return super().wait(effect_id, output_limit_chars, interrupt)
+
+
+class World:
+    """One process of a case. Made after the fork.
+
+    Args:
+        site: the case.
+        recorder: wraps every port.
+    """
+
+    def __init__(self, site: Site, recorder: Recorder) -> None:
+        self.site, self.recorder = site, recorder
+        self.settings = site.settings()
+        self.clock = SystemClock()
+        self.store = RedisStore(self.settings, self.clock)
+        """Not recorded: for looking."""
+        self.queue = ListDispatcher(site)
+        self.keyless = redactor()
+        self._dispatcher = recorder.dispatcher(self.queue)
+        self._sweep_store = recorder.sweep_store(self.store)
+        self.services = self._services(site)
+        me, self.process_id = this_process(), secrets.token_hex(8)
+        url = self.settings.state_url.get_secret_value()
+        self.presence = NamedConnection(url, self.settings.namespace, self.process_id)
+        row = ProcessRow(self.process_id, host_id(), me.pid, me.start_time, self.clock.wall_ms())
+        self.process = WorkerProcess(self.services, self._sweep_store, self.presence, self.clock, self.settings, row)
+        self.sweep = Sweep(self._sweep_store, self._dispatcher, self.clock, self.settings)
+        election = HostElection(site.folder / "watcher.lock")
+        self.watcher = Watcher(self._sweep_store, self.sweep, self.clock, self.settings, host_id(), election)
+        tasks = recorder.task_store(self.store)
+        self.people = TaskService(tasks, self._dispatcher, self.keyless, lambda: secrets.token_hex(8))
+        self.presence.wait(0.001)  # opens the connection; no heartbeat thread runs, see Deposit
+
+    def _services(self, site: Site) -> Services:
+        def cost(model: str, usage: Usage) -> int:
+            return cost_microusd(usage, PRICES.quote(model).price)
+
+        def heartbeat() -> None:
+            self.process.keeper.renew_now()
+
+        extra = [Deposit(site.outside, heartbeat), Ring(site.outside)]
+        return Services(
+            settings=self.settings,
+            clock=self.clock,
+            store=self.recorder.turn_store(self.store),
+            dispatcher=self._dispatcher,
+            model=self.recorder.model(AnthropicClient(site.model_url, API_KEY)),
+            tools=self.recorder.tools(default_toolbox(extra=extra)),
+            spool=self.recorder.spool(GatedSpool(site)),
+            redaction=self.keyless,
+            cost_microusd=cost,
+            new_claim_id=lambda: secrets.token_hex(8),
+        )
+
+    def plant_old_task(self) -> None:
+        """An ended task whose retention is over: the sweep has to delete it."""
+        spec = self.site.spec().model_copy(update={"task_id": self.site.old_task_id})
+        self.store.create(spec, "old")
+        self.store.signal(spec.task_id, Signal(SignalKind.CANCEL, "old"))
+        self.store.context.client.zadd(self.store.context.keys.retention, {spec.task_id: 1})
