@@ -29,9 +29,14 @@ class PipedConsole(Console):
         raise SystemExit(BROKEN_PIPE_EXIT)
 
 
-def console(*, stderr: bool = False) -> PipedConsole:
-    """A console that takes text as it is: no markup, no emoji names, no guessed colours, no wrapping of its own."""
-    return PipedConsole(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=True)
+def console(*, stderr: bool = False, width: int | None = None) -> PipedConsole:
+    """A console that takes text as it is: no markup, no emoji names, no guessed colours, no wrapping of its own.
+
+    Args:
+        stderr: write to standard error.
+        width: in characters; None for that of the terminal.
+    """
+    return PipedConsole(stderr=stderr, width=width, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
 out = console()
@@ -51,8 +56,10 @@ def harmless(text: str, style: str = "", *, indent: str = "") -> Text:
 
 
 def one_line(text: str) -> Text:
-    """As harmless, with every line break and run of blanks shown as one blank."""
-    return harmless(" ".join(text.split()))
+    """As harmless, on one line for ever: blanks and line breaks are one blank, and in a table its end is cut."""
+    shown = harmless(" ".join(text.split()))
+    shown.no_wrap, shown.overflow = True, "ellipsis"
+    return shown
 
 
 def _spaced(text: str) -> str:
@@ -76,16 +83,17 @@ def print_json(value: Any, indent: int | None = 2) -> None:
 
 
 def plain_table(*columns: str) -> Table:
-    """A table without lines, for lists: what does not fit a terminal ends in an ellipsis, never on the next line."""
+    """A table without lines, for lists; only its last column (of `one_line` texts) is cut to fit a terminal."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for name in columns:
-        table.add_column(name, no_wrap=True, overflow="ellipsis")
+        table.add_column(name, no_wrap=name != columns[-1])
     return table
 
 
 def print_table(table: Table) -> None:
     """A table; in a pipe as wide as its content."""
-    out.print(table, soft_wrap=False, width=None if out.is_terminal else PIPE_WIDTH_CHARS)
+    wide = out if out.is_terminal else console(width=PIPE_WIDTH_CHARS)
+    wide.print(table, soft_wrap=False)
 
 
 def local_time(at_ms: int | None) -> str:

@@ -53,7 +53,8 @@ def demo(
 ) -> None:
     """Repair a project while its workers are killed.
 
-    A small broken project; kill -9 twice; then a table of what that cost. Needs no key, no Redis and no Docker. Exit status 0 only if nothing was paid or run twice.
+    A small broken project; kill -9 twice; then a table of what that cost.
+    Needs no key, no Redis and no Docker. Exit status 0 only if nothing was paid or run twice.
     """
     if live and not os.environ.get(API_KEY_VARIABLE):
         raise BadInput(f"--live calls the real model: set {API_KEY_VARIABLE} to its key first")

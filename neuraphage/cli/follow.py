@@ -150,7 +150,7 @@ class Viewer:
             self._console.print("" if self._column else BAR)
             self._column = 0
             return
-        if not piece or (self._column == 0 and piece.isspace()):
+        if not piece:
             return
         shown = harmless(piece, self._style)
         if self._wraps and self._column > len(BAR) and self._column + shown.cell_len > self._console.width:

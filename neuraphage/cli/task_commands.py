@@ -71,7 +71,8 @@ def submit(
 def attach(task_id: TaskId, as_json: AsJson = False) -> None:
     """Show a task as it goes.
 
-    Until it is over (exit 0 or 1) or waits for you (exit 3). Ctrl-C detaches; the task goes on. With --json: one JSON document a line.
+    Until it is over (exit 0 or 1) or waits for you (exit 3). Ctrl-C detaches; the task goes on.
+    With --json: one JSON document a line.
     """
     viewer = JsonLines() if as_json else Viewer(out)
     with connect() as client:

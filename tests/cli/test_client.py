@@ -1,0 +1,276 @@
+"""The Python client on a real server; the test plays the workers through the store."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+
+import pytest
+
+from clikit import Bench
+from neuraphage.errors import BadInput, IllegalMove, PromptNotOpen, TaskNotFound
+from neuraphage.model.effect import EffectKind, EffectState, JournalEntry
+from neuraphage.model.prompt import PERMISSION_OPTIONS, Event, Prompt, PromptKind
+from neuraphage.model.recovery import RecoveryReading, RecoveryReport
+from neuraphage.model.task import Status, TaskRecord
+from neuraphage.ports import Changes, Delta, FinishTo, SignalVerdict
+from neuraphage.queue import RUN_QUEUE
+from neuraphage.store import live, reports
+from storekit import item, text_entry
+
+UNKNOWN = "task-01a2b3c4-0000-7000-8000-000000000000"
+PERMISSION = Prompt(prompt_id="p1", kind=PromptKind.PERMISSION, text="May it?", options=PERMISSION_OPTIONS)
+
+
+def queued(bench: Bench) -> int:
+    """Messages that wait for workers."""
+    return bench.client._dispatcher.queue_length() or 0
+
+
+def test_submit_stores_and_wakes(bench: Bench) -> None:
+    """Every field arrives, one message waits for a worker, and what was not given comes from the settings."""
+    task_id = bench.client.submit(
+        "do it", working_dir="/w", allow=["edit"], max_turns=3, max_cost_usd=0.5, tags=["t"], priority=1
+    )
+    record = bench.client.get(task_id)
+    assert (record.status, record.spec.prompt, record.spec.name) == (Status.QUEUED, "do it", "do it")
+    assert (record.spec.working_dir, record.spec.allow, record.spec.tags) == ("/w", ("edit",), ("t",))
+    assert (record.spec.limits.max_turns, record.spec.limits.max_cost_microusd) == (3, 500_000)
+    assert queued(bench) == 1
+    plain = bench.client.get(bench.client.submit("x"))
+    assert (plain.spec.limits.max_turns, plain.spec.limits.max_cost_microusd) == (50, 10_000_000)
+    assert plain.spec.model == bench.client.settings.default_model
+
+
+def test_submit_again_under_one_key(bench: Bench) -> None:
+    """A repeat finds the first task and wakes nobody."""
+    first = bench.client.submit("x", key="k")
+    assert bench.client.submit("y", key="k") == first
+    assert len(bench.client.list()) == 1
+    assert queued(bench) == 1
+
+
+def test_submit_while_the_broker_is_away(bench: Bench) -> None:
+    """The task is stored all the same: the message is only a hint."""
+    bench.client._app.conf.broker_url = "redis://127.0.0.1:1/0"
+    bench.client._app.pool.force_close_all()
+    task_id = bench.client.submit("x")
+    assert bench.client.get(task_id).place == "outbox"
+
+
+def test_secrets_in_a_prompt_are_not_stored(bench: Bench) -> None:
+    """What people paste by mistake is cut out before anything is written."""
+    token = "ghp_" + "a1B2" * 9
+    task_id = bench.client.submit(f"use {token}")
+    bench.client.send(task_id, f"or {token}")
+    assert token not in repr(bench.kit.state())
+
+
+@pytest.mark.parametrize(
+    "fields", [{"max_turns": -1}, {"max_cost_usd": float("inf")}, {"priority": 9}, {"permission_timeout_s": 0.0}]
+)
+def test_submit_out_of_range(bench: Bench, fields: dict[str, float]) -> None:
+    """Nothing is stored of a task that makes no sense."""
+    with pytest.raises(BadInput):
+        bench.client.submit("x", **fields)  # type: ignore[arg-type]  # wrong on purpose
+    assert bench.client.list() == []
+
+
+def test_find(bench: Bench) -> None:
+    """By the whole id, its beginning or its end; not by what fits none or two."""
+    one, two = (bench.kit.create(task_id=f"task-01a2b3c4-0000-7000-8000-00000000000{n}") for n in (1, 2))
+    assert bench.client.find("0001") == one
+    assert bench.client.find(one) == one
+    assert bench.client.find(two.removeprefix("task-")) == two
+    for wrong in ("01a2", "task-", ""):
+        with pytest.raises(BadInput):
+            bench.client.find(wrong)
+    with pytest.raises(TaskNotFound):
+        bench.client.find("ffff")
+
+
+@pytest.mark.parametrize("read", ["get", "conversation", "journal", "decisions", "wait"])
+def test_reads_of_a_task_that_is_not_there(bench: Bench, read: str) -> None:
+    """An empty answer would look like a task without history."""
+    with pytest.raises(TaskNotFound):
+        getattr(bench.client, read)(UNKNOWN)
+
+
+@pytest.mark.parametrize("read", ["events", "follow"])
+def test_history_of_a_task_that_is_not_there(bench: Bench, read: str) -> None:
+    """The same for reads that come line by line."""
+    with pytest.raises(TaskNotFound):
+        next(iter(getattr(bench.client, read)(UNKNOWN)))
+
+
+def test_conversation_and_journal(bench: Bench) -> None:
+    """What a turn wrote is read back."""
+    task_id, lease = bench.kit.running()
+    entry = JournalEntry(key="t1", kind=EffectKind.TOOL, state=EffectState.STARTED, tool="edit")
+    bench.kit.store.commit(lease, Changes(journal=(entry,), entries=(text_entry("hello"),)))
+    assert bench.client.journal(task_id) == {"t1": entry}
+    assert bench.client.conversation(task_id)[-1]["content"] == [{"type": "text", "text": "hello"}]
+
+
+def test_list_skips_what_cannot_be_read(bench: Bench) -> None:
+    """One damaged record does not hide the others; its history can still be read."""
+    bench.kit.broken_on_purpose = True
+    good, bad = bench.kit.create(), bench.kit.create()
+    bench.kit.client.hset(bench.kit.keys.task(bad), "status", "Nonsense")
+    assert [record.task_id for record in bench.client.list()] == [good]
+    assert [event.kind for event in bench.client.events(bad)] == ["TaskCreated"]
+
+
+def test_counts(bench: Bench) -> None:
+    """Tasks by status, and the members of the four places."""
+    bench.kit.put(Status.PAUSED)
+    bench.kit.create()
+    counts = bench.client.counts()
+    assert (counts["Queued"], counts["Paused"], counts["outbox"]) == (1, 1, 1)
+
+
+def test_send_is_a_no_op_under_the_same_key(bench: Bench) -> None:
+    """A repeat leaves one message."""
+    task_id = bench.kit.create()
+    assert bench.client.send(task_id, "hello", key="k").verdict is SignalVerdict.ACCEPTED
+    assert bench.client.send(task_id, "hello", key="k").verdict is SignalVerdict.REPEATED
+    assert [item(raw).text for raw in bench.kit.inbox(task_id)] == ["hello"]
+
+
+def test_send_refuses_what_makes_no_sense(bench: Bench) -> None:
+    """Nothing to say, a full inbox, a task that is over."""
+    task_id = bench.kit.create()
+    with pytest.raises(BadInput, match="empty"):
+        bench.client.send(task_id, " ")
+    for number in range(bench.client.settings.max_inbox_items):
+        bench.client.send(task_id, f"message {number}")
+    with pytest.raises(BadInput, match="too many"):
+        bench.client.send(task_id, "one more")
+    with pytest.raises(IllegalMove):
+        bench.client.send(bench.kit.put(Status.COMPLETED), "still there?")
+
+
+def test_an_answer_wakes_the_task(bench: Bench) -> None:
+    """It is kept once; its message, which is only a hint, is sent again with a repeat (the first may be lost)."""
+    task_id = bench.kit.waiting(PERMISSION)
+    before = queued(bench)
+    assert bench.client.answer(task_id, "Y", key="k").place == "outbox"
+    assert bench.client.answer(task_id, "yes", key="k").verdict is SignalVerdict.REPEATED
+    assert [item(raw).text for raw in bench.kit.inbox(task_id)] == ["yes"]
+    assert queued(bench) == before + 2
+
+
+def test_answers_that_fit_no_prompt(bench: Bench) -> None:
+    """The wrong prompt, several open ones, none at all."""
+    two = bench.kit.waiting(PERMISSION, PERMISSION.model_copy(update={"prompt_id": "p2"}))
+    with pytest.raises(BadInput, match="name one"):
+        bench.client.answer(two, "yes")
+    with pytest.raises(PromptNotOpen):
+        bench.client.answer(two, "yes", prompt_id="p3")
+    bench.client.answer(two, "no", prompt_id="p2")
+    with pytest.raises(PromptNotOpen):
+        bench.client.answer(bench.kit.create(), "yes")
+
+
+def test_pause_and_resume(bench: Bench) -> None:
+    """A task between turns is paused at once, a running one by its worker; resume wakes it."""
+    task_id = bench.kit.create()
+    bench.client.pause(task_id)
+    assert bench.client.get(task_id).status is Status.PAUSED
+    assert bench.client.resume(task_id).place == "outbox"
+    running, _ = bench.kit.running()
+    bench.client.pause(running)
+    assert bench.client.get(running).pause_requested
+    with pytest.raises(IllegalMove):
+        bench.client.resume(bench.kit.put(Status.COMPLETED))
+
+
+def test_cancel_retry_and_reset(bench: Bench) -> None:
+    """Each is possible where the table of moves has a row for it, and nowhere else."""
+    task_id = bench.kit.create()
+    bench.client.cancel(task_id, reason="enough")
+    assert bench.client.get(task_id).detail.reason == "enough"  # type: ignore[union-attr]  # it is cancelled
+    for call in (bench.client.retry, bench.client.reset):
+        failed = bench.kit.put(Status.FAILED)
+        assert call(failed).place == "outbox"
+        with pytest.raises(IllegalMove):
+            call(task_id)
+
+
+def test_wake_sends_the_message_of_a_task_that_waits_for_a_worker(bench: Bench) -> None:
+    """And of no other."""
+    before = queued(bench)
+    assert bench.client.wake(bench.kit.create())
+    assert not bench.client.wake(bench.kit.put(Status.PAUSED))
+    assert queued(bench) == before + 1
+
+
+def test_recovery_report(bench: Bench) -> None:
+    """The newest one that is not empty."""
+    assert bench.client.recovery_report() is None
+    report = RecoveryReport(swept_at_ms=1_000, failed=(RecoveryReading(task_id="t", verdict="failed"),))
+    reports.save_report(bench.kit.store.context, report)
+    assert bench.client.recovery_report() == report
+
+
+def test_events_can_be_resumed(bench: Bench) -> None:
+    """Reading on after any line gives exactly the rest."""
+    task_id = bench.kit.put(Status.COMPLETED)
+    lines = list(bench.client.events(task_id))
+    assert len(lines) >= 3
+    for number, line in enumerate(lines):
+        assert list(bench.client.events(task_id, after=line.event_id or "")) == lines[number + 1 :]
+
+
+def test_following_events_ends_with_the_task(bench: Bench) -> None:
+    """Lines that are written later come too, and then the iteration ends."""
+    task_id, lease = bench.kit.running()
+    lines = bench.client.events(task_id, follow=True)
+    seen = [next(lines).kind for _ in list(bench.client.events(task_id))]
+    waiting: list[str] = []
+    reader = threading.Thread(target=lambda: waiting.extend(line.kind for line in lines))
+    reader.start()
+    bench.kit.finish(lease, FinishTo.COMPLETED, summary="Done.")
+    reader.join(30)
+    assert not reader.is_alive()
+    assert seen[0] == "TaskCreated"
+    assert waiting[-1] == "TaskCompleted"
+
+
+def test_follow_shows_events_and_pieces_in_order(bench: Bench) -> None:
+    """A viewer sees each thing once, then the final record; it may start after any line."""
+    task_id, lease = bench.kit.running()
+    stream = bench.client.follow(task_id, poll_s=0.001)
+    first = list(itertools.takewhile(lambda i: not isinstance(i, TaskRecord), stream))
+    live.publish(bench.kit.store.context, task_id, [Delta("text", "hel"), Delta("text", "lo")])
+    bench.kit.finish(lease, FinishTo.COMPLETED, summary="Done.")
+    rest = list(stream)
+    assert [i.text for i in rest if isinstance(i, Delta)] == ["hel", "lo"]
+    events = [i for i in (*first, *rest) if isinstance(i, Event)]
+    assert events == list(bench.client.events(task_id))
+    assert isinstance(rest[-1], TaskRecord)
+    assert rest[-1].status is Status.COMPLETED
+    again = bench.client.follow(task_id, after=events[0].event_id or "")
+    assert [i for i in again if isinstance(i, Event)] == events[1:]
+
+
+def test_wait(bench: Bench) -> None:
+    """For the end, for a status, and not for ever."""
+    task_id, lease = bench.kit.running()
+    with pytest.raises(TimeoutError, match="Running"):
+        bench.client.wait(task_id, timeout_s=0.05)
+    assert bench.client.wait(task_id, until=[Status.RUNNING]).status is Status.RUNNING
+    ended: list[TaskRecord] = []
+    waiter = threading.Thread(target=lambda: ended.append(bench.client.wait(task_id, timeout_s=30)))
+    waiter.start()
+    bench.kit.finish(lease, FinishTo.COMPLETED, summary="Done.")
+    waiter.join(30)
+    assert ended[0].status is Status.COMPLETED
+
+
+def test_the_queue_is_the_one_that_workers_read(bench: Bench) -> None:
+    """The message lies under the name that the README's worker command reads."""
+    bench.client.submit("x")
+    broker = bench.kit.client.connection_pool.connection_kwargs | {"db": 0}
+    names = type(bench.kit.client)(unix_socket_path=broker["path"], db=0).keys("*")
+    assert any(name.endswith(RUN_QUEUE.encode()) for name in names)

@@ -1,0 +1,262 @@
+"""What list, show, checkpoint, recover, health and version write: for people and as JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.main import get_command
+
+from clikit import Bench, CommandLine
+from neuraphage import __version__
+from neuraphage.cli.main import app
+from neuraphage.model.effect import EffectKind, EffectState, JournalEntry
+from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
+from neuraphage.model.recovery import RecoveryReading, RecoveryReport
+from neuraphage.model.task import Status
+from neuraphage.ports import Changes, FinishTo
+from neuraphage.store import reports
+from storekit import text_entry
+
+COMMANDS = sorted(get_command(app).commands)  # type: ignore[attr-defined]  # the app has commands, so it is a group
+RECORD_NAMES = {
+    "spec", "status", "detail", "marker", "counters", "seq", "fence", "claim_id", "owner", "lease_until_ms", "place",
+    "pause_requested", "cancel_requested", "prompts", "grants", "started_reason", "unsafe_until_ms", "saved_at_ms",
+    "created_at_ms", "schema_version",
+}  # fmt: skip
+STEERING = "\x1b[31mred\x9b2J\x07\x7f\u202e[bold]:smile:\rline\u2028"
+CONTROLS = set(map(chr, [*range(32), *range(127, 160), 0x202E, 0x2028])) - {"\n"}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_one_example(cli: CommandLine, command: str) -> None:
+    """Every command shows how it is called, in 80 columns."""
+    ran = cli(command, "--help")
+    assert ran.code == 0
+    assert ran.out.count("Example: neuraphage ") == 1
+    assert f"Example: neuraphage {command}" in ran.out
+
+
+def test_the_overview_cuts_no_sentence(cli: CommandLine) -> None:
+    """The line about each command is whole."""
+    assert "..." not in cli("--help").out.partition("Commands:")[2]
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["version"]])
+def test_version(cli: CommandLine, arguments: list[str]) -> None:
+    """Both ways of asking give the same answer."""
+    assert cli(*arguments).out == f"neuraphage {__version__}\n"
+    assert cli("version", "--json").json == {"version": __version__}
+
+
+def test_list_as_json_has_stable_names(cli: CommandLine, bench: Bench) -> None:
+    """Programs read the stored names, newest task first."""
+    bench.kit.create()
+    newest = bench.client.submit("the newest")
+    found = cli("list", "--json").json
+    assert [set(record) for record in found] == [RECORD_NAMES, RECORD_NAMES]
+    assert found[0]["spec"]["task_id"] == newest
+    assert cli("list", "--json", "--limit", "1").json == found[:1]
+
+
+def test_list_of_some_statuses(cli: CommandLine, bench: Bench) -> None:
+    """A status that no task has gives an empty list, not all."""
+    waiting = bench.kit.put(Status.WAITING_FOR_USER)
+    bench.kit.create()
+    found = cli("list", "--json", "--status", "WaitingForUser", "--status", "Paused").json
+    assert [record["spec"]["task_id"] for record in found] == [waiting]
+    assert cli("list", "--json", "--status", "Paused").json == []
+    assert "no tasks" in cli("list", "--status", "Paused").out
+
+
+def test_list_in_a_pipe_cuts_nothing(cli: CommandLine, bench: Bench) -> None:
+    """One line a task, with an id that every command takes and the whole name."""
+    name = "a name of seventy characters, which would not fit into eighty columns."
+    task_id = bench.client.submit("x", name=name)
+    head, line = cli("list").out.splitlines()
+    assert head.split() == ["task", "status", "turns", "cost", "created", "name"]
+    assert line.endswith(name)
+    assert bench.client.find(line.split()[0]) == task_id
+
+
+def test_text_from_outside_steers_no_terminal(cli: CommandLine, bench: Bench) -> None:
+    """Names, errors, prompts and messages of models and tools are shown, their control codes and markup are not."""
+    task_id = bench.client.submit(STEERING, name=STEERING)
+    lease = bench.kit.claim(task_id)
+    bench.kit.finish(lease, FinishTo.FAILED, error=STEERING, recoverable=True)
+    prompt = Prompt(
+        prompt_id="p", kind=PromptKind.PERMISSION, text=STEERING, options=PERMISSION_OPTIONS, params_summary=STEERING
+    )
+    waiting = bench.kit.waiting(prompt)
+    seen = [
+        cli("list").out,
+        *(cli(command, id_).out for command in ("show", "attach") for id_ in (task_id, waiting)),
+        cli("answer", waiting, STEERING).err,
+        cli("show", STEERING).err,
+    ]
+    for text in seen:
+        assert not CONTROLS & set(text)
+        assert "[bold]:smile:" in text
+    for as_json in (cli("list", "--json"), cli("show", task_id, "--json"), cli("attach", task_id, "--json")):
+        assert not CONTROLS & set(as_json.out)
+    assert cli("show", task_id, "--json").json["spec"]["name"] == STEERING
+
+
+def test_show_tells_where_the_task_stands(cli: CommandLine, bench: Bench) -> None:
+    """Status, journal, the open prompt, and the command that answers it."""
+    task_id, lease = bench.kit.running()
+    entry = JournalEntry(key="t1", kind=EffectKind.TOOL, state=EffectState.STARTED, tool="run_command")
+    bench.kit.store.commit(lease, Changes(journal=(entry,), entries=(text_entry("and now?"),)))
+    shown = cli("show", task_id).out
+    assert "Running, in leases" in shown
+    assert "run_command started (t1)" in shown
+    as_json = cli("show", task_id, "--json").json
+    assert set(as_json) == RECORD_NAMES | {"journal", "last_messages"}
+    assert as_json["journal"]["t1"]["state"] == "started"
+    assert as_json["last_messages"][-1]["content"][0]["text"] == "and now?"
+
+
+def test_show_names_the_command_that_answers(cli: CommandLine, bench: Bench) -> None:
+    """The line can be copied: the answer is taken. With two prompts each line names its own."""
+    prompt = Prompt(prompt_id="p1", kind=PromptKind.PERMISSION, text="May a run?", options=PERMISSION_OPTIONS)
+    task_id = bench.kit.waiting(prompt)
+    line = next(one for one in cli("show", task_id).out.splitlines() if "neuraphage answer" in one)
+    _, _, named, options = line.split()
+    assert options == "yes|no|always|never"
+    assert cli("answer", named, "y").code == 0
+    two = bench.kit.waiting(prompt, prompt.model_copy(update={"prompt_id": "p2"}))
+    shown = cli("show", two).out
+    assert "--prompt p1 yes" in shown
+    assert "--prompt p2 yes" in shown
+    assert cli("answer", two, "yes").code == 2
+    assert cli("answer", two, "yes", "--prompt", "p2").code == 0
+
+
+@pytest.mark.parametrize(
+    ("status", "words"), [(Status.COMPLETED, "Done."), (Status.FAILED, "No."), (Status.CANCELLED, "Cancelled")]
+)
+def test_show_tells_how_it_ended(cli: CommandLine, bench: Bench, status: Status, words: str) -> None:
+    """Summary or error of a task that is over."""
+    assert words in cli("show", bench.kit.put(status)).out
+
+
+def test_checkpoint(cli: CommandLine, bench: Bench) -> None:
+    """The marker to go on from, and when it was saved."""
+    task_id = bench.kit.create()
+    assert "task_created, turn 0, saved " in cli("checkpoint", task_id).out
+    assert set(cli("checkpoint", task_id, "--json").json) == {
+        "task_id", "status", "marker", "saved_at_ms", "lease_until_ms", "iteration",
+    }  # fmt: skip
+
+
+def test_recovery_report(cli: CommandLine, bench: Bench) -> None:
+    """Nothing yet, then what the last sweep decided, and why."""
+    assert cli("recover", "--json").json is None
+    assert "no sweep" in cli("recover").out
+    reading = RecoveryReading(
+        task_id="task-0-abc", verdict="recovered", marker="tool_started", iteration=3, reason="It goes on."
+    )
+    reports.save_report(bench.kit.store.context, RecoveryReport(swept_at_ms=1_000, resumable=(reading,)))
+    assert "resumable  abc  turn 3, tool_started: It goes on." in cli("recover").out
+    assert cli("recover", "--json").json["resumable"][0]["reason"] == "It goes on."
+
+
+def test_recover_puts_tasks_back_to_work(cli: CommandLine, bench: Bench) -> None:
+    """A dry run says what the real one does, and changes nothing."""
+    paused, failed = bench.kit.put(Status.PAUSED), bench.kit.put(Status.FAILED)
+    assert cli("recover", "--resume", paused, "--dry-run").out == f"would resume {paused}\n"
+    assert cli("recover", "--all-reset", "--dry-run").out == f"would reset {failed}\n"
+    assert (bench.kit.status(paused), bench.kit.status(failed)) == (Status.PAUSED, Status.FAILED)
+    assert cli("recover", "--resume", paused, "--json").json == [
+        {"task_id": paused, "action": "resume", "dry_run": False}
+    ]
+    assert cli("recover", "--all-reset").out == f"reset {failed}\n"
+    assert (bench.kit.status(paused), bench.kit.status(failed)) == (Status.QUEUED, Status.QUEUED)
+
+
+def test_all_reset_leaves_hopeless_failures(cli: CommandLine, bench: Bench) -> None:
+    """A failure that a repeat cannot help is reset only by name, and then refused."""
+    task_id, lease = bench.kit.running()
+    bench.kit.finish(lease, FinishTo.FAILED, error="No.", recoverable=False)
+    assert cli("recover", "--all-reset").out == ""
+    assert bench.kit.status(task_id) is Status.FAILED
+
+
+def test_recover_retries_a_failed_task(cli: CommandLine, bench: Bench) -> None:
+    """--resume of a failed task goes on where it stopped."""
+    failed = bench.kit.put(Status.FAILED)
+    assert cli("recover", "--resume", failed).out == f"retry {failed}\n"
+    assert bench.kit.status(failed) is Status.QUEUED
+
+
+def test_signals(cli: CommandLine, bench: Bench) -> None:
+    """pause, resume, send and cancel reach the store."""
+    task_id = bench.kit.create()
+    assert cli("pause", task_id).code == 0
+    assert bench.kit.status(task_id) is Status.PAUSED
+    assert cli("resume", task_id).code == 0
+    assert cli("send", task_id, "hello").code == 0
+    assert len(bench.kit.inbox(task_id)) == 1
+    assert cli("cancel", task_id, "--reason", "enough").code == 0
+    assert bench.kit.status(task_id) is Status.CANCELLED
+    assert "enough" in cli("show", task_id).out
+
+
+def test_submit_is_idempotent_by_key(cli: CommandLine, bench: Bench) -> None:
+    """A repeat prints the first task's id."""
+    first, again = cli("submit", "x", "--key", "k"), cli("submit", "x", "--key", "k")
+    assert first.code == 0
+    assert first.out == again.out
+    assert len(bench.client.list()) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (Status.COMPLETED, 0),
+        (Status.FAILED, 1),
+        (Status.CANCELLED, 1),
+        (Status.WAITING_FOR_USER, 3),
+        (Status.PAUSED, 3),
+    ],
+)
+def test_attach_ends_where_the_task_rests(cli: CommandLine, bench: Bench, status: Status, code: int) -> None:
+    """Its exit code says how; with --json every line is one document."""
+    task_id = bench.kit.put(status)
+    assert cli("attach", task_id).code == code
+    ran = cli("attach", task_id, "--json")
+    assert ran.code == code
+    lines = [json.loads(line) for line in ran.out.splitlines()]
+    assert [set(line) for line in lines] == [{"event", "id", "at_ms", "data"}] * len(lines)
+    assert lines[0]["event"] == "TaskCreated"
+
+
+def test_health_without_workers(cli: CommandLine, bench: Bench) -> None:
+    """The servers live, but nobody can claim."""
+    assert cli("health", "--live").code == 0
+    ran = cli("health", "--ready", "--json")
+    assert ran.code == 1
+    assert ran.json["healthy"] is False
+    assert "np.run" in ran.json["failures"][0]
+    assert "np.run" in cli("health").err
+
+
+def test_health_without_servers(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both servers are named; a refused connection is no traceback."""
+    monkeypatch.setenv("NEURAPHAGE_STATE_URL", "redis://:pa55word@127.0.0.1:1/1")
+    ran = cli("health", "--live", "--json")
+    assert ran.code == 1
+    assert len(ran.json["failures"]) == 2
+    assert "pa55word" not in ran.out
+
+
+def test_every_reading_command_has_json() -> None:
+    """Programs never have to read text."""
+    group = get_command(app)
+    reading = {"list", "show", "attach", "recover", "checkpoint", "health", "version"}
+    with_json = {
+        name
+        for name, command in group.commands.items()  # type: ignore[attr-defined]  # as above
+        if any("--json" in option.opts for option in command.params)
+    }
+    assert with_json == reading
