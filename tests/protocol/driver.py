@@ -195,7 +195,10 @@ class Workers:
             assert self.kit.state() == before, "a repeated call changed something"
         if isinstance(reply, Claimed):
             if reply.verdict is ClaimVerdict.GRANTED and not call.applied and call.worker is not None:
-                self.start(call.worker, reply)  # after a lost tail the first grant may be given once more
+                # After a lost tail the first grant may be given once more; its token chain begins again, so that
+                # a call refused before may be written now.
+                self.start(call.worker, reply)
+                self.calls = [replace(known, applied=False) for known in self.calls]
         elif reply.verdict is CommitVerdict.COMMITTED and hasattr(reply, "place") and call.applied:
             assert reply == call.reply, "a repeated call got another answer"
 

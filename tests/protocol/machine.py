@@ -57,7 +57,7 @@ class Protocol(RuleBasedStateMachine):
         elif status is Status.PAUSED:
             world.signal(SignalKind.RESUME)
         elif status is Status.WAITING_FOR_USER:
-            world.signal(*((SignalKind.INPUT,) if take else (SignalKind.ANSWER, PROMPTS[dice % 3])))
+            world.signal(*((SignalKind.INPUT,) if take else (SignalKind.ANSWER, world.open_prompts()[0])))
         else:
             world.fire()
 
@@ -118,9 +118,10 @@ class Protocol(RuleBasedStateMachine):
     def person_signals(self, kind: SignalKind) -> None:
         self.world.signal(kind)
 
-    @rule(prompt=st.sampled_from(PROMPTS))
-    def person_answers(self, prompt: str) -> None:
-        self.world.signal(SignalKind.ANSWER, prompt)
+    @rule(dice=SMALL)
+    def person_answers(self, dice: int) -> None:
+        prompts = self.world.open_prompts() or PROMPTS
+        self.world.signal(SignalKind.ANSWER, prompts[dice % len(prompts)])
 
     @rule(dice=SMALL)
     def person_cancels(self, dice: int) -> None:

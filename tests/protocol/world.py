@@ -111,6 +111,9 @@ class World(Workers):
         assert self.kit.state() == between, "a repeated signal changed something"
         return sent.verdict
 
+    def open_prompts(self) -> list[str]:
+        return sorted(name[2:] for name in look(self.kit, self.task_id).fields if name.startswith("p:"))
+
     # --- the end ---
 
     def drain(self) -> None:
@@ -137,7 +140,6 @@ class World(Workers):
         elif status is Status.PAUSED:
             assert self.signal(SignalKind.RESUME) is SignalVerdict.ACCEPTED
         elif status is Status.WAITING_FOR_USER:
-            prompts = [name[2:] for name in look(self.kit, self.task_id).fields if name.startswith("p:")]
-            assert self.signal(SignalKind.ANSWER, prompts[0]) is SignalVerdict.ACCEPTED
+            assert self.signal(SignalKind.ANSWER, self.open_prompts()[0]) is SignalVerdict.ACCEPTED
         else:
             self.fire()
