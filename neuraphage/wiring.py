@@ -19,6 +19,7 @@ from neuraphage.model.usage import Usage
 from neuraphage.ports import ModelClient, ProcessRow, Spool
 from neuraphage.queue import CeleryDispatcher
 from neuraphage.runtime.clock import SystemClock
+from neuraphage.runtime.health import Health, HealthBeat, health_folder, read_health
 from neuraphage.runtime.host import host_id, this_process
 from neuraphage.runtime.process import WorkerProcess
 from neuraphage.runtime.services import Services
@@ -32,6 +33,8 @@ from neuraphage.tools.local_command import UnspooledCommands
 from neuraphage.tools.registry import default_toolbox
 
 API_KEY_VARIABLE = "ANTHROPIC_API_KEY"
+HEALTH_PERIOD_S = 1.0
+"""A frozen worker, or a server that takes no writes, is seen within three of these."""
 
 
 def redactor() -> Redactor:
@@ -130,6 +133,24 @@ def build_watcher(settings: Settings, app: Celery) -> Watcher:
     election = HostElection(Path(settings.data_dir) / f"watcher-{settings.namespace}.lock")
     spool = command_spool(settings) if settings.spool_enabled else None
     return Watcher(store, sweep, store.clock, settings, host_id(), election, spool)
+
+
+def build_health(settings: Settings, name: str, consuming: Callable[[], bool]) -> HealthBeat:
+    """The beats of this Celery process, by which `read_health` judges it.
+
+    Args:
+        settings: where the files are.
+        name: Celery's node name.
+        consuming: whether messages are taken in now.
+    """
+    store = build_store(settings)
+    folder = health_folder(Path(settings.data_dir), settings.namespace)
+    return HealthBeat(folder, store, store.clock, this_process(), name, HEALTH_PERIOD_S, consuming)
+
+
+def host_health(settings: Settings) -> list[Health]:
+    """Health of every worker process of this namespace on this host; see runtime.health."""
+    return read_health(health_folder(Path(settings.data_dir), settings.namespace), SystemClock())
 
 
 def new_task_id() -> str:

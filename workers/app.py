@@ -15,17 +15,18 @@ from celery import signals
 from celery.exceptions import WorkerLostError
 
 from neuraphage.queue import make_app
+from neuraphage.runtime.health import HealthBeat
 from neuraphage.runtime.process import WorkerProcess
 from neuraphage.runtime.watcher import Watcher
 from neuraphage.settings import Settings
-from neuraphage.wiring import build_process, build_watcher
-from workers.consumer import ClosingStep, is_closed
+from neuraphage.wiring import build_health, build_process, build_watcher
+from workers.consumer import ConsumerState, is_closed, is_consuming
 from workers.logs import configure
 
 settings = Settings()
 app = make_app(settings)
 app.conf.imports = ("workers.tasks",)
-app.steps["consumer"].add(ClosingStep)
+app.steps["consumer"].add(ConsumerState)
 
 _DRAINING = mmap.mmap(-1, 1)
 """One byte shared with forked children: a warm shutdown is told to the parent only."""
@@ -36,6 +37,7 @@ class _Local:
 
     process: WorkerProcess | None = None
     watcher: Watcher | None = None
+    health: HealthBeat | None = None
     lock = threading.Lock()
 
 
@@ -65,6 +67,7 @@ def _after_fork(**_: Any) -> None:
     if _Local.watcher is not None:
         _Local.watcher.resign()
         _Local.watcher = None
+    _Local.health = None
 
 
 @signals.task_failure.connect
@@ -75,9 +78,11 @@ def _child_lost(exception: BaseException | None = None, **_: Any) -> None:
 
 
 @signals.worker_ready.connect
-def _watch(**_: Any) -> None:
+def _watch(sender: Any = None, **_: Any) -> None:
     _Local.watcher = build_watcher(settings, app)
     _Local.watcher.start()
+    _Local.health = build_health(settings, str(getattr(sender, "hostname", "")), is_consuming)
+    _Local.health.start()
 
 
 @signals.worker_shutting_down.connect
@@ -92,5 +97,7 @@ def _drain(**_: Any) -> None:
 def _leave(**_: Any) -> None:
     if _Local.watcher is not None:
         _Local.watcher.stop()
+    if _Local.health is not None:
+        _Local.health.stop()
     if _Local.process is not None and _Local.process.pid == os.getpid():
         _Local.process.leave()

@@ -27,6 +27,7 @@ All keys begin with `np:{<namespace>}:`; the braces are the hash tag, so one nam
 | report             | string | permanent | newest recovery report that is not empty                               |
 | sweep              | hash   | permanent | when the sweep last ran                                                |
 | sweep:guard        | string | expires   | economy only: keeps two sweeps from running at once                    |
+| health:<process>   | string | expires   | proof that the server takes writes of a worker process                |
 | nudge              | pub/sub channel | - | ids of tasks whose flags changed                                      |
 
 Times are server milliseconds. "retention": permanent while the task lives, expiring once it has ended.
@@ -102,6 +103,10 @@ class Keys:
     def create(self, key: str) -> str:
         """Task id by idempotency key of create."""
         return f"{self.prefix}create:{key}"
+
+    def health(self, name: str) -> str:
+        """Proof of a worker process's writes."""
+        return f"{self.prefix}health:{name}"
 
     def status(self, status: Status) -> str:
         """Tasks of one status."""

@@ -51,6 +51,12 @@ def connected(context: StoreContext) -> frozenset[str]:
     return frozenset(name.removeprefix(prefix) for name in names if name.startswith(prefix))
 
 
+def touch_health(context: StoreContext, name: str, ttl_ms: int) -> None:
+    """See ports.health.HealthStore."""
+    with translated("health write"):
+        context.client.set(context.keys.health(name), 1, px=ttl_ms)
+
+
 def whereabouts(context: StoreContext, task_ids: Sequence[str]) -> dict[str, str]:
     """For each task: `over` when it has ended or is gone, the host of its lease holder, or empty."""
     hosts = {row.process_id: row.host for row in registered(context)}

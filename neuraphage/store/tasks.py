@@ -176,6 +176,10 @@ class RedisStore:
         """See processes.whereabouts."""
         return processes.whereabouts(self.context, task_ids)
 
+    def touch_health(self, name: str, ttl_ms: int) -> None:
+        """See processes.touch_health."""
+        processes.touch_health(self.context, name, ttl_ms)
+
     def connected(self) -> frozenset[str]:
         """See processes.connected."""
         return processes.connected(self.context)

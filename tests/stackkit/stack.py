@@ -21,13 +21,14 @@ from neuraphage.dev.stack import StackPlan, beat_argv, environment, make_folders
 from neuraphage.model.effect import JournalEntry
 from neuraphage.model.prompt import Event
 from neuraphage.model.task import TaskRecord
-from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE
+from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE, CeleryDispatcher, make_app
+from neuraphage.runtime.health import Health, overall
 from neuraphage.settings import Settings
 from neuraphage.store import invariant, reading
 from neuraphage.store.tasks import RedisStore
-from neuraphage.wiring import build_store
+from neuraphage.wiring import build_store, host_health
 from stackkit.launching import Zygote
-from stackkit.process import TAIL_CHARS, StackProcess
+from stackkit.process import TAIL_CHARS, StackProcess, freeze, send
 from stackkit.waiting import wait_for
 
 TESTS = Path(__file__).parent.parent
@@ -37,7 +38,7 @@ FAST = {
     "sweep_s": 0.5,
     "first_republish_s": 5.0,
     "max_republish_s": 10.0,
-    "max_recoveries": 5,
+    "max_recoveries": 3,
 }
 """Times of all processes unless a test says otherwise: a live lease is never lost to a slow machine."""
 _OURS = "NEURAPHAGE_"
@@ -74,6 +75,7 @@ class Stack:
         make_folders(self.plan)
         self.settings = self._settings()
         self.client = Client(self.settings)
+        self.dispatcher = CeleryDispatcher(make_app(self.settings))
         self.store: RedisStore = build_store(self.settings)
         self.admin = redis.Redis(unix_socket_path=str(address.socket_path), password=self._password(), db=1)
         try:
@@ -256,3 +258,21 @@ class Stack:
         """(name, end of the log) of every process, for a failure."""
         for process in self.processes:
             yield process.name, process.output()[-TAIL_CHARS:]
+
+    def health(self) -> tuple[bool, bool]:
+        """(live, ready) of this host's worker processes."""
+        return overall(host_health(self.settings))
+
+    def health_rows(self) -> list[Health]:
+        """Health of every worker process of this host."""
+        return host_health(self.settings)
+
+    def freeze_server(self) -> None:
+        """SIGSTOP of the server."""
+        assert self.server.pid is not None
+        freeze(self.server.pid)
+
+    def thaw_server(self) -> None:
+        """SIGCONT of the server."""
+        assert self.server.pid is not None
+        send(self.server.pid, signal.SIGCONT)

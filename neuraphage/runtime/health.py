@@ -1,0 +1,213 @@
+"""Health of the worker processes of this host: live (the process answers) and ready (it can claim turns).
+
+A worker writes down its state in a small file of its own, twice a period; whoever asks reads the files. So a
+check costs no network, tells apart a frozen process from an absent server, and never calls a worker dead because
+Redis is away. `assess` decides; the rest reads and writes.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from neuraphage.errors import StoreError
+from neuraphage.ports import Clock
+from neuraphage.ports.health import HealthStore
+from neuraphage.runtime.host import ProcessIdentity, host_id, process_gone
+
+log = logging.getLogger(__name__)
+
+MISSED_BEATS = 3
+"""So many periods without a beat mean that the process does not answer, or that what it needs is away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """What a worker process last wrote down. Times are this machine's boot time, seconds.
+
+    Args:
+        host: see host.host_id.
+        pid, start_time: the process.
+        name: Celery's node name.
+        period_s: how often it beats.
+        at_s: when it wrote this.
+        stored_at_s: when the state server last took a write of it; 0 when it refused the last one.
+        consuming: whether it took in messages then.
+    """
+
+    host: str
+    pid: int
+    start_time: float
+    name: str
+    period_s: float
+    at_s: float
+    stored_at_s: float
+    consuming: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Health of one process.
+
+    Args:
+        name: its node name.
+        pid: its process id.
+        live: it answers.
+        ready: it is live, the state server takes its writes, and it takes in messages.
+        problems: what is wrong, a sentence each; empty when ready.
+    """
+
+    name: str
+    pid: int
+    live: bool
+    ready: bool
+    problems: tuple[str, ...] = ()
+
+
+def assess(beat: Beat, now_s: float) -> Health:
+    """Judge one process by its last beat.
+
+    Args:
+        beat: of a process that exists.
+        now_s: boot time, seconds.
+    """
+    limit_s = beat.period_s * MISSED_BEATS
+    live = now_s - beat.at_s <= limit_s
+    problems = []
+    if not live:
+        problems.append(f"it has not answered for {now_s - beat.at_s:.1f} s")
+    if beat.at_s - beat.stored_at_s > limit_s:
+        problems.append("the state server takes no writes of it")
+    if not beat.consuming:
+        problems.append("it takes in no messages from the broker")
+    return Health(beat.name, beat.pid, live, not problems, tuple(problems))
+
+
+def health_folder(data_dir: Path, namespace: str) -> Path:
+    """Where the processes of a namespace write their beats."""
+    return data_dir / "health" / namespace
+
+
+def read_health(folder: Path, clock: Clock, host: str | None = None) -> list[Health]:
+    """Judge every worker process of this host that exists. Files of others are left alone, those of dead ones removed.
+
+    Args:
+        folder: see `health_folder`.
+        clock: local time.
+        host: identity of this host.
+    """
+    here = host or host_id()
+    beats = [(path, _read(path)) for path in sorted(folder.glob("*.json"))]
+    found = []
+    for path, beat in beats:
+        if beat is None or beat.host != here:
+            continue
+        if process_gone(ProcessIdentity(beat.pid, beat.start_time)):
+            path.unlink(missing_ok=True)
+            continue
+        found.append(assess(beat, clock.boottime_s()))
+    return found
+
+
+def overall(processes: Iterable[Health]) -> tuple[bool, bool]:
+    """(live, ready) of a host: all its worker processes are, and there is at least one."""
+    known = list(processes)
+    return bool(known) and all(p.live for p in known), bool(known) and all(p.ready for p in known)
+
+
+class HealthBeat:
+    """Writes this process's beats, in one thread; another asks the state server, which may hang.
+
+    Args:
+        folder: see `health_folder`.
+        store: asked whether it takes writes.
+        clock: local time.
+        identity: this process.
+        name: Celery's node name.
+        period_s: seconds between two beats.
+        consuming: whether messages are taken in now; called from the beating thread.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        store: HealthStore,
+        clock: Clock,
+        identity: ProcessIdentity,
+        name: str,
+        period_s: float,
+        consuming: Callable[[], bool],
+    ) -> None:
+        self._path = folder / f"{identity.pid}.json"
+        self._store = store
+        self._clock = clock
+        self._consuming = consuming
+        self._stop = threading.Event()
+        self._beat = Beat(host_id(), identity.pid, identity.start_time, name, period_s, 0.0, 0.0, consuming=False)
+        self._stored_at_s = 0.0
+        targets = {"beat": self._write_all, "store": self._ask_all}
+        self._threads = [
+            threading.Thread(target=target, name=f"neuraphage-health-{what}", daemon=True)
+            for what, target in targets.items()
+        ]
+
+    def start(self) -> None:
+        """Start both threads; after a fork, never before."""
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Stop, and take the file away: a process that leaves is not ill."""
+        self._stop.set()
+        self._path.unlink(missing_ok=True)
+
+    def write(self) -> None:
+        """Write one beat."""
+        now_s, stored_s = self._clock.boottime_s(), self._stored_at_s
+        beat = asdict(replace(self._beat, at_s=now_s, stored_at_s=stored_s, consuming=self._consuming()))
+        part = self._path.with_suffix(".part")
+        part.write_text(json.dumps(beat), encoding="utf-8")
+        if not self._stop.is_set():
+            os.replace(part, self._path)  # noqa: PTH105 - a rename over the old file, by its exact name
+
+    def ask(self) -> None:
+        """Ask the state server once.
+
+        Raises:
+            StoreError: it did not take the write.
+        """
+        sent_s = self._clock.boottime_s()
+        ttl_ms = int(self._beat.period_s * MISSED_BEATS * 1000) + 1
+        try:
+            self._store.touch_health(f"{self._beat.host}:{self._beat.pid}", ttl_ms)
+        except StoreError:
+            self._stored_at_s = 0.0
+            raise
+        self._stored_at_s = sent_s
+
+    def _write_all(self) -> None:
+        while not self._stop.wait(self._beat.period_s / 2):
+            try:
+                self.write()
+            except OSError as error:
+                log.warning("health file %s: %s", self._path, error)
+
+    def _ask_all(self) -> None:
+        while not self._stop.wait(self._beat.period_s / 2):
+            try:
+                self.ask()
+            except StoreError as error:
+                log.warning("health: %s", error)
+
+
+def _read(path: Path) -> Beat | None:
+    try:
+        return Beat(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):  # gone, torn by a power cut, or of another release
+        return None
