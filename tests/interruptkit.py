@@ -1,0 +1,64 @@
+"""Things that happen to a task while a worker is busy with it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from neuraphage.model.message import ModelReply
+from turnkit import Rig, until
+
+SLEEP = {"command": "echo begun >> ran; sleep 987"}
+"""A command that ends only when it is made to."""
+
+
+def sleepers() -> list[int]:
+    """Processes of SLEEP that still run."""
+    found = []
+    for process in psutil.process_iter(["cmdline", "status"]):
+        if process.info["cmdline"] == ["sleep", "987"] and process.info["status"] != psutil.STATUS_ZOMBIE:
+            found.append(process.pid)
+    return found
+
+
+def while_streaming(act: Callable[[], Any], reply: ModelReply) -> Callable[..., ModelReply]:
+    """A model step during which something happens, and which listens to its interrupt."""
+
+    def step(request: Any, show: Any, interrupt: Any) -> ModelReply:
+        act()
+        interrupt.check()
+        return reply
+
+    return step
+
+
+@contextmanager
+def working(rig: Rig) -> Iterator[Path]:
+    """A step of the rig on a thread, up to its running command; it must end by itself afterwards."""
+    outcome: list[str] = []
+    thread = threading.Thread(target=lambda: outcome.append(rig.step()))
+    thread.start()
+    try:
+        until(lambda: (rig.folder / "ran").exists())
+        yield rig.folder / "ran"
+        thread.join(60)
+        assert outcome
+    finally:
+        for effect_id, _ in rig.services.spool.running():
+            rig.services.spool.cancel(effect_id)
+        thread.join(60)
+
+
+def heard(rig: Rig, act: Callable[[], Any]) -> Callable[[], None]:
+    """Do something, and let the heartbeat tell the worker."""
+
+    def both() -> None:
+        act()
+        rig.keeper.renew_now()
+
+    return both
