@@ -31,7 +31,9 @@ MEMORY = Path("/dev/shm")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The option that reruns one crash point."""
-    parser.addoption("--crash-point", default=None, metavar="NAME", help="run only this crash point (tests/crash)")
+    parser.addoption(
+        "--crash-point", default=None, metavar="NAME", help="run only the crash points of this name or pattern"
+    )
 
 
 class Bench:

@@ -17,6 +17,8 @@ from neuraphage.model.prompt import PromptKind
 from neuraphage.model.task import TERMINAL, TaskRecord
 from neuraphage.ports import ClaimVerdict
 
+REFUSED = {verdict.value for verdict in ClaimVerdict}
+"""Outcomes of a message that led to no turn."""
 WAIT_LIMIT_S = 30.0
 STEP_LIMIT = 200
 
@@ -80,7 +82,8 @@ class Driver:
             return
         match record.place:
             case "outbox":
-                self._world.sweep.run()
+                self._wait_for(lambda: self._is_due("outbox"))
+                self._sweep()
             case "waits":
                 self._answer(record)
             case "timers":
@@ -92,15 +95,17 @@ class Driver:
                 raise AssertionError(f"in no place: {record}")
 
     def _run_turn(self, task_id: str, seq: int) -> None:
-        if self._span is Span.FIRST_TURN and self._world.store.get(task_id).seq == seq:
+        record = self._world.store.get(task_id)
+        if self._span is Span.FIRST_TURN and (record.place, record.seq) == ("outbox", seq):
             self._world.recorder.resume()
         outcome = self._world.process.run_turn(task_id, seq)
-        if self._span is not Span.ALL and outcome != ClaimVerdict.STALE.value:
+        if self._span is not Span.ALL and outcome not in REFUSED:
             self._world.recorder.pause()
             self._span = Span.ALL
 
     def _watch_over_sweep(self) -> None:
-        """The watcher sweeps itself, since no sweep has run for three intervals."""
+        """The watcher looks at the spool, and sweeps, since no sweep has run for three intervals."""
+        self._world.watcher.see_to_spool()
         overdue_ms = int(self._world.settings.sweep_s * 3000) + 1
         self._wait_for(lambda: self._world.store.now_ms() - self._world.store.last_sweep_ms() > overdue_ms)
         self._world.watcher._see_to_sweep()
@@ -123,17 +128,23 @@ class Driver:
             return
         context = self._world.store.context
         mark = context.client.hget(context.keys.suspects, self._task_id)
+        grace_ms = int(self._world.settings.heartbeat_s * 2000)
         if mark is None:
-            self._wait_for(lambda: self._is_due("leases"))
+            self._wait_for(lambda: self._is_due("leases", grace_ms - context.lease_ms))
         else:
-            due_ms = int(mark.partition(b":")[2]) + int(self._world.settings.heartbeat_s * 2000)
-            self._wait_for(lambda: self._world.store.now_ms() >= due_ms)
+            second_ms = int(mark.partition(b":")[2]) + grace_ms
+            self._wait_for(lambda: self._is_due("leases") and self._world.store.now_ms() >= second_ms)
+        self._sweep()
+
+    def _sweep(self) -> None:
+        context = self._world.store.context
+        self._wait_for(lambda: not context.client.exists(context.keys.sweep_guard))
         self._world.sweep.run()
 
-    def _is_due(self, place: str) -> bool:
+    def _is_due(self, place: str, after_ms: int = 0) -> bool:
         context = self._world.store.context
         score = context.client.zscore(getattr(context.keys, place), self._task_id)
-        return score is None or self._world.store.now_ms() >= score
+        return score is None or self._world.store.now_ms() >= score + after_ms
 
     def _wait_for(self, condition: Callable[[], bool]) -> None:
         deadline_s = time.monotonic() + WAIT_LIMIT_S

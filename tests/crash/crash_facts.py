@@ -7,6 +7,7 @@ from typing import Any
 
 from crash_world import Site, World
 
+from neuraphage.decide.conversation import api_messages
 from neuraphage.store import invariant, reading
 from neuraphage.testing import Recorder
 from storekit import StoreKit
@@ -14,7 +15,6 @@ from storekit import StoreKit
 VOLATILE = {"recoveries", "recoveries_total", "model_resends"}
 """Counters that tell of the crash itself."""
 INTERRUPTED = "The command was interrupted and its outcome is unknown"
-RING_INTERRUPTED = "[interrupted ring]"
 
 
 @dataclass
@@ -94,13 +94,14 @@ def _faults(world: World) -> list[str]:
 
 
 def _normal(entries: list[dict[str, Any]]) -> tuple[list[Any], bool]:
+    """The conversation as the model sees it: results in the order of the calls, whenever they landed."""
     names: dict[str, str] = {}
     tools: dict[str, str] = {}
     interrupted = False
     shown: list[Any] = []
-    for entry in entries:
+    for message in api_messages(entries):
         blocks = []
-        for block in entry["content"]:
+        for block in message["content"]:
             new = dict(block)
             for key in ("id", "tool_use_id"):
                 if key in new:
@@ -109,7 +110,7 @@ def _normal(entries: list[dict[str, Any]]) -> tuple[list[Any], bool]:
                 tools[new["id"]] = new["name"]
             if tools.get(new.get("tool_use_id", "")) == "ring":
                 interrupted = interrupted or new["content"].startswith(INTERRUPTED)
-                new = {"type": "tool_result", "tool_use_id": new["tool_use_id"], "content": RING_INTERRUPTED}
+                new = {"type": "tool_result", "tool_use_id": new["tool_use_id"], "content": "[whatever ring said]"}
             blocks.append(new)
-        shown.append([entry["role"], entry["turn"], blocks])
+        shown.append([message["role"], blocks])
     return shown, interrupted

@@ -83,7 +83,7 @@ class Site:
             lease_s=self.lease_s,
             heartbeat_s=self.lease_s / 5,
             sweep_s=0.05,
-            first_republish_s=0.2,
+            first_republish_s=0.1,
             anthropic_base_url=self.model_url,
         )
 
@@ -103,7 +103,7 @@ class Site:
 class ListDispatcher:
     """Implements ports.Dispatcher by a list in another database; refuses one message, as a broker that is away.
 
-    It is the second of one turn, which the sweep sends after a deadline has passed: the same sweep publishes it again.
+    It is the second of one turn, which the sweep sends after a deadline has passed: the next sweep publishes it again.
 
     Args:
         site: the case.
@@ -171,7 +171,9 @@ class World:
         self.process = WorkerProcess(self.services, self._sweep_store, self.presence, self.clock, self.settings, row)
         self.sweep = Sweep(self._sweep_store, self._dispatcher, self.clock, self.settings)
         election = HostElection(site.folder / "watcher.lock")
-        self.watcher = Watcher(self._sweep_store, self.sweep, self.clock, self.settings, host_id(), election)
+        self.watcher = Watcher(
+            self._sweep_store, self.sweep, self.clock, self.settings, host_id(), election, GatedSpool(site)
+        )
         tasks = recorder.task_store(self.store)
         self.people = TaskService(tasks, self._dispatcher, self.keyless, lambda: secrets.token_hex(8))
         self.presence.wait(0.001)  # opens the connection; no heartbeat thread runs, see Deposit
