@@ -1,0 +1,107 @@
+"""The installed command as a real process: pipes, terminals, broken arguments, interrupts."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import psutil
+import pytest
+
+from clikit import PROCESS_LIMIT_S, SCRIPT, Bench, run_on_terminal, run_process
+from neuraphage.cli.main import main
+from neuraphage.model.task import Status
+from neuraphage.ports import FinishTo
+
+NAME = "A task with a name of more than eighty characters, so that a terminal of eighty has to cut it somewhere"
+
+
+def test_np_and_neuraphage_are_one_command() -> None:
+    """Both names are installed and call the same function."""
+    names = {
+        point.name: point.value
+        for point in entry_points(group="console_scripts")
+        if point.value.startswith("neuraphage.cli")
+    }
+    assert names == {"np": "neuraphage.cli.main:main", "neuraphage": "neuraphage.cli.main:main"}
+    for name in names:
+        ended = subprocess.run([Path(SCRIPT).with_name(name), "--version"], capture_output=True, check=True, text=True)
+        assert ended.stdout.startswith("neuraphage ")
+    assert callable(main)
+
+
+def test_an_argument_that_is_no_text() -> None:
+    """Bytes that are not UTF-8 are refused in one line, and not shown raw."""
+    ran = run_process("show", b"\xff\xfe")
+    assert (ran.code, ran.out) == (2, "")
+    assert "argument 2 is not UTF-8" in ran.err
+    assert ran.err.count("\n") == 1
+
+
+@pytest.mark.real_redis
+def test_a_reader_that_goes_away(bench: Bench) -> None:
+    """`neuraphage list | head -1` ends without a word about it."""
+    for number in range(200):
+        bench.kit.create(prompt=f"task {number}")
+    ours, theirs = os.pipe()
+    os.close(ours)  # as head does once it has its line
+    ended = subprocess.run(
+        [SCRIPT, "list", "--limit", "1000"], stdout=theirs, stderr=subprocess.PIPE, timeout=PROCESS_LIMIT_S, check=False
+    )
+    os.close(theirs)
+    assert ended.stderr == b""
+    assert ended.returncode == 141
+
+
+@pytest.mark.real_redis
+def test_eighty_columns(bench: Bench) -> None:
+    """On a terminal of 80 columns every task has one line, with its whole id, and nothing runs over."""
+    ids = [bench.client.submit("x", name=NAME) for _ in range(3)]
+    lease = bench.kit.claim(ids[0])
+    bench.kit.finish(lease, FinishTo.COMPLETED, summary="Done.")
+    written = run_on_terminal("list", env=os.environ)
+    assert "\x1b[1m" in written
+    head, *lines = re.sub(r"\x1b\[[0-9;]*m", "", written).rstrip().splitlines()
+    assert head.split() == ["task", "status", "turns", "cost", "created", "name"]
+    assert {line.split()[0] for line in lines} == {one.rpartition("-")[2] for one in ids}
+    assert all(len(line) <= 80 for line in lines)
+    assert all(line.rstrip().endswith("…") for line in lines)
+    assert sum(Status.COMPLETED.value in line for line in lines) == 1
+
+
+@pytest.mark.real_redis
+def test_no_colour_when_it_is_not_wanted(bench: Bench) -> None:
+    """NO_COLOR: a terminal gets no colour. A pipe gets no control code at all."""
+    failed = bench.kit.put(Status.FAILED)
+    coloured = re.compile(r"\x1b\[[0-9;]*3[0-7]m")
+    assert coloured.search(run_on_terminal("attach", failed, env=os.environ))
+    assert not coloured.search(run_on_terminal("attach", failed, env=os.environ | {"NO_COLOR": "1"}))
+    assert "\x1b" not in run_process("attach", failed).out
+
+
+@pytest.mark.real_redis
+def test_an_encoding_that_lacks_characters(bench: Bench) -> None:
+    """A terminal that knows only ASCII gets escapes instead of an error."""
+    bench.client.submit("x", name="naïve 模型")
+    ran = run_process("list", env=os.environ | {"PYTHONIOENCODING": "ascii"})
+    assert ran.code == 0
+    assert "na\\xefve" in ran.out
+
+
+@pytest.mark.real_redis
+def test_ctrl_c_detaches(bench: Bench) -> None:
+    """The task goes on; the viewer says so and ends with 130."""
+    task_id, _ = bench.kit.running()
+    process = subprocess.Popen([SCRIPT, "attach", task_id], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert "created" in process.stdout.readline()  # now it follows
+    psutil.Process(process.pid).send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PROCESS_LIMIT_S)
+    assert process.returncode == 130
+    assert "the task goes on" in out
+    assert err == ""
+    assert bench.client.get(task_id).status is Status.RUNNING

@@ -1,0 +1,111 @@
+"""The demo as people run it, and the controls that show that it can fail."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import psutil
+import pytest
+
+from neuraphage.dev.demo_kills import RUNS_LOG
+
+SCRIPT = str(Path(sys.executable).with_name("neuraphage"))
+LIMIT_S = 110.0
+"""Well above the demo's own minute, for a machine that does other things too."""
+pytestmark = [pytest.mark.real_redis, pytest.mark.real_workers]
+
+
+@dataclass(frozen=True)
+class DemoRun:
+    """One run of the command, and the folder that it kept."""
+
+    code: int
+    out: str
+    folder: Path
+
+    def value(self, what: str) -> str:
+        """The value of one line of the table."""
+        line = next(line for line in self.out.splitlines() if line.strip().startswith(what))
+        return line.strip().removeprefix(what).split()[0]
+
+
+def run_demo(tmp_path: Path, *arguments: str, settings: Mapping[str, str] | None = None) -> DemoRun:
+    """Run the command with its temporary folder in ours, and keep it."""
+    env = {n: v for n, v in os.environ.items() if not n.startswith(("NEURAPHAGE_", "ANTHROPIC_"))}
+    env |= {"TMPDIR": str(tmp_path), **(settings or {})}
+    ended = subprocess.run(
+        [SCRIPT, "demo", "--keep", *arguments], env=env, capture_output=True, text=True, timeout=LIMIT_S, check=False
+    )
+    assert "Traceback" not in ended.stderr, ended.stderr
+    return DemoRun(ended.returncode, ended.stdout + ended.stderr, next(tmp_path.glob("neuraphage-demo-*")))
+
+
+def copy_of_project(tmp_path: Path) -> Path:
+    """The broken project, to be edited."""
+    project = tmp_path / "edited"
+    with as_file(files("neuraphage.dev") / "demo_project") as packaged:
+        shutil.copytree(packaged, project)
+    return project
+
+
+def left_over(folder: Path) -> list[psutil.Process]:
+    """Processes that still name the folder in their arguments or environment."""
+    found = []
+    for process in psutil.process_iter(["cmdline", "environ"]):
+        words = (process.info["cmdline"] or []) + list((process.info["environ"] or {}).values())
+        if process.pid != os.getpid() and any(str(folder) in word for word in words):
+            found.append(process)
+    return found
+
+
+def test_the_demo_holds(tmp_path: Path) -> None:
+    """Both kills hit, work goes on, nothing is paid or run twice, and no process is left behind."""
+    run = run_demo(tmp_path)
+    assert run.code == 0, run.out
+    assert "It holds." in run.out
+    assert "asks the model again (call 2)" in run.out
+    assert "run_command still runs: attached to it" in run.out
+    assert run.value("committed replies paid again") == "0"
+    assert run.value("commands started again") == "0"
+    assert run.value("replies cut off by a kill, asked for again") == "1"
+    assert len(re.findall(r"^kill -9 \d+", run.out, re.MULTILINE)) == 2
+    assert len((run.folder / "project" / RUNS_LOG).read_text().splitlines()) == 3  # two of the task, one afterwards
+    assert left_over(run.folder) == []
+
+
+def test_with_the_spool_off_a_command_is_started_again(tmp_path: Path) -> None:
+    """Without its own process the running command dies with the worker, and the table says so."""
+    run = run_demo(tmp_path, settings={"NEURAPHAGE_SPOOL_ENABLED": "false"})
+    assert run.code == 1, run.out
+    assert "It does not hold:" in run.out
+    assert run.value("commands started again") == "1"
+
+
+def test_with_recovery_off_nobody_goes_on(tmp_path: Path) -> None:
+    """Without recovery the first kill is the end, within the demo's minute."""
+    began_s = time.monotonic()
+    run = run_demo(tmp_path, settings={"NEURAPHAGE_RECOVERY_POLICY": "off"})
+    assert run.code == 1, run.out
+    assert run.value("killed while a reply streamed: went on after") == "never"
+    assert "promised: Completed" in run.out
+    assert time.monotonic() - began_s < LIMIT_S
+
+
+def test_an_edited_project_fails(tmp_path: Path) -> None:
+    """A fault that the script does not know stays: the demo does not claim that the tests pass."""
+    project = copy_of_project(tmp_path)
+    test_file = project / "tests" / "test_basket.py"
+    test_file.write_text(test_file.read_text() + "\n\ndef test_of_ours():\n    assert total_cents([]) == 1\n")
+    run = run_demo(tmp_path, "--project", str(project))
+    assert run.code == 1, run.out
+    assert run.value("the project's own tests") == "fail"
+    assert run.value("the task is") == "Failed"
