@@ -33,6 +33,7 @@ class Case:
         finders: who finds the orphan, for each process after the first.
         records: whether the last process writes down its calls.
         span: what the process after the first crash records, and where it may die; the first records all.
+        run: carries the case out; run_case when not given.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Case:
     finders: tuple[Finder, ...] = ()
     records: bool = False
     span: Span = Span.ALL
+    run: Callable[[Case, Site], None] | None = None
 
 
 @dataclass
@@ -52,11 +54,16 @@ class Outcome:
     problem: str = ""
 
 
-def fork_and_wait(work: Callable[[], None]) -> int:
-    """Run `work` in a child; returns its exit code (0 when it returned, FAILED when it raised)."""
+def fork(work: Callable[[], None]) -> int:
+    """Run `work` in a child, which exits with 0 when it returned and with FAILED when it raised."""
     pid = os.fork()
     if pid == 0:
         _exit_after(work)
+    return pid
+
+
+def wait_for_exit(pid: int) -> int:
+    """The exit code of a child, once it has ended."""
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
@@ -88,11 +95,16 @@ def run_case(case: Case, site: Site) -> None:
             if point is None and case.records:
                 (site.folder / "calls.json").write_text(json.dumps([asdict(call) for call in injector.calls]))
 
-        code = fork_and_wait(process)
+        code = wait_for_exit(fork(process))
         if code != (0 if point is None else DIED):
             why = f"{point} was never reached" if code == 0 else f"process {number} ended with {code}, see its log"
             (site.folder / "problem").write_text(why)
             return
+    save_facts(site)
+
+
+def save_facts(site: Site) -> None:
+    """Write down what is left, for outcome_of."""
     (site.folder / "facts.json").write_text(json.dumps(asdict(facts_of(site))))
 
 
@@ -140,5 +152,5 @@ def _start(case: Case, site: Site) -> int:
         os.dup2(log, 1)
         os.dup2(log, 2)
         sys.stdout, sys.stderr = os.fdopen(1, "w", closefd=False), os.fdopen(2, "w", closefd=False)
-        _exit_after(lambda: run_case(case, site))
+        _exit_after(lambda: (case.run or run_case)(case, site))
     return pid

@@ -16,6 +16,8 @@ from neuraphage.errors import TaskNotFound
 from neuraphage.model.prompt import PromptKind
 from neuraphage.model.task import TERMINAL, TaskRecord
 from neuraphage.ports import ClaimVerdict
+from neuraphage.runtime.host import ProcessIdentity, process_gone
+from neuraphage.runtime.runner import Outcome
 
 REFUSED = {verdict.value for verdict in ClaimVerdict}
 """Outcomes of a message that led to no turn."""
@@ -53,16 +55,17 @@ class Driver:
         self._world = world
         self._finder = finder
         self._span = span
+        self._lost = False
         self._task_id = world.site.task_id
 
     def run(self) -> None:
-        """Go on until the task is over, then leave."""
+        """Go on until the task is over, or its lease was lost to another process; then leave."""
         if self._span is Span.FIRST_TURN:
             self._world.recorder.pause()
         self.submit()
         for _ in range(STEP_LIMIT):
             record = self._world.store.get(self._task_id)
-            if record.status in TERMINAL:
+            if record.status in TERMINAL or self._lost:
                 self._leave()
                 return
             self._step(record)
@@ -99,6 +102,7 @@ class Driver:
         if self._span is Span.FIRST_TURN and (record.place, record.seq) == ("outbox", seq):
             self._world.recorder.resume()
         outcome = self._world.process.run_turn(task_id, seq)
+        self._lost = outcome == Outcome.LOST.value
         if self._span is not Span.ALL and outcome not in REFUSED:
             self._world.recorder.pause()
             self._span = Span.ALL
@@ -156,8 +160,9 @@ class Driver:
     def _leave(self) -> None:
         """Forget processes that died, then leave as a worker does."""
         store = self._world.store
-        strangers = {row.process_id for row in store.registered()} - {self._world.process_id}
-        if strangers:
-            self._wait_for(lambda: not strangers & store.connected())
+        rows = [row for row in store.registered() if row.process_id != self._world.process_id]
+        dead = {row.process_id for row in rows if process_gone(ProcessIdentity(row.pid, row.start_time))}
+        if dead:
+            self._wait_for(lambda: not dead & store.connected())
             self._world.watcher.look()
         self._world.process.leave()

@@ -66,6 +66,11 @@ class Site:
         return self.folder / "work"
 
     @property
+    def hold(self) -> Path:
+        """While this file is there, waiting does not end a command."""
+        return self.folder / "hold"
+
+    @property
     def outside(self) -> Path:
         return self.folder / "outside"
 
@@ -139,9 +144,11 @@ class GatedSpool(CommandSpool):
     def __init__(self, site: Site) -> None:
         super().__init__(site.folder / "spool", 1_000_000)
         self._gate = site.folder / "gate"
+        self._hold = site.hold
 
     def wait(self, effect_id: str, output_limit_chars: int, interrupt: Interrupt) -> SpoolStatus:
-        self._gate.touch()
+        if not self._hold.exists():
+            self._gate.touch()
         return super().wait(effect_id, output_limit_chars, interrupt)
 
 

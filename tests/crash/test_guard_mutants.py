@@ -1,0 +1,180 @@
+"""Each guard outside the scripts, taken away alone, is missed: its scenario passes with it and fails without."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+from crash_cases import Case, Outcome, run_case, run_cases
+from crash_driver import Finder
+from crash_facts import Facts
+from crash_judge import problems, ring_window
+from crash_world import Site
+from crash_zombies import run_lost_tail, run_zombie, run_zombie_beside
+
+import neuraphage.runtime.tool_step
+from neuraphage.decide.hashing import sha256_hex
+from neuraphage.errors import LeaseLost
+from neuraphage.ports import SpoolState
+from neuraphage.runtime.lease_keeper import HeldLease
+from neuraphage.runtime.ledger import Ledger
+from neuraphage.spool import CommandSpool
+from neuraphage.testing import CrashPoint
+
+pytestmark = [pytest.mark.real_redis, pytest.mark.timeout(600)]
+
+JOBS = 5
+RING_ANNOUNCED = "ring announced"
+"""Stands for the crash point after the commit that announces the un-spooled opaque tool."""
+
+# --- the mutants: each changes one small thing, in the processes of one case --------------------------------
+
+
+def effect_before_journal() -> None:
+    """Nothing is committed before an effect; what it came to is committed with its announcement."""
+    Ledger.begin_effect = lambda self: None
+
+
+def no_own_deadline() -> None:
+    """A worker starts effects however late its confirmation came."""
+    HeldLease.may_start = lambda self: True
+
+
+def effect_id_of_parameters() -> None:
+    """Two calls with the same parameters are one effect."""
+    neuraphage.runtime.tool_step.effect_id = lambda task_id, _, params: sha256_hex([task_id, params])[:32]
+
+
+def seal_does_nothing() -> None:
+    """A seal is only said, never written."""
+    CommandSpool.seal = lambda self, effect_id: SpoolState.SEALED
+
+
+def start_ignores_seals() -> None:
+    """A sealed command starts."""
+    start = CommandSpool.start
+
+    def mutant(self, command):
+        if self.look(command.effect_id, 10).state is SpoolState.SEALED:
+            (self._root / command.effect_id / "decision").unlink()
+        return start(self, command)
+
+    CommandSpool.start = mutant
+
+
+def start_is_not_exclusive() -> None:
+    """A command that was started before starts again."""
+    start = CommandSpool.start
+
+    def mutant(self, command):
+        shutil.rmtree(self._root / command.effect_id, ignore_errors=True)
+        return start(self, command)
+
+    CommandSpool.start = mutant
+
+
+def kill_on_stale() -> None:
+    """A worker that lost its lease ends the command it waits for."""
+    wait = CommandSpool.wait
+
+    def mutant(self, effect_id, output_limit_chars, interrupt):
+        try:
+            return wait(self, effect_id, output_limit_chars, interrupt)
+        except LeaseLost:
+            self.cancel(effect_id)
+            raise
+
+    CommandSpool.wait = mutant
+
+
+def every_commit_counts_as_outcome() -> None:
+    """A commit without an outcome clears the poison count."""
+    note = Ledger.note
+    Ledger.note = lambda self, **changes: note(self, **(changes | {"outcome": True}))
+
+
+# --- scenarios ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Guard:
+    """One guard and what shows that it is there.
+
+    Args:
+        mutant: takes it away.
+        points: where processes die or stop.
+        run: the scenario.
+        fails_for_good: whether the task must end as Failed, instead of as the reference.
+    """
+
+    mutant: Callable[[], None]
+    points: tuple[str, ...] = ()
+    run: Callable[[Case, Site], None] = run_case
+    fails_for_good: bool = False
+
+
+GUARDS = (
+    Guard(effect_before_journal, ("Tool.run:ring#1.after",)),
+    Guard(no_own_deadline, (RING_ANNOUNCED,), run_zombie),
+    Guard(effect_id_of_parameters),
+    Guard(seal_does_nothing, ("Spool.start#1.after",)),
+    Guard(start_ignores_seals, ("Spool.start#1.before",), run_zombie),
+    Guard(start_is_not_exclusive, (), run_lost_tail),
+    Guard(kill_on_stale, ("Spool.wait#1.before",), run_zombie_beside),
+    Guard(every_commit_counts_as_outcome, ("ModelClient.call#1.before",) * 3, fails_for_good=True),
+)
+
+
+def mutated(guard: Guard) -> Callable[[Case, Site], None]:
+    """The scenario of a guard without it."""
+
+    def run(case: Case, site: Site) -> None:
+        guard.mutant()
+        guard.run(case, site)
+
+    return run
+
+
+def cases_of(guard: Guard, reference: Outcome) -> tuple[Case, Case]:
+    """The scenario with the guard, and without."""
+    announced = ring_window(reference.calls)[0][0]
+    points = tuple(announced if text == RING_ANNOUNCED else CrashPoint.parse(text) for text in guard.points)
+    name, finders = guard.mutant.__name__, (Finder.WATCHER,) * len(points)
+    return (
+        Case(f"{name}/guarded", points, finders, run=guard.run),
+        Case(f"{name}/mutant", points, finders, run=mutated(guard)),
+    )
+
+
+def wrong(guard: Guard, outcome: Outcome, reference: Outcome, paid: dict[str, list[str]]) -> list[str]:
+    """What is wrong with one scenario's end."""
+    facts: Facts | None = outcome.facts
+    if guard.fails_for_good and facts is not None:
+        return [] if facts.status == "Failed" else [f"status {facts.status}, not Failed"]
+    assert reference.facts is not None
+    return problems(outcome, reference.facts, reference.calls, paid)
+
+
+def test_every_guard_is_missed_when_it_is_gone(bench, capsys):
+    """All scenarios pass as they are, and each fails under its mutant."""
+    [reference] = run_cases([Case("reference", records=True)], bench.site, 1)
+    assert reference.facts is not None, reference.problem
+    pairs = [cases_of(guard, reference) for guard in GUARDS]
+    outcomes = run_cases([case for pair in pairs for case in pair], bench.site, JOBS)
+    paid: dict[str, list[str]] = {}
+    for row in bench.requests():
+        paid.setdefault(str(row["request_id"]), []).append(str(row["outcome"]))
+    found = {
+        o.case.name: wrong(g, o, reference, paid)
+        for g, o in zip([g for g in GUARDS for _ in (0, 1)], outcomes, strict=True)
+    }
+    guarded = {name: lines for name, lines in found.items() if name.endswith("guarded") and lines}
+    caught = [name for name, lines in found.items() if name.endswith("mutant") and lines]
+    with capsys.disabled():
+        print(f"\n{len(caught)} of {len(GUARDS)} mutants caught")
+        for name in caught:
+            print(f"  {name}: {'; '.join(found[name])[:200]}")
+    assert guarded == {}
+    assert len(caught) == len(GUARDS), f"survived: {[n for n in found if n.endswith('mutant') and n not in caught]}"
