@@ -1,21 +1,28 @@
 """Celery: the app and its configuration, and the publishing of wake-up hints.
 
 A message is a hint with ids, never the truth: the Redis transport loses and doubles messages under kills.
-So: early acknowledgement, no prefetch, no results, no countdown, no ETA, no retry.
+So: no acknowledgement of turns (what is lost the sweep publishes again), no prefetch, no results, no countdown,
+no ETA, no retry.
 """
 
 from __future__ import annotations
 
 import logging
+import os
+import threading
 import urllib.parse
 from typing import Any
 
+import kombu
 import kombu.exceptions
 from celery import Celery
 
 from neuraphage.settings import Settings
 
 log = logging.getLogger(__name__)
+
+_kombu: Any = kombu
+"""Its classes carry no types."""
 
 RUN_TURN = "neuraphage.run_turn"
 SWEEP = "neuraphage.sweep"
@@ -49,6 +56,12 @@ def celery_settings(settings: Settings) -> dict[str, Any]:
                 for name in (SWEEP, START_TASK, RESUME_TASK, CHECKPOINT_TASK, RECOVERY_REPORT)
             },
         },
+        # a turn's message is never acknowledged: that would be three more synced writes a turn on the broker, to keep
+        # a message that the outbox makes again anyway, and only after visibility_timeout
+        "task_queues": [
+            _kombu.Queue(RUN_QUEUE, _kombu.Exchange(RUN_QUEUE), routing_key=RUN_QUEUE, no_ack=True),
+            _kombu.Queue(CONTROL_QUEUE, _kombu.Exchange(CONTROL_QUEUE), routing_key=CONTROL_QUEUE),
+        ],
         "task_default_queue": RUN_QUEUE,
         "task_create_missing_queues": True,
         "broker_transport_options": {
@@ -98,18 +111,25 @@ class CeleryDispatcher:
 
     def __init__(self, app: Celery) -> None:
         self._app = app
+        self._mine = threading.local()
 
     def publish_turn(self, task_id: str, iteration: int, seq: int) -> bool:
         """See ports.Dispatcher."""
+        args = (task_id, iteration, seq)
+        # Celery's own message, but without its router, its signals and its careful repr of arguments that are known
+        message = self._app.amqp.create_task_message(
+            f"{task_id}.{iteration}.{seq}", RUN_TURN, args, {}, argsrepr=repr(args), kwargsrepr="{}", ignore_result=True
+        )
         try:
-            self._app.send_task(
-                RUN_TURN,
-                args=(task_id, iteration, seq),
-                task_id=f"{task_id}.{iteration}.{seq}",
-                queue=RUN_QUEUE,
+            self._producer().publish(
+                message.body,
+                exchange="",
+                routing_key=RUN_QUEUE,
+                serializer="json",
+                headers=message.headers,
                 retry=True,
                 retry_policy=self._RETRY,
-                ignore_result=True,
+                **message.properties,
             )
         except BROKER_DOWN as error:
             log.warning(
@@ -117,6 +137,14 @@ class CeleryDispatcher:
             )
             return False
         return True
+
+    def _producer(self) -> Any:
+        """A producer with a connection of its own, one a thread; made again after a fork."""
+        mine = self._mine
+        if getattr(mine, "pid", None) != os.getpid():
+            mine.producer = _kombu.Producer(self._app.connection_for_write())
+            mine.pid = os.getpid()
+        return mine.producer
 
     def queue_length(self) -> int | None:
         """See ports.Dispatcher."""

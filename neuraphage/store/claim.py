@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import redis
-
 from neuraphage.model.effect import JournalEntry
 from neuraphage.ports import Claimed, ClaimUnreadableError, ClaimVerdict, Clock, Lease
-from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.encode import inbox_item, journal_entry, stored_entry, text_map
 from neuraphage.store.record import task_record
@@ -34,17 +31,9 @@ def claim(context: StoreContext, clock: Clock, task_id: str, seq: int, process_i
     keys = context.keys.script_keys(task_id)
     lease_ms, limits = context.lease_ms, context.limit_args()
     args = [seq, process_id, claim_id, lease_ms, *limits]
-    what = script("claim")
+    conversation = ("LRANGE", context.keys.messages(task_id), 0, -1)
     sent_at = clock.boottime_s()
-    with translated("claim"):
-        try:
-            with context.client.pipeline(transaction=False) as pipe:
-                pipe.evalsha(what.digest, len(keys), *keys, *args)
-                pipe.lrange(context.keys.messages(task_id), 0, -1)
-                reply, raw_entries = pipe.execute()
-        except redis.exceptions.NoScriptError:
-            reply = what.run(context.client, keys, args)
-            raw_entries = context.client.lrange(context.keys.messages(task_id), 0, -1)
+    reply, raw_entries = script("claim").run_and_read(context, keys, args, conversation)
     verdict = ClaimVerdict(reply[0].decode())
     if verdict is not ClaimVerdict.GRANTED:
         return Claimed(verdict)

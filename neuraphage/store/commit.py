@@ -30,9 +30,7 @@ def commit(context: StoreContext, clock: Clock, lease: Lease, changes: Changes) 
         StoreUnavailable, StoreError: the server did not do it.
     """
     sent_at = clock.boottime_s()
-    reply = script("commit").run(
-        context.client, context.keys.script_keys(lease.task_id), _args(context, lease, changes)
-    )
+    reply = script("commit").run(context, context.keys.script_keys(lease.task_id), _args(context, lease, changes))
     verdict = CommitVerdict(reply[0].decode())
     if verdict is not CommitVerdict.COMMITTED:
         return Committed(verdict)
@@ -68,7 +66,7 @@ def suspend(
         detail: status detail (BLOCKED: resource, holder_task; POISONED: error, recoverable).
     """
     args = [*_args(context, lease, changes), to.value, due_ms, reason, dumps(detail or {})]
-    return _settled(script("suspend").run(context.client, context.keys.script_keys(lease.task_id), args))
+    return _settled(script("suspend").run(context, context.keys.script_keys(lease.task_id), args))
 
 
 def finish(
@@ -90,4 +88,4 @@ def finish(
         detail: COMPLETED: summary; FAILED: error, recoverable.
     """
     args = [*_args(context, lease, changes), to.value, dumps(detail), iteration]
-    return _settled(script("finish").run(context.client, context.keys.script_keys(lease.task_id), args))
+    return _settled(script("finish").run(context, context.keys.script_keys(lease.task_id), args))

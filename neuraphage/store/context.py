@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from neuraphage.settings import Settings
 from neuraphage.store.client import RedisClient
 from neuraphage.store.keys import Keys
+from neuraphage.store.round_trip import RoundTrips
 
 SIGNAL_KEYS_MAX = 1_000
 """Idempotency keys remembered a task; a repeat comes within seconds, not a thousand signals later."""
@@ -22,11 +23,17 @@ class StoreContext:
         client: the state server.
         keys: of one namespace.
         settings: limits and times.
+
+    `round_trips` is how scripts are sent: over a connection a thread.
     """
 
     client: RedisClient
     keys: Keys
     settings: Settings
+    round_trips: RoundTrips = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "round_trips", RoundTrips(self.client))
 
     @property
     def lease_ms(self) -> int:

@@ -28,7 +28,7 @@ def renew(context: StoreContext, clock: Clock, leases: Sequence[Lease]) -> tuple
     for lease in leases:
         args += [lease.task_id, lease.fence, lease.claim_id]
     sent_at = clock.boottime_s()
-    replies = script("renew").run(context.client, keys, args)
+    replies = script("renew").run(context, keys, args)
     return sent_at, [Renewal(held=r[0] == ONE, cancel=r[1] == ONE, pause=r[2] == ONE) for r in replies]
 
 
@@ -66,7 +66,7 @@ def recover(context: StoreContext, held: HeldTask, evidence: str) -> Recovered:
     settings = context.settings
     events_max, republish_ms, exec_ms, conversation_ms = context.limit_args()
     reply = script("recover").run(
-        context.client,
+        context,
         context.keys.script_keys(held.task_id),
         [
             held.fence,

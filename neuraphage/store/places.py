@@ -68,14 +68,14 @@ def republish(context: StoreContext, task_id: str, ahead_ms: int = 0) -> NextTur
     """
     settings = context.settings
     args = [ahead_ms, int(settings.first_republish_s * 1000), int(settings.max_republish_s * 1000)]
-    reply = script("republish").run(context.client, context.keys.script_keys(task_id), args)
+    reply = script("republish").run(context, context.keys.script_keys(task_id), args)
     return None if reply[0] == b"STALE" else NextTurn(task_id, int(reply[1]), int(reply[2]))
 
 
 def fire(context: StoreContext, task_id: str, source: str) -> NextTurn | None:
     """Move a due timer (`timers`) or a blocked task (`blocked`) to the outbox; None if it moved already."""
     args = [source, context.settings.events_max, int(context.settings.first_republish_s * 1000)]
-    reply = script("fire").run(context.client, context.keys.script_keys(task_id), args)
+    reply = script("fire").run(context, context.keys.script_keys(task_id), args)
     return None if reply[0] == b"STALE" else NextTurn(task_id, int(float(reply[1])), int(reply[2]))
 
 
@@ -89,7 +89,7 @@ def delete(context: StoreContext, task_id: str, *, force: bool = False) -> bool:
     """
     keys = (*context.keys.script_keys(task_id), context.keys.tombstones)
     args = [int(context.settings.tombstone_retention_s * 1000), 1 if force else 0]
-    deleted: bool = script("delete").run(context.client, keys, args)[0] == b"DELETED"
+    deleted: bool = script("delete").run(context, keys, args)[0] == b"DELETED"
     return deleted
 
 

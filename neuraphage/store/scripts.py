@@ -10,8 +10,10 @@ from typing import Any
 
 import redis
 
-from neuraphage.store.client import RedisClient, translated
+from neuraphage.store.client import translated
+from neuraphage.store.context import StoreContext
 from neuraphage.store.keys import SCRIPT_KEY_NAMES, STATUSES
+from neuraphage.store.round_trip import Command
 
 _WITH_CHANGES = frozenset({"commit", "suspend", "finish"})
 _BARE = frozenset({"renew"})
@@ -29,17 +31,40 @@ class Script:
         self.source = source_of(name)
         self.digest = sha1(self.source.encode(), usedforsecurity=False).hexdigest()
 
-    def run(self, client: RedisClient, keys: Sequence[str], args: Sequence[Any]) -> Any:
+    def run(self, context: StoreContext, keys: Sequence[str], args: Sequence[Any]) -> Any:
         """Run it, sending the source when the server does not know the digest.
 
         Raises:
             StoreUnavailable, StoreError: see `translated`.
         """
+        return self.run_and_read(context, keys, args)[0]
+
+    def run_and_read(
+        self, context: StoreContext, keys: Sequence[str], args: Sequence[Any], *reads: Command
+    ) -> list[Any]:
+        """Run it and read something after it, in one round trip.
+
+        Args:
+            context: the store.
+            keys: KEYS.
+            args: ARGV.
+            reads: commands that follow it.
+
+        Returns:
+            The script's reply, then one reply a command.
+
+        Raises:
+            StoreUnavailable, StoreError: see `translated`.
+        """
+        rest = (len(keys), *keys, *args)
         with translated(self.name):
-            try:
-                return client.evalsha(self.digest, len(keys), *keys, *args)
-            except redis.exceptions.NoScriptError:
-                return client.eval(self.source, len(keys), *keys, *args)
+            replies = context.round_trips.send(("EVALSHA", self.digest, *rest), *reads)
+            if isinstance(replies[0], redis.exceptions.NoScriptError):
+                replies = context.round_trips.send(("EVAL", self.source, *rest), *reads)
+            for reply in replies:
+                if isinstance(reply, redis.exceptions.RedisError):
+                    raise reply
+            return replies
 
 
 def _read(name: str) -> str:

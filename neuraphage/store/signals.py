@@ -39,7 +39,7 @@ def create(context: StoreContext, spec: TaskSpec, key: str) -> tuple[bool, str]:
         )
     keys = (*context.keys.script_keys(spec.task_id), context.keys.create(key), context.keys.tombstones)
     reply = script("create").run(
-        context.client,
+        context,
         keys,
         [
             spec.model_dump_json(),
@@ -80,7 +80,7 @@ def signal(context: StoreContext, task_id: str, sent: Signal, at_ms: int = 0) ->
         )
     events_max, republish_ms, exec_ms, conversation_ms = context.limit_args()
     reply = script("signal").run(
-        context.client,
+        context,
         context.keys.script_keys(task_id),
         [
             sent.kind.value,

@@ -209,4 +209,3 @@ class Runtime(Workers):
     def wait_ended(self, count: int) -> None:
         """Wait until so many tasks are completed."""
         wait_until(lambda: self.ended() >= count, "the tasks to end", limit_s=600)
-
