@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +14,8 @@ import psutil
 from neuraphage.model.message import ModelReply
 from turnkit import Rig, until
 
-SLEEP = {"command": "echo begun >> ran; sleep 987"}
+SLEEP_S = str(9_000_000 + os.getpid())
+SLEEP = {"command": f"echo begun >> ran; sleep {SLEEP_S}"}
 """A command that ends only when it is made to."""
 
 
@@ -21,7 +23,7 @@ def sleepers() -> list[int]:
     """Processes of SLEEP that still run."""
     found = []
     for process in psutil.process_iter(["cmdline", "status"]):
-        if process.info["cmdline"] == ["sleep", "987"] and process.info["status"] != psutil.STATUS_ZOMBIE:
+        if process.info["cmdline"] == ["sleep", SLEEP_S] and process.info["status"] != psutil.STATUS_ZOMBIE:
             found.append(process.pid)
     return found
 
@@ -44,7 +46,7 @@ def working(rig: Rig) -> Iterator[Path]:
     thread = threading.Thread(target=lambda: outcome.append(rig.step()))
     thread.start()
     try:
-        until(lambda: (rig.folder / "ran").exists())
+        until((rig.folder / "ran").exists)
         yield rig.folder / "ran"
         thread.join(60)
         assert outcome
