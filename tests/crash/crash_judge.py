@@ -55,6 +55,16 @@ def problems(outcome: Outcome, reference: Facts, calls: Sequence[Call], paid: Ma
     return found
 
 
+def _difference(actual: object, expected: object) -> str:
+    """What differs; of lists only the first place that does."""
+    if isinstance(actual, list) and isinstance(expected, list):
+        for index, (one, other) in enumerate(zip(actual, expected, strict=False)):
+            if one != other:
+                return f"[{index}] {_difference(one, other)}"
+        return f"{len(actual)} entries, not {len(expected)}"
+    return f"{actual!r}, not {expected!r}"
+
+
 def _ring_problems(outcome: Outcome, facts: Facts, calls: Sequence[Call]) -> list[str]:
     not_run, run = ring_window(calls)
     point = outcome.case.points[-1] if outcome.case.points else None

@@ -1,4 +1,4 @@
-"""Scenarios beyond one death: a process that stops, loses its task to another and goes on; a server that loses its tail."""
+"""Scenarios beyond one death: a process that stops, loses its task and goes on; a server that loses its tail."""
 
 from __future__ import annotations
 

@@ -104,26 +104,34 @@ class Guard:
 
     Args:
         mutant: takes it away.
+        symptom: what then goes wrong, as `wrong` says it; a mutant that only breaks the scenario is not caught.
         points: where processes die or stop.
         run: the scenario.
         fails_for_good: whether the task must end as Failed, instead of as the reference.
     """
 
     mutant: Callable[[], None]
+    symptom: str
     points: tuple[str, ...] = ()
     run: Callable[[Case, Site], None] = run_case
     fails_for_good: bool = False
 
 
+THIRD_RUN = r"'ran': 'x\nx\nx\n'"
 GUARDS = (
-    Guard(effect_before_journal, ("Tool.run:ring#1.after",)),
-    Guard(no_own_deadline, (RING_ANNOUNCED,), run_zombie),
-    Guard(effect_id_of_parameters),
-    Guard(seal_does_nothing, ("Spool.start#1.after",)),
-    Guard(start_ignores_seals, ("Spool.start#1.before",), run_zombie),
-    Guard(start_is_not_exclusive, (), run_lost_tail),
-    Guard(kill_on_stale, ("Spool.wait#1.before",), run_zombie_beside),
-    Guard(every_commit_counts_as_outcome, ("ModelClient.call#1.before",) * 3, fails_for_good=True),
+    Guard(effect_before_journal, "the un-spooled tool ran 2 times", ("Tool.run:ring#1.after",)),
+    Guard(no_own_deadline, "the un-spooled tool ran 1 times, not 0", (RING_ANNOUNCED,), run_zombie),
+    Guard(effect_id_of_parameters, "deposits: 1, not 2"),
+    Guard(seal_does_nothing, THIRD_RUN, ("Spool.start#1.after",)),
+    Guard(start_ignores_seals, THIRD_RUN, ("Spool.start#1.before",), run_zombie),
+    Guard(start_is_not_exclusive, THIRD_RUN, (), run_lost_tail),
+    Guard(kill_on_stale, "cancelled; the command was ended", ("Spool.wait#1.before",), run_zombie_beside),
+    Guard(
+        every_commit_counts_as_outcome,
+        "status Completed, not Failed",
+        ("ModelClient.call#1.before",) * 3,
+        fails_for_good=True,
+    ),
 )
 
 
@@ -166,15 +174,15 @@ def test_every_guard_is_missed_when_it_is_gone(bench, capsys):
     paid: dict[str, list[str]] = {}
     for row in bench.requests():
         paid.setdefault(str(row["request_id"]), []).append(str(row["outcome"]))
-    found = {
-        o.case.name: wrong(g, o, reference, paid)
-        for g, o in zip([g for g in GUARDS for _ in (0, 1)], outcomes, strict=True)
-    }
-    guarded = {name: lines for name, lines in found.items() if name.endswith("guarded") and lines}
-    caught = [name for name, lines in found.items() if name.endswith("mutant") and lines]
+    pairs_of_guard = zip(GUARDS, outcomes[::2], outcomes[1::2], strict=True)
+    guarded, caught, survived = {}, [], []
+    for guard, guarded_run, mutant_run in pairs_of_guard:
+        name = guard.mutant.__name__
+        if lines := wrong(guard, guarded_run, reference, paid):
+            guarded[name] = lines
+        lines = wrong(guard, mutant_run, reference, paid)
+        (caught if any(guard.symptom in line for line in lines) else survived).append((name, lines))
     with capsys.disabled():
         print(f"\n{len(caught)} of {len(GUARDS)} mutants caught")
-        for name in caught:
-            print(f"  {name}: {'; '.join(found[name])[:200]}")
-    assert guarded == {}
-    assert len(caught) == len(GUARDS), f"survived: {[n for n in found if n.endswith('mutant') and n not in caught]}"
+    assert guarded == {}, "these scenarios fail with the guard in place"
+    assert survived == []
