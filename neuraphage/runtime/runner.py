@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from enum import StrEnum
 
-from neuraphage.errors import LeaseLost, StoreError
+from neuraphage.errors import LeaseLost, SchemaTooNew, StoreError
 from neuraphage.ports import Changes, ClaimUnreadableError, ClaimVerdict, Settled, SuspendTo
 from neuraphage.runtime.lease_keeper import LeaseKeeper
 from neuraphage.runtime.ledger import Ledger
@@ -26,6 +26,7 @@ class Outcome(StrEnum):
 
     DRAINING = "draining: passed on"
     LOST = "lease lost"
+    TOO_NEW = "written by a newer release: left in the outbox"
     STORE_AWAY = "state server away"
 
 
@@ -75,6 +76,8 @@ class TurnRunner:
         try:
             claimed = store.claim(task_id, seq, self._process_id, claim_id)
         except ClaimUnreadableError as unreadable:
+            if isinstance(unreadable.__cause__, SchemaTooNew):
+                return self._leave_to_newer(task_id, unreadable)
             detail = {"error": f"The stored task cannot be read: {unreadable}", "recoverable": False}
             settled = store.suspend(unreadable.lease, Changes(), SuspendTo.POISONED, detail=detail)
             log.exception("stored task cannot be read", extra={"task": task_id})
@@ -86,6 +89,12 @@ class TurnRunner:
             ledger = Ledger(self._services, held, claimed, draining)
             settled = Turn(self._services, ledger, draining).advance()
         return self._next(task_id, settled)
+
+    def _leave_to_newer(self, task_id: str, unreadable: ClaimUnreadableError) -> str:
+        """A newer release wrote it: give it back whole. The sweep publishes it again, for a newer worker to claim."""
+        log.error("left to a newer worker: %s", unreadable, extra={"task": task_id})
+        self._services.store.suspend(unreadable.lease, Changes(), SuspendTo.SHUTDOWN)
+        return Outcome.TOO_NEW.value
 
     def _next(self, task_id: str, settled: Settled) -> str:
         if settled.place == "outbox":

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
-from neuraphage.errors import StoreError
+from neuraphage.errors import StoreError, StoreUnavailable
 from neuraphage.model.recovery import RecoveryReading, RecoveryReport
 from neuraphage.ports import (
     Clock,
@@ -25,6 +27,8 @@ from neuraphage.ports import (
 from neuraphage.settings import Settings
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 BATCH = 1_000
 """Most entries of one place handled by one sweep; the next one takes the rest."""
@@ -48,6 +52,8 @@ class Sweep:
         self._dispatcher = dispatcher
         self._clock = clock
         self._settings = settings
+        self._named: set[str] = set()
+        """Tasks whose broken record the log names already."""
 
     def run(self, *, guarded: bool = True) -> RecoveryReport | None:
         """Sweep once.
@@ -84,7 +90,9 @@ class Sweep:
 
     def recover(self, held: HeldTask, evidence: str) -> Recovered:
         """Take one lease away and publish the task's next message."""
-        answer = self._store.recover(held, evidence)
+        answer = self._apart(held.task_id, partial(self._store.recover, held, evidence))
+        if answer is None:
+            return Recovered(RecoverVerdict.STALE)
         if answer.verdict is RecoverVerdict.RECOVERED:
             self._publish(NextTurn(held.task_id, answer.seq, answer.iteration))
         if answer.reading is not None and answer.verdict is not RecoverVerdict.SUSPECT:
@@ -120,11 +128,23 @@ class Sweep:
         """Move each task and publish its next message; returns how many were moved."""
         count = 0
         for task_id in task_ids:
-            turn = move(task_id)
+            turn = self._apart(task_id, partial(move, task_id))
             if turn is not None:
                 count += 1
                 self._publish(turn)
         return count
+
+    def _apart(self, task_id: str, move: Callable[[], T]) -> T | None:
+        """Make one task's move; a record that refuses it holds no other task up, and is named once."""
+        try:
+            return move()
+        except StoreUnavailable:
+            raise
+        except (StoreError, ValueError):
+            if task_id not in self._named:
+                self._named.add(task_id)
+                log.exception("left alone, its record is broken", extra={"task": task_id})
+            return None
 
     def _publish(self, turn: NextTurn) -> None:
         self._dispatcher.publish_turn(turn.task_id, turn.iteration, turn.seq)
@@ -132,13 +152,13 @@ class Sweep:
     def _deadlines(self, now_ms: int) -> None:
         for task_id, prompt, default in self._store.due_deadlines(now_ms, BATCH):
             sent = Signal(SignalKind.ANSWER, f"deadline:{prompt}", text=default, prompt_id=prompt, by="timeout")
-            answer = self._store.signal(task_id, sent)
-            if answer.place == "outbox":
+            answer = self._apart(task_id, partial(self._store.signal, task_id, sent))
+            if answer is not None and answer.place == "outbox":
                 self._publish(NextTurn(task_id, answer.seq, answer.iteration))
 
     def _retention(self, now_ms: int) -> None:
         for task_id in self._store.due_retention(now_ms, BATCH):
-            self._store.delete(task_id)
+            self._apart(task_id, partial(self._store.delete, task_id))
         self._store.expire_tombstones(now_ms)
 
 

@@ -50,7 +50,7 @@ def held_tasks(context: StoreContext, *, until_ms: int | None, limit: int) -> li
     return [
         HeldTask(member.decode(), int(head[0]), (head[1] or b"").decode(), (head[2] or b"").decode(), int(score))
         for (member, score), head in zip(rows, heads, strict=True)
-        if head[0] is not None
+        if (head[0] or b"").isdigit()  # without a fence there is no lease to take: a record that is gone or broken
     ]
 
 

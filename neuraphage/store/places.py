@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from neuraphage.errors import CorruptRecord
 from neuraphage.ports import NextTurn
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
@@ -40,10 +41,15 @@ def due_deadlines(context: StoreContext, until_ms: int, limit: int) -> list[tupl
         for task_id, prompt in pairs:
             pipe.hget(context.keys.task(task_id), f"p:{prompt}")
         raws = pipe.execute() if pairs else []
-    return [
-        (task_id, prompt, "" if raw is None else loads(raw, "prompt").get("default_answer") or "")
-        for (task_id, prompt), raw in zip(pairs, raws, strict=True)
-    ]
+    return [(task_id, prompt, _default_answer(raw)) for (task_id, prompt), raw in zip(pairs, raws, strict=True)]
+
+
+def _default_answer(raw: bytes | None) -> str:
+    """The default answer of a stored prompt; none of one that is gone or broken, which its next claim reports."""
+    try:
+        return str(loads(raw or b"{}", "prompt").get("default_answer") or "")
+    except (CorruptRecord, AttributeError):
+        return ""
 
 
 def due_retention(context: StoreContext, until_ms: int, limit: int) -> list[str]:

@@ -9,12 +9,25 @@ local expiry = tonumber(has_lease())
 if not row.status or not expiry or row.fence ~= fence or row.claim ~= claim then return { 'STALE' } end
 local now = now_ms()
 
+-- What the decisions below are made from; nil when it breaks its own rules.
+local function marker_name()
+  local decoded, marker = pcall(cjson.decode, row.marker or '')
+  return decoded and type(marker) == 'table' and type(marker.name) == 'string' and marker.name or nil
+end
+local marker = marker_name()
+local function broken_field()
+  for _, name in ipairs({ 'seq', 'fence', 'iteration', 'recoveries', 'recoveries_total', 'saved_at' }) do
+    if not tonumber(row[name]) then return name end
+  end
+  return not marker and 'marker' or nil
+end
+
 local function reading(verdict, reason, recoveries)
   return cjson.encode({
     task_id = ID, verdict = verdict, evidence = evidence, reason = reason, owner = row.owner,
-    marker = cjson.decode(row.marker).name, iteration = tonumber(row.iteration),
+    marker = marker, iteration = tonumber(row.iteration),
     cost_microusd = tonumber(redis.call('HGET', TASK, 'cost_microusd') or 0), recoveries = recoveries,
-    lease_age_ms = now - expiry, heartbeat_age_ms = now - (expiry - lease_ms), saved_age_ms = now - row.saved_at,
+    lease_age_ms = now - expiry, heartbeat_age_ms = now - (expiry - lease_ms), saved_age_ms = now - (tonumber(row.saved_at) or now),
   })
 end
 -- `why` keeps each decision with its readings for people who ask.
@@ -44,6 +57,12 @@ elseif row.owner ~= process then
   return { 'STALE' }
 end
 
+local broken = broken_field()
+if broken then -- a person may look at it; nothing can be decided from it, and no sweep stumbles over it again
+  local text = 'The stored record cannot be read: its ' .. broken .. ' is broken. Nothing else of it was changed.'
+  end_task(row, 'Failed', now, cjson.encode({ error = text, recoverable = false }), {}, limits)
+  return answer('FAILED', reading('failed', text, tonumber(row.recoveries)))
+end
 local recoveries = row.recoveries + 1
 -- a process that was only seen absent may act until its old deadline, also when its successor is surely gone
 local unsafe_until = tonumber(redis.call('HGET', TASK, 'unsafe_until') or 0)
@@ -70,12 +89,12 @@ end
 if redis.call('LLEN', MESSAGES) == 0 then
   return fail('The stored conversation is gone, so the task cannot go on.')
 end
-local begun = not (row.iteration == '0' and cjson.decode(row.marker).name == 'task_created')
+local begun = not (row.iteration == '0' and marker == 'task_created')
 if begun and now - row.saved_at > number(7) then
   return fail('The last saved step is older than the limit of saved_max_age_s, so the task is not resumed by itself.')
 end
 if recoveries >= number(6) then
-  return fail('The task was recovered ' .. recoveries .. ' times without a new outcome: its worker dies each time at ' .. cjson.decode(row.marker).name .. '.')
+  return fail('The task was recovered ' .. recoveries .. ' times without a new outcome: its worker dies each time at ' .. marker .. '.')
 end
 if row.pause then
   pause_task(row, now, 'user', set, limits.events_max)
