@@ -117,9 +117,9 @@ class StackError(NeuraphageError):
     """A process of the local stack did not start or did not stay up."""
 
 
-class LeaseLost(BaseException):  # noqa: N818 - a control signal, not an error
+class LeaseLost(BaseException):
     """This process no longer holds the task's lease: stop, start nothing, kill nothing that is shared."""
 
 
-class CancelRequested(BaseException):  # noqa: N818 - a control signal, not an error
+class CancelRequested(BaseException):
     """A person cancelled the task: stop the effect in hand and clean up after it."""
