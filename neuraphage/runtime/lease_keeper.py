@@ -195,7 +195,9 @@ class LeaseKeeper:
         with self._lock:
             still = held.lease.claim_id in self._held
         if still and not held.settling:
-            log.warning("lease lost", extra={"task": held.lease.task_id, "fence": held.lease.fence})
+            log.warning(
+                "lease lost: renew answered STALE", extra={"task": held.lease.task_id, "fence": held.lease.fence}
+            )
             held.flag(lost=True)
 
     def _past_limit(self, held: HeldLease) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from neuraphage.errors import LeaseLost
@@ -46,10 +47,12 @@ class Ledger:
         self._services = services
         self._draining = draining
         self._pending = Changes()
-        self._clock_offset_ms = claimed.now_ms - int(claimed.sent_at_boottime_s * 1000)
+        # from now, not from the send time: the claim may have been sent several times, and a server time that runs
+        # ahead would let this process act before a former owner's deadline
+        self._clock_offset_ms = claimed.now_ms - int(services.clock.boottime_s() * 1000)
 
     def now_ms(self) -> int:
-        """Server time, from the claim and this machine's clock."""
+        """Server time, from the claim and this machine's clock; never ahead of it."""
         return self._clock_offset_ms + int(self._services.clock.boottime_s() * 1000)
 
     # --- noting ---
@@ -120,8 +123,7 @@ class Ledger:
             StoreUnavailable: the store stayed away; nothing may start without its marker (K28).
         """
         while True:
-            pending = self._pending
-            answer = self._write(lambda pending=pending: self._services.store.commit(self.held.lease, pending))  # type: ignore[misc]  # mypy cannot infer a lambda with a default
+            answer = self._write("commit", partial(self._services.store.commit, self.held.lease, self._pending))
             self._pending = Changes()
             over = answer.verdict is CommitVerdict.CANCELLED  # another process had recovered and ended it
             self.held.renewed(answer.sent_at_boottime_s)
@@ -143,9 +145,10 @@ class Ledger:
         pending = self._pending
         self.held.settling = True
         return self._write(
+            "suspend",
             lambda: self._services.store.suspend(
                 self.held.lease, pending, to, due_ms=due_ms, reason=reason, detail=detail
-            )
+            ),
         )
 
     def finish(self, to: FinishTo, detail: Mapping[str, Any] | None = None) -> Settled:
@@ -158,12 +161,14 @@ class Ledger:
         pending = self._pending
         iteration = self.record.counters.iteration
         self.held.settling = True
-        return self._write(lambda: self._services.store.finish(self.held.lease, pending, to, iteration, detail or {}))
+        return self._write(
+            "finish", lambda: self._services.store.finish(self.held.lease, pending, to, iteration, detail or {})
+        )
 
-    def _write(self, write: Callable[[], T]) -> T:
+    def _write(self, what: str, write: Callable[[], T]) -> T:
         answer = persistently(write, lambda: self.held.lost, self._draining)
         if answer.verdict in (CommitVerdict.STALE, CommitVerdict.LOST):
             self.held.flag(lost=True)
-            raise LeaseLost(f"{self.held.lease.task_id}: {answer.verdict.value}")
+            raise LeaseLost(f"{self.held.lease.task_id}: {what} answered {answer.verdict.value}")
         self.held.advance_token()
         return answer
