@@ -47,6 +47,7 @@ class TaskService:
                 "prompt": self._redaction.text(spec.prompt),
                 "name": self._redaction.text(spec.name),
                 "system": self._redaction.text(spec.system),
+                "tags": tuple(self._redaction.text(tag) for tag in spec.tags),
             }
         )
         created, task_id = self._store.create(clean, key or spec.task_id)

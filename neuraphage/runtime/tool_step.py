@@ -189,7 +189,8 @@ class ToolStep:
 
     def _prepared(self, tool: Tool, call: ToolCall, context: ToolContext) -> dict[str, Any]:
         try:
-            return tool.prepare(call.params, context)
+            evidence: dict[str, Any] = self._services.redaction.json(tool.prepare(call.params, context))
+            return evidence
         except Exception:  # a third-party tool: without evidence its probe answers unknown
             log.exception("prepare of %s failed", call.name, extra={"task": context.task_id})
             return {}
