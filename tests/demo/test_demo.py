@@ -37,15 +37,31 @@ class DemoRun:
         return line.strip().removeprefix(what).split()[0]
 
 
-def run_demo(tmp_path: Path, *arguments: str, settings: Mapping[str, str] | None = None) -> DemoRun:
-    """Run the command with its temporary folder in ours, and keep it."""
-    env = {n: v for n, v in os.environ.items() if not n.startswith(("NEURAPHAGE_", "ANTHROPIC_"))}
-    env |= {"TMPDIR": str(tmp_path), **(settings or {})}
-    ended = subprocess.run(
-        [SCRIPT, "demo", "--keep", *arguments], env=env, capture_output=True, text=True, timeout=LIMIT_S, check=False
-    )
-    assert "Traceback" not in ended.stderr, ended.stderr
-    return DemoRun(ended.returncode, ended.stdout + ended.stderr, next(tmp_path.glob("neuraphage-demo-*")))
+class StartedDemo:
+    """The command as a process, with its temporary folder in ours, kept afterwards."""
+
+    def __init__(self, tmp_path: Path, *arguments: str, settings: Mapping[str, str] | None = None) -> None:
+        env = {n: v for n, v in os.environ.items() if not n.startswith(("NEURAPHAGE_", "ANTHROPIC_"))}
+        env |= {"TMPDIR": str(tmp_path), **(settings or {})}
+        self._folder = tmp_path
+        self._process = subprocess.Popen(
+            [SCRIPT, "demo", "--keep", *arguments], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def ended(self) -> DemoRun:
+        """Wait for its end."""
+        try:
+            out, err = self._process.communicate(timeout=LIMIT_S)
+        finally:
+            self._process.terminate()
+        assert "Traceback" not in err, err
+        return DemoRun(self._process.returncode, out + err, next(self._folder.glob("neuraphage-demo-*")))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_recovery(tmp_path_factory: pytest.TempPathFactory) -> StartedDemo:
+    """A demo that mostly waits for a worker that never comes: it does so beside the other tests."""
+    return StartedDemo(tmp_path_factory.mktemp("off"), settings={"NEURAPHAGE_RECOVERY_POLICY": "off"})
 
 
 def copy_of_project(tmp_path: Path) -> Path:
@@ -68,7 +84,7 @@ def left_over(folder: Path) -> list[psutil.Process]:
 
 def test_the_demo_holds(tmp_path: Path) -> None:
     """Both kills hit, work goes on, nothing is paid or run twice, and no process is left behind."""
-    run = run_demo(tmp_path)
+    run = StartedDemo(tmp_path).ended()
     assert run.code == 0, run.out
     assert "It holds." in run.out
     assert "asks the model again (call 2)" in run.out
@@ -83,26 +99,27 @@ def test_the_demo_holds(tmp_path: Path) -> None:
 
 def test_with_the_spool_off_a_command_is_started_again(tmp_path: Path) -> None:
     """Without its own process the running command dies with the worker, and the table says so."""
-    run = run_demo(tmp_path, settings={"NEURAPHAGE_SPOOL_ENABLED": "false"})
+    run = StartedDemo(tmp_path, settings={"NEURAPHAGE_SPOOL_ENABLED": "false"}).ended()
     assert run.code == 1, run.out
     assert "It does not hold:" in run.out
     assert run.value("commands started again") == "1"
-
-
-def test_with_recovery_off_nobody_goes_on(tmp_path: Path) -> None:
-    """Without recovery the first kill is the end, within the demo's minute."""
-    run = run_demo(tmp_path, settings={"NEURAPHAGE_RECOVERY_POLICY": "off"})
-    assert run.code == 1, run.out
-    assert run.value("killed while a reply streamed: went on after") == "never"
-    assert "promised: Completed" in run.out
 
 
 def test_an_edited_project_fails(tmp_path: Path) -> None:
     """A fault that the script does not know stays: the demo does not claim that the tests pass."""
     project = copy_of_project(tmp_path)
     test_file = project / "tests" / "test_basket.py"
-    test_file.write_text(test_file.read_text() + "\n\ndef test_of_ours():\n    assert total_cents([]) == 1\n")
-    run = run_demo(tmp_path, "--project", str(project))
+    quick = test_file.read_text().replace("sleep(0.8)", "sleep(0.1)")
+    test_file.write_text(quick + "\n\ndef test_of_ours():\n    assert total_cents([]) == 1\n")
+    run = StartedDemo(tmp_path, "--project", str(project)).ended()
     assert run.code == 1, run.out
     assert run.value("the project's own tests") == "fail"
     assert run.value("the task is") == "Failed"
+
+
+def test_with_recovery_off_nobody_goes_on(without_recovery: StartedDemo) -> None:
+    """Without recovery the first kill is the end, within the demo's minute."""
+    run = without_recovery.ended()
+    assert run.code == 1, run.out
+    assert run.value("killed while a reply streamed: went on after") == "never"
+    assert "promised: Completed" in run.out
