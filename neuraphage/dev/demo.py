@@ -196,8 +196,7 @@ def tests_pass(workspace: Path) -> bool:
     argv = [sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
     env = {"PATH": os.environ.get("PATH", os.defpath), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     try:
-        # our own interpreter on our own copy
-        ended = subprocess.run(argv, cwd=workspace, env=env, capture_output=True, timeout=TESTS_TIMEOUT_S, check=False)  # noqa: S603
+        ended = subprocess.run(argv, cwd=workspace, env=env, capture_output=True, timeout=TESTS_TIMEOUT_S, check=False)  # noqa: S603 - our own interpreter on our own copy
     except subprocess.TimeoutExpired:
         return False
     return ended.returncode == 0

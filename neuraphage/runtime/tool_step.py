@@ -189,11 +189,12 @@ class ToolStep:
 
     def _prepared(self, tool: Tool, call: ToolCall, context: ToolContext) -> dict[str, Any]:
         try:
-            evidence: dict[str, Any] = self._services.redaction.json(tool.prepare(call.params, context))
-            return evidence
+            evidence = tool.prepare(call.params, context)
         except Exception:  # a third-party tool: without evidence its probe answers unknown
             log.exception("prepare of %s failed", call.name, extra={"task": context.task_id})
             return {}
+        clean: dict[str, Any] = self._services.redaction.json(evidence)
+        return clean
 
     def _announce(
         self,

@@ -1,0 +1,74 @@
+"""Every seam has a real part that keeps it, method by method."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+from neuraphage import ports
+from neuraphage.decide.redaction import Redactor
+from neuraphage.llm.client import AnthropicClient
+from neuraphage.queue import CeleryDispatcher
+from neuraphage.runtime.clock import SystemClock
+from neuraphage.runtime.lease_keeper import HeldLease
+from neuraphage.spool.command_spool import CommandSpool
+from neuraphage.store.presence import NamedConnection
+from neuraphage.store.tasks import RedisStore
+from neuraphage.tools.base import ParsedTool
+from neuraphage.tools.local_command import UnspooledCommands
+from neuraphage.tools.registry import StaticToolBox
+
+PARTS: dict[type, list[type]] = {
+    ports.Clock: [SystemClock],
+    ports.Dispatcher: [CeleryDispatcher],
+    ports.Interrupt: [HeldLease],
+    ports.ModelClient: [AnthropicClient],
+    ports.Presence: [NamedConnection],
+    ports.Redaction: [Redactor],
+    ports.Spool: [CommandSpool, UnspooledCommands],
+    ports.SpoolWatch: [CommandSpool],
+    ports.SweepStore: [RedisStore],
+    ports.TaskStore: [RedisStore],
+    ports.Tool: [ParsedTool],
+    ports.ToolBox: [StaticToolBox],
+    ports.TurnStore: [RedisStore],
+}
+PAIRS = [(port, part) for port, parts in PARTS.items() for part in parts]
+
+
+def protocols() -> set[type]:
+    """Every Protocol that `ports` offers."""
+    found = [getattr(ports, name) for name in ports.__all__]
+    return {one for one in found if inspect.isclass(one) and getattr(one, "_is_protocol", False)}
+
+
+def members(port: type) -> dict[str, Any]:
+    return {name: found for name, found in vars(port).items() if not name.startswith("_")}
+
+
+def test_every_port_has_a_part() -> None:
+    """A new seam needs a real part here, and a part that is gone leaves no seam behind."""
+    assert protocols() - PARTS.keys() == set()
+
+
+@pytest.mark.parametrize(("port", "part"), PAIRS)
+def test_every_method_is_implemented(port: type, part: type) -> None:
+    """Each method is there with the parameters of its port; mypy checks the types where the parts are plugged in."""
+    for name, wanted in members(port).items():
+        found = getattr(part, name, None)
+        annotated = name in inspect.get_annotations(part)
+        assert found is not None or annotated, f"{part.__name__} has no {name}"
+        if not inspect.isfunction(wanted) or found is None:
+            continue
+        theirs = list(inspect.signature(found).parameters)
+        ours = list(inspect.signature(wanted).parameters)
+        assert theirs[: len(ours)] == ours, f"{part.__name__}.{name}{theirs} is not {port.__name__}.{name}{ours}"
+
+
+@pytest.mark.parametrize("port", sorted(PARTS, key=lambda port: port.__name__))
+def test_every_seam_is_described(port: type) -> None:
+    """Who plugs a part in reads the promises here and nowhere else."""
+    assert port.__doc__
+    assert [name for name, found in members(port).items() if not inspect.getdoc(found)] == []

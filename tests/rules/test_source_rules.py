@@ -1,0 +1,136 @@
+"""The house rules that a machine can check."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from source_tree import ROOT, files_of_tests, functions, source_files
+
+from neuraphage import errors
+
+MAX_FILE_LINES = 300
+MAX_FUNCTION_LINES = 60
+
+
+def named(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def test_imports_point_down_only() -> None:
+    """The contracts of pyproject.toml hold: floors, and who may import redis, anthropic, clocks and chance."""
+    program = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run([program, "--no-cache"], cwd=ROOT, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "4 kept" in done.stdout
+
+
+def test_files_are_no_longer_than_one_idea() -> None:
+    """A source file that outgrows 300 lines is two ideas."""
+    lengths = {named(path): len(path.read_text(encoding="utf-8").splitlines()) for path in source_files()}
+    assert len(lengths) > 100
+    assert {name: length for name, length in lengths.items() if length > MAX_FILE_LINES} == {}
+
+
+def code_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines of a function without its docstring, which may be as long as its promises need."""
+    first = node.body[0]
+    is_docstring = ast.get_docstring(node) is not None
+    described = (first.end_lineno or 0) - first.lineno + 1 if is_docstring else 0
+    return (node.end_lineno or 0) - node.lineno + 1 - described
+
+
+def test_functions_fit_on_a_screen() -> None:
+    """No function has more than 60 lines of code."""
+    lengths = {
+        f"{named(path)}:{node.name}": code_lines(node)
+        for path in source_files()
+        for node in functions(path)
+    }
+    assert len(lengths) > 500
+    assert {name: length for name, length in lengths.items() if length > MAX_FUNCTION_LINES} == {}
+
+
+def test_every_file_says_what_it_is() -> None:
+    """Every module of the product begins with a docstring, and a docstring is a sentence."""
+    bare = [named(p) for p in source_files() if not ast.get_docstring(ast.parse(p.read_text(encoding="utf-8")))]
+    assert [name for name in bare if (ROOT / name).read_text(encoding="utf-8").strip()] == []
+
+
+def test_every_test_says_what_it_is_for() -> None:
+    """A test without a docstring cannot be judged when it fails."""
+    bare = [
+        f"{named(path)}::{node.name}"
+        for path in files_of_tests()
+        for node in functions(path)
+        if node.name.startswith("test_") and not ast.get_docstring(node)
+    ]
+    assert bare == []
+
+
+def test_nothing_is_skipped_without_a_reason() -> None:
+    """Every skip, skipif and xfail says why."""
+    silent = []
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+            if name.rpartition(".")[2] not in {"skip", "skipif", "xfail"} or not name.startswith("pytest."):
+                continue
+            reasons = [keyword for keyword in node.keywords if keyword.arg == "reason"]
+            if not reasons and not (name == "pytest.skip" and node.args):
+                silent.append(f"{named(path)}:{node.lineno}")
+    marks = [named(p) for p in files_of_tests() if "@pytest.mark.skip\n" in p.read_text(encoding="utf-8")]
+    assert silent + marks == []
+
+
+def test_exceptions_from_the_linters_are_justified() -> None:
+    """Every noqa and type-ignore names its rule and says why, on its own line."""
+    bare = []
+    for path in source_files():
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            for mark in ("# noqa", "# type: ignore"):
+                _, found, rest = line.partition(mark)
+                if not found:
+                    continue
+                rule, _, reason = rest.lstrip(":").strip().partition(" ")
+                if not rule.strip("[]") or len(reason.strip(" -#")) < 5:
+                    bare.append(f"{named(path)}:{number}: {line.strip()}")
+    assert bare == []
+
+
+@pytest.mark.parametrize("words", ["utils", "helpers", "helper", "manager", "misc", "common"])
+def test_files_have_names_that_say_something(words: str) -> None:
+    """A file is named by what it holds."""
+    assert [named(path) for path in source_files() if words in path.stem.split("_")] == []
+
+
+def drawn_tree() -> dict[str, str]:
+    """Class to parent, read from the drawing in errors.py."""
+    parents: dict[str, str] = {}
+    path: list[str] = []
+    for line in (errors.__doc__ or "").splitlines():
+        if line.startswith("NeuraphageError"):
+            path = ["NeuraphageError"]
+        elif "── " in line and path:
+            before, _, rest = line.partition("── ")
+            depth = (len(before) - 1) // 4 + 1
+            name = rest.split()[0]
+            parents[name] = path[depth - 1]
+            path[depth:] = [name]
+    return parents
+
+
+def test_the_drawing_of_errors_equals_the_classes() -> None:
+    """Who catches by the drawing catches the right classes."""
+    classes = {
+        cls.__name__: cls.__bases__[0].__name__
+        for _, cls in inspect.getmembers(errors, inspect.isclass)
+        if issubclass(cls, errors.NeuraphageError) and cls is not errors.NeuraphageError
+    }
+    assert drawn_tree() == classes
+    outside = [cls for _, cls in inspect.getmembers(errors, inspect.isclass) if cls.__base__ is BaseException]
+    assert all(f"{cls.__name__} (" in (errors.__doc__ or "") for cls in outside)
