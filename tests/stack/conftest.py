@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from stackkit import Stack
-from stackkit.process import StackProcess
 
 
 @pytest.fixture(scope="session")
@@ -23,21 +22,16 @@ def running_stack() -> Iterator[Stack]:
         yield stack
 
 
-@pytest.fixture(scope="session")
-def shared(running_stack: Stack) -> tuple[StackProcess, ...]:
-    """Control worker and beat, which no test harms."""
-    return (running_stack.start_control(), running_stack.start_beat())
-
-
 @pytest.fixture
-def stack(running_stack: Stack, shared: tuple[StackProcess, ...]) -> Iterator[Stack]:
+def stack(running_stack: Stack) -> Iterator[Stack]:
     """An empty stack with control worker and beat; at the end the invariant is checked, and the workers are ended."""
     running_stack.clear()
+    running_stack.ensure_shared()
     yield running_stack
     try:
         running_stack.check()
     finally:
-        running_stack.end_workers(*shared)
+        running_stack.end_workers("control", "beat")
         running_stack.clear()
 
 

@@ -23,6 +23,7 @@ from neuraphage.model.prompt import Event
 from neuraphage.model.task import TaskRecord
 from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE, CeleryDispatcher, make_app
 from neuraphage.runtime.health import Health, overall
+from neuraphage.runtime.watcher import HostElection
 from neuraphage.settings import Settings
 from neuraphage.store import invariant, reading
 from neuraphage.store.tasks import RedisStore
@@ -169,10 +170,18 @@ class Stack:
         wait_for(lambda: not self.server.is_alive(), "the server to die", every_s=0.002)
         self.server.start()
 
-    def end_workers(self, *keep: StackProcess) -> None:
-        """Kill every worker that a test has started."""
+    def ensure_shared(self) -> None:
+        """Start the control worker and beat unless they run."""
+        names = {process.name for process in self.processes if process.is_alive()}
+        if "control" not in names:
+            self.start_control()
+        if "beat" not in names:
+            self.start_beat()
+
+    def end_workers(self, *keep: str) -> None:
+        """Kill all processes but the model, and but those named."""
         for process in list(self.processes):
-            if process is not self.model and process not in keep:
+            if process is not self.model and process.name not in keep:
                 process.destroy()
                 self.processes.remove(process)
 
@@ -276,3 +285,24 @@ class Stack:
         """SIGCONT of the server."""
         assert self.server.pid is not None
         send(self.server.pid, signal.SIGCONT)
+
+    # --- the watchers of the shared processes ---
+
+    @contextlib.contextmanager
+    def frozen_watchers(self) -> Iterator[None]:
+        """Freeze the control worker and beat: nobody watches this host, and no sweep runs."""
+        shared = [process for process in self.processes if process.name in ("control", "beat")]
+        for process in shared:
+            process.freeze()
+        try:
+            yield
+        finally:
+            for process in shared:
+                process.thaw()
+
+    def watch_is_held(self) -> bool:
+        """Whether some process is this host's watcher."""
+        election = HostElection(self.folder / f"watcher-{self.settings.namespace}.lock")
+        won = election.won()
+        election.resign()
+        return not won

@@ -1,0 +1,56 @@
+"""Prefork: a child that is killed, what its parent does about it, and what children inherit."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import psutil
+import pytest
+
+from stackkit import Stack, command, task_prompt, turn, wait_for
+
+pytestmark = pytest.mark.real_workers
+WAITING = "echo start >> log.txt; while [ ! -e go ]; do sleep 0.05; done; echo end >> log.txt"
+
+
+def test_the_parent_recovers_what_a_killed_child_held(stack: Stack) -> None:
+    """kill -9 of a child: the parent gives its task away, although it is not the host's watcher and no sweep is due."""
+    parent = stack.start_worker(pool="prefork", concurrency=2)
+    task = stack.submit(task_prompt(turn("run", command(WAITING)), turn("done")))
+    wait_for(lambda: stack.lines(task) == ["start"], "the command to run")
+    child = stack.pid_of_owner(task)
+    assert child in parent.children()
+    with stack.frozen_watchers():
+        killed_at_ms = stack.store.now_ms()
+        os.kill(child, signal.SIGKILL)
+        (recovered,) = wait_for(lambda: stack.events(task, "TaskRecovered"), "the recovery")
+    print(f"recovered {(recovered.at_ms or 0) - killed_at_ms} ms after the kill")
+    assert recovered.data["evidence"] == "gone"
+    (stack.work_dir(task) / "go").touch()
+    stack.finished(task)
+    assert stack.lines(task) == ["start", "end"]
+    assert child not in {row.pid for row in stack.store.registered()}
+
+
+def test_presence_ends_with_the_child_and_the_watch_with_the_parent(stack: Stack) -> None:
+    """No child keeps another's presence or the parent's watch: each dies with its process, though children live on."""
+    stack.end_workers()
+    parent = stack.start_worker(pool="prefork", concurrency=2)
+    wait_for(stack.watch_is_held, "the parent to be the host's watcher")
+    tasks = [stack.submit(task_prompt(turn("run", command(WAITING)), turn("done"))) for _ in range(2)]
+    wait_for(lambda: all(stack.lines(task) == ["start"] for task in tasks), "both commands to run")
+    first = stack.pid_of_owner(tasks[0])
+    first_id = stack.record(tasks[0]).owner
+    os.kill(first, signal.SIGKILL)  # its successor is forked by a parent that watches
+    wait_for(lambda: first_id not in stack.store.connected(), "the killed child's presence to end")
+    wait_for(lambda: stack.events(tasks[0], "ToolAttached"), "the new child to attach")
+    orphans = [pid for pid in parent.children() if pid != first]
+    parent.kill()
+    assert any(psutil.pid_exists(pid) for pid in orphans), "the children must outlive their parent for this test"
+    wait_for(lambda: not stack.watch_is_held(), "the watch to end with the parent")
+    stack.start_worker(concurrency=2)
+    for task in tasks:
+        (stack.work_dir(task) / "go").touch()
+    stack.finished(*tasks)
+    assert [stack.lines(task) for task in tasks] == [["start", "end"]] * 2
