@@ -86,7 +86,7 @@ def _show_report(report: RecoveryReport | None, *, as_json: bool) -> None:
         print_json(None if report is None else report.model_dump(mode="json"))
         return
     if report is None:
-        out.print("no sweep has found an orphan yet")
+        out.print("no sweep has found an orphan; what the watchers recovered at once stands in: neuraphage show ID")
         return
     out.print(f"sweep of {local_time(report.swept_at_ms)}, {report.duration_ms} ms")
     groups: dict[str, tuple[RecoveryReading, ...]] = {

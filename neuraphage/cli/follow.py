@@ -212,9 +212,10 @@ def follow(client: Client, task_id: str, viewer: Show) -> TaskRecord:
 
 def show_prompt(viewer: Show, record: TaskRecord, prompt: Prompt) -> None:
     """One open prompt, with the command that answers it."""
-    viewer.line(f"? {prompt.text}", "bold")
+    options = f" ({'/'.join(prompt.options)})" if prompt.options else ""
+    viewer.line(f"? {prompt.text}{options}", "bold")
     if prompt.params_summary:
         viewer.line(f"{BAR}{prompt.params_summary}")
     which = f" --prompt {prompt.prompt_id}" if len(record.prompts) > 1 else ""
-    options = "|".join(prompt.options) or '"..."'
-    viewer.line(f"  neuraphage answer {short_id(record.task_id)}{which} {options}", "dim")
+    # ANSWER stands for it: an option here would be given by whoever copies the line
+    viewer.line(f"  neuraphage answer {short_id(record.task_id)}{which} ANSWER", "dim")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -23,6 +23,7 @@ from neuraphage.cli.follow import Viewer, show_prompt
 from neuraphage.model.task import CancelledDetail, CompletedDetail, FailedDetail, Status, TaskRecord
 
 LAST_MESSAGES = 4
+LAST_DECISIONS = 5
 LABEL_CHARS = 12
 _CREATED_CHARS = len("2026-01-31 12:00")
 
@@ -66,24 +67,32 @@ def list_tasks(
 def show(task_id: TaskId, as_json: AsJson = False) -> None:
     """Show one task in full.
 
-    Status, marker, counters, journal and open prompts; with --json also its last messages.
+    Status, marker, counters, journal, recoveries and open prompts; with --json also its last messages.
     """
     with connect() as client:
         record = client.get(task_id)
         journal = client.journal(record.task_id)
         entries = list(client.conversation(record.task_id))[-LAST_MESSAGES:]
+        decisions = list(client.decisions(record.task_id))
     if as_json:
         plain = record.model_dump(mode="json")
         plain["journal"] = {key: entry.model_dump(mode="json") for key, entry in journal.items()}
         plain["last_messages"] = entries
+        plain["decisions"] = decisions
         print_json(plain)
         return
     lines = describe(record)
     lines += [("journal", f"{e.tool or e.kind.value} {e.state.value} ({key})") for key, e in journal.items()]
+    lines += [("recovery", _decision(decision)) for decision in decisions[-LAST_DECISIONS:]]
     for name, value in lines:
         out.print(harmless(f"{name:<{LABEL_CHARS}} {value}", indent=" " * (LABEL_CHARS + 1)))
     for prompt in record.prompts:
         show_prompt(Viewer(out), record, prompt)
+
+
+def _decision(decision: dict[str, Any]) -> str:
+    reading = decision["reading"]
+    return f"{local_time(decision['at_ms'])} {reading.get('verdict', '')}: {reading.get('reason', '')}"
 
 
 def describe(record: TaskRecord) -> list[tuple[str, str]]:

@@ -117,23 +117,25 @@ def test_show_tells_where_the_task_stands(cli: CommandLine, bench: Bench) -> Non
     assert "Running, in leases" in shown
     assert "run_command started (t1)" in shown
     as_json = cli("show", task_id, "--json").json
-    assert set(as_json) == RECORD_NAMES | {"journal", "last_messages"}
+    assert set(as_json) == RECORD_NAMES | {"journal", "last_messages", "decisions"}
     assert as_json["journal"]["t1"]["state"] == "started"
     assert as_json["last_messages"][-1]["content"][0]["text"] == "and now?"
 
 
 def test_show_names_the_command_that_answers(cli: CommandLine, bench: Bench) -> None:
-    """The line can be copied: the answer is taken. With two prompts each line names its own."""
+    """The line can be copied, and gives no answer by itself. With two prompts each line names its own."""
     prompt = Prompt(prompt_id="p1", kind=PromptKind.PERMISSION, text="May a run?", options=PERMISSION_OPTIONS)
     task_id = bench.kit.waiting(prompt)
-    line = next(one for one in cli("show", task_id).out.splitlines() if "neuraphage answer" in one)
-    _, _, named, options = line.split()
-    assert options == "yes|no|always|never"
+    shown = cli("show", task_id).out
+    assert "? May a run? (yes/no/always/never)" in shown
+    line = next(one for one in shown.splitlines() if "neuraphage answer" in one)
+    _, _, named, answer = line.split()
+    assert answer == "ANSWER"
     assert cli("answer", named, "y").code == 0
     two = bench.kit.waiting(prompt, prompt.model_copy(update={"prompt_id": "p2"}))
     shown = cli("show", two).out
-    assert "--prompt p1 yes" in shown
-    assert "--prompt p2 yes" in shown
+    assert "--prompt p1 ANSWER" in shown
+    assert "--prompt p2 ANSWER" in shown
     assert cli("answer", two, "yes").code == 2
     assert cli("answer", two, "yes", "--prompt", "p2").code == 0
 
@@ -144,6 +146,15 @@ def test_show_names_the_command_that_answers(cli: CommandLine, bench: Bench) -> 
 def test_show_tells_how_it_ended(cli: CommandLine, bench: Bench, status: Status, words: str) -> None:
     """Summary or error of a task that is over."""
     assert words in cli("show", bench.kit.put(status)).out
+
+
+def test_show_tells_of_recoveries(cli: CommandLine, bench: Bench) -> None:
+    """What was decided when its worker was gone, and why."""
+    task_id, _ = bench.kit.running()
+    bench.kit.recover(task_id)
+    line = next(one for one in cli("show", task_id).out.splitlines() if one.startswith("recovery "))
+    assert "recovered: " in line
+    assert cli("show", task_id, "--json").json["decisions"][0]["reading"]["evidence"] == "gone"
 
 
 def test_checkpoint(cli: CommandLine, bench: Bench) -> None:
