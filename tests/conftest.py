@@ -1,1 +1,45 @@
 """Shared fixtures. Servers are real processes unless a fixture says fakeredis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+_ANNOUNCED = pytest.StashKey[list[str]]()
+_PROPERTY = "announced"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[_ANNOUNCED] = []
+
+
+@pytest.fixture
+def announce(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Print a line at the end of the run, also when tests run in several processes."""
+
+    def say(text: str) -> None:
+        request.node.user_properties.append((_PROPERTY, text))
+
+    return say
+
+
+class _Announcements:
+    """Collects the lines from the reports, wherever their tests ran."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = lines
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call":
+            self._lines += [text for name, text in report.user_properties if name == _PROPERTY]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    session.config.pluginmanager.register(_Announcements(session.config.stash[_ANNOUNCED]))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for line in config.stash[_ANNOUNCED]:
+        terminalreporter.write_line(line)

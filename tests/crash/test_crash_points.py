@@ -126,15 +126,14 @@ def test_every_port_method_is_recorded(suite):
     assert recordable() - seen == set(NEVER_CALLED)
 
 
-def test_every_crash_point_ends_as_the_reference(suite, capsys):
+def test_every_crash_point_ends_as_the_reference(suite, announce):
     """Same conversation, files, counters and payments; nothing twice, nothing broken, nothing leaked."""
     failed = {}
     for outcome, calls in suite.crashed:
         found = problems(outcome, suite.reference.facts, calls, suite.paid)
         if found:
             failed[outcome.case.name] = found
-    with capsys.disabled():
-        print(f"\n{len(suite.crashed)} crash points, {len(failed)} failed")
+    announce(f"{len(suite.crashed)} crash points, {len(failed)} failed")
     lines = [
         f"{name}: {'; '.join(found)}\n  rerun: pytest tests/crash --crash-point '{name}'"
         for name, found in failed.items()

@@ -165,7 +165,7 @@ def wrong(guard: Guard, outcome: Outcome, reference: Outcome, paid: dict[str, li
     return problems(outcome, reference.facts, reference.calls, paid)
 
 
-def test_every_guard_is_missed_when_it_is_gone(bench, capsys, request):
+def test_every_guard_is_missed_when_it_is_gone(bench, announce, request):
     """All scenarios pass as they are, and each fails under its mutant."""
     if request.config.getoption("--crash-point", default=None) is not None:
         pytest.skip("only crash points were asked for")
@@ -184,7 +184,6 @@ def test_every_guard_is_missed_when_it_is_gone(bench, capsys, request):
             guarded[name] = lines
         lines = wrong(guard, mutant_run, reference, paid)
         (caught if any(guard.symptom in line for line in lines) else survived).append((name, lines))
-    with capsys.disabled():
-        print(f"\n{len(caught)} of {len(GUARDS)} mutants caught")
+    announce(f"{len(caught)} of {len(GUARDS)} mutants caught")
     assert guarded == {}, "these scenarios fail with the guard in place"
     assert survived == []
