@@ -33,6 +33,12 @@ def persistently(write: Callable[[], T], give_up: Callable[[], bool], draining: 
         StoreUnavailable: the patience ran out.
     """
 
+    try:
+        return write()  # nearly always: the machinery of retrying is built only when it is needed
+    except StoreUnavailable:
+        if give_up():
+            raise
+
     def stop(state: tenacity.RetryCallState) -> bool:
         limit = DRAIN_PATIENCE_S if draining() else PATIENCE_S
         return give_up() or (state.seconds_since_start or 0.0) >= limit

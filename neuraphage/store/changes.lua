@@ -33,7 +33,8 @@ end
 
 -- Fields of the task hash that the changes set.
 local function change_fields(groups, now)
-  local set = { token = token, saved_at = now, verdict = '' } -- the verdict belongs to the token
+  local set = { token = token, saved_at = now }
+  if row.verdict ~= '' then set.verdict = '' end -- the verdict belongs to the token
   if ARGV[10] ~= '' then set.marker = ARGV[10] end
   local names = {}
   for i = 1, #groups.add, 2 do names[#names + 1] = groups.add[i] end

@@ -7,6 +7,8 @@ if not row.status then return { 'STALE' } end
 local function granted(now)
   return { 'GRANTED', now, redis.call('HGETALL', TASK), redis.call('HGETALL', TURN), redis.call('LRANGE', INBOX, 0, -1) }
 end
+-- What the record said before this claim: whoever wrote last knows by it that nobody wrote since.
+local before = { row.claim or '', row.token or '', redis.call('LLEN', MESSAGES) }
 if row.claim == claim and has_lease() then return granted(now_ms()) end
 if row.seq ~= seq then return { 'STALE' } end
 if not redis.call('ZSCORE', OUTBOX, ID) then
@@ -21,7 +23,8 @@ if row.pause then
   pause_task(row, now, 'user', { seq = row.seq + 1 }, limits.events_max)
   return { 'NOT_RUNNABLE' }
 end
-local set = { fence = row.fence + 1, claim = claim, owner = process, token = 0 }
+local set = { fence = row.fence + 1, claim = claim, token = 0 }
+if row.owner ~= process then set.owner = process end
 status_fields(set, row, 'Running', now)
 if row.reason then set.started_at = now end
 write(set)
@@ -32,4 +35,6 @@ end
 move_status(row, 'Running', now)
 redis.call('ZREM', OUTBOX, ID)
 redis.call('ZADD', LEASES, now + lease_ms, ID)
-return granted(now)
+local reply = granted(now)
+for _, value in ipairs(before) do reply[#reply + 1] = value end
+return reply

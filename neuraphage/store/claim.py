@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from neuraphage.model.effect import JournalEntry
 from neuraphage.ports import Claimed, ClaimUnreadableError, ClaimVerdict, Clock, Lease
+from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
+from neuraphage.store.conversations import Known
 from neuraphage.store.encode import inbox_item, journal_entry, stored_entry, text_map
 from neuraphage.store.record import task_record
 from neuraphage.store.scripts import script
@@ -31,15 +35,23 @@ def claim(context: StoreContext, clock: Clock, task_id: str, seq: int, process_i
     keys = context.keys.script_keys(task_id)
     lease_ms, limits = context.lease_ms, context.limit_args()
     args = [seq, process_id, claim_id, lease_ms, *limits]
-    conversation = ("LRANGE", context.keys.messages(task_id), 0, -1)
+    known = context.conversations.take(task_id)
+    first = len(known.entries) if known is not None else 0
     sent_at = clock.boottime_s()
-    reply, raw_entries = script("claim").run_and_read(context, keys, args, conversation)
+    reply, raw_entries = script("claim").run_and_read(
+        context, keys, args, ("LRANGE", context.keys.messages(task_id), first, -1)
+    )
     verdict = ClaimVerdict(reply[0].decode())
     if verdict is not ClaimVerdict.GRANTED:
         return Claimed(verdict)
     values = text_map(reply[2])
     lease = Lease(task_id, int(values["fence"]), claim_id, int(values["token"]))
+    if known is not None and not _is_prefix(known, reply[5:]):
+        known, raw_entries = None, _whole_conversation(context, task_id)
     try:
+        entries = [*(known.entries if known else ()), *map(stored_entry, raw_entries)]
+        size_bytes = (known.size_bytes if known else 0) + sum(map(len, raw_entries))
+        context.conversations.put(task_id, Known(claim_id, lease.token, entries, size_bytes))
         now_ms = int(reply[1])
         journal: dict[str, JournalEntry] = {k: journal_entry(k, raw) for k, raw in text_map(reply[3]).items()}
         return Claimed(
@@ -48,9 +60,29 @@ def claim(context: StoreContext, clock: Clock, task_id: str, seq: int, process_i
             record=task_record(values, place="leases", lease_until_ms=now_ms + lease_ms),
             journal=journal,
             inbox=tuple((raw, inbox_item(raw)) for raw in reply[4]),
-            entries=tuple(stored_entry(raw) for raw in raw_entries),
+            entries=tuple(entries),
             sent_at_boottime_s=sent_at,
             now_ms=now_ms,
         )
     except Exception as error:
         raise ClaimUnreadableError(lease, error) from error
+
+
+def _is_prefix(known: Known, before: Sequence[bytes | int]) -> bool:
+    """Whether the known conversation is how the stored one begins.
+
+    Args:
+        known: what this process last saw confirmed.
+        before: claim id and token that the record held before this claim, and the conversation's length; empty when
+            the claim was a repeat, which overwrote them.
+    """
+    if len(before) != 3:
+        return False
+    claim_id, token, length = before
+    return claim_id == known.claim_id.encode() and int(token) == known.token and int(length) >= len(known.entries)
+
+
+def _whole_conversation(context: StoreContext, task_id: str) -> list[bytes]:
+    with translated("claim"):
+        found: list[bytes] = context.client.lrange(context.keys.messages(task_id), 0, -1)
+        return found

@@ -8,7 +8,7 @@ from typing import Any
 from neuraphage.model.task import Status
 from neuraphage.ports import Changes, Clock, Committed, CommitVerdict, FinishTo, Lease, Settled, SuspendTo
 from neuraphage.store.context import StoreContext
-from neuraphage.store.encode import change_args, dumps
+from neuraphage.store.encode import change_args, dumps, entry_json, loads
 from neuraphage.store.scripts import script
 
 
@@ -26,15 +26,39 @@ def commit(context: StoreContext, clock: Clock, lease: Lease, changes: Changes) 
         lease: with the token of the last write of this claim.
         changes: what to write, all or nothing.
 
+    Returns:
+        The verdict and flags; the send time only where the lease was renewed, which a replay does not do, nor a
+        commit soon after the last renewal.
+
     Raises:
         StoreUnavailable, StoreError: the server did not do it.
     """
     sent_at = clock.boottime_s()
-    reply = script("commit").run(context, context.keys.script_keys(lease.task_id), _args(context, lease, changes))
+    args = [*_args(context, lease, changes), context.renew_slack_ms]
+    reply = script("commit").run(context, context.keys.script_keys(lease.task_id), args)
     verdict = CommitVerdict(reply[0].decode())
+    _remember(context, lease, changes, known=verdict is CommitVerdict.COMMITTED)
     if verdict is not CommitVerdict.COMMITTED:
         return Committed(verdict)
-    return Committed(verdict, pause=reply[1] == b"1", cancel=reply[2] == b"1", sent_at_boottime_s=sent_at)
+    renewed_at = sent_at if reply[3:] == [b"1"] else 0.0
+    return Committed(verdict, pause=reply[1] == b"1", cancel=reply[2] == b"1", sent_at_boottime_s=renewed_at)
+
+
+def _remember(context: StoreContext, lease: Lease, changes: Changes, *, known: bool) -> None:
+    """Keep the conversation as this write left it, or forget it."""
+    if not known:
+        context.conversations.take(lease.task_id)
+        return
+    added = [entry_json(entry) for entry in changes.entries]
+    entries = [loads(raw, "conversation entry") for raw in added]
+    context.conversations.advance(lease.task_id, lease.claim_id, lease.token, entries, sum(map(len, added)))
+
+
+def _settle(context: StoreContext, lease: Lease, changes: Changes, reply: Sequence[bytes]) -> Settled:
+    settled = _settled(reply)
+    going_on = settled.verdict is CommitVerdict.COMMITTED and settled.place != ""
+    _remember(context, lease, changes, known=going_on)
+    return settled
 
 
 def _settled(reply: Sequence[bytes]) -> Settled:
@@ -66,7 +90,8 @@ def suspend(
         detail: status detail (BLOCKED: resource, holder_task; POISONED: error, recoverable).
     """
     args = [*_args(context, lease, changes), to.value, due_ms, reason, dumps(detail or {})]
-    return _settled(script("suspend").run(context, context.keys.script_keys(lease.task_id), args))
+    reply = script("suspend").run(context, context.keys.script_keys(lease.task_id), args)
+    return _settle(context, lease, changes, reply)
 
 
 def finish(
@@ -88,4 +113,5 @@ def finish(
         detail: COMPLETED: summary; FAILED: error, recoverable.
     """
     args = [*_args(context, lease, changes), to.value, dumps(detail), iteration]
-    return _settled(script("finish").run(context, context.keys.script_keys(lease.task_id), args))
+    reply = script("finish").run(context, context.keys.script_keys(lease.task_id), args)
+    return _settle(context, lease, changes, reply)

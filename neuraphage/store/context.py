@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from neuraphage.settings import Settings
 from neuraphage.store.client import RedisClient
+from neuraphage.store.conversations import Conversations
 from neuraphage.store.keys import Keys
 from neuraphage.store.round_trip import RoundTrips
 
@@ -24,21 +25,29 @@ class StoreContext:
         keys: of one namespace.
         settings: limits and times.
 
-    `round_trips` is how scripts are sent: over a connection a thread.
+    `round_trips` is how scripts are sent, over a connection a thread; `conversations` spares a claim reading what
+    this process has written itself.
     """
 
     client: RedisClient
     keys: Keys
     settings: Settings
     round_trips: RoundTrips = field(init=False, repr=False, compare=False)
+    conversations: Conversations = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "round_trips", RoundTrips(self.client))
+        object.__setattr__(self, "conversations", Conversations())
 
     @property
     def lease_ms(self) -> int:
         """Lease length."""
         return int(self.settings.lease_s * 1000)
+
+    @property
+    def renew_slack_ms(self) -> int:
+        """How much of a lease may have run before a commit renews it; far less than what makes a lease suspect."""
+        return min(1_000, int(self.settings.heartbeat_s * 200))
 
     def limit_args(self) -> list[int]:
         """events_max, republish_ms, exec_ms, conversation_ms: the order every script takes them in."""

@@ -29,7 +29,8 @@ local function write(fields)
 end
 
 local function event(kind, data, events_max)
-  redis.call('XADD', EVENTS, 'MAXLEN', '~', events_max, '*', 'k', kind, 'd', data)
+  redis.call('XADD', EVENTS, '*', 'k', kind, 'd', data)
+  if redis.call('XLEN', EVENTS) > events_max then redis.call('XTRIM', EVENTS, 'MAXLEN', '~', events_max) end
 end
 
 -- Moves the status index and fills `set`; the caller writes `set` before anything else.

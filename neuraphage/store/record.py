@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from pydantic import ValidationError
@@ -31,6 +32,8 @@ from neuraphage.model.usage import Counters
 from neuraphage.store.client import corrupt
 from neuraphage.store.encode import loads, plain_text
 
+SPECS_KEPT = 512
+SHORT_SPEC_BYTES = 16_384
 COUNTER_FIELDS = tuple(Counters.model_fields)
 
 
@@ -110,6 +113,16 @@ def check_consistency(values: Mapping[str, bytes], what: str) -> None:
         raise corrupt(what, f"iteration is {_int(values, 'iteration')} but no model reply was ever committed")
 
 
+@lru_cache(maxsize=SPECS_KEPT)
+def _short_spec(raw: bytes) -> TaskSpec:
+    return TaskSpec.model_validate_json(raw)
+
+
+def _spec(raw: bytes) -> TaskSpec:
+    """The parsed spec; it never changes, so equal bytes are parsed once."""
+    return _short_spec(raw) if len(raw) <= SHORT_SPEC_BYTES else TaskSpec.model_validate_json(raw)
+
+
 def task_record(values: Mapping[str, bytes], *, place: str | None, lease_until_ms: int | None) -> TaskRecord:
     """Build the record.
 
@@ -125,7 +138,7 @@ def task_record(values: Mapping[str, bytes], *, place: str | None, lease_until_m
     try:
         check_consistency(values, what)
         status = Status(plain_text(values, "status"))
-        marker = Marker.model_validate(loads(values["marker"], "marker"))
+        marker = Marker.model_validate_json(values["marker"])
         prompts = tuple(
             sorted(
                 (Prompt.model_validate_json(raw) for raw in _prefixed(values, "p:").values()),
@@ -133,7 +146,7 @@ def task_record(values: Mapping[str, bytes], *, place: str | None, lease_until_m
             )
         )
         return TaskRecord(
-            spec=TaskSpec.model_validate_json(values["spec"]),
+            spec=_spec(values["spec"]),
             status=status,
             detail=_detail(values, status, marker, prompts, place),
             marker=marker,

@@ -64,6 +64,27 @@ def test_renews_the_lease_and_reports_flags(kit: StoreKit) -> None:
     assert first.sent_at_boottime_s > 0
 
 
+def test_a_lease_that_has_hardly_run_is_left_as_it_is(kit: StoreKit) -> None:
+    """Soon after a renewal a commit renews nothing and says so: its send time must not lengthen the deadline."""
+    task_id, lease = kit.running()
+    expiry = kit.client.zscore(kit.keys.leases, task_id)
+    answer = kit.store.commit(lease, ONE)
+    assert answer.verdict is CommitVerdict.COMMITTED
+    assert answer.sent_at_boottime_s == 0
+    assert kit.client.zscore(kit.keys.leases, task_id) == expiry
+
+
+def test_a_lease_that_could_be_suspected_is_renewed(kit: StoreKit) -> None:
+    """The slack is far below two heartbeats, so a commit clears every suspicion."""
+    task_id, lease = kit.running()
+    context = kit.store.context
+    assert context.renew_slack_ms * 5 <= context.settings.heartbeat_s * 1000
+    late_ms = kit.store.now_ms() + context.lease_ms - context.renew_slack_ms
+    kit.client.zadd(kit.keys.leases, {task_id: late_ms})
+    assert kit.store.commit(lease, ONE).sent_at_boottime_s > 0
+    assert kit.client.zscore(kit.keys.leases, task_id) >= late_ms + context.renew_slack_ms
+
+
 def test_a_replay_gets_the_same_answer_and_writes_nothing(kit: StoreKit) -> None:
     """The same token again is COMMITTED and changes nothing."""
     _, lease = kit.running()

@@ -1,0 +1,80 @@
+"""Conversations that this process knows already, so that a claim reads only what is new.
+
+A known conversation is bound to the claim id and token of the write that this process saw confirmed last. Claim ids
+are random and every later write changes one of the two, so a task whose record shows both as they were has had no
+other writer since, and no lost tail: its list begins with exactly the known entries. The claim script tells what
+stood in the record before it; anything else means reading the whole list again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+MAX_BYTES = 32 * 1024 * 1024
+"""Stored bytes kept a process; the parsed values take a few times as much."""
+
+
+@dataclass(slots=True)
+class Known:
+    """One conversation.
+
+    Args:
+        claim_id, token: of the last confirmed write.
+        entries: in order, as read from the store; never changed in place.
+        size_bytes: as JSON.
+    """
+
+    claim_id: str
+    token: int
+    entries: list[dict[str, Any]]
+    size_bytes: int
+
+
+class Conversations:
+    """The known conversations of one process; the least used ones go first."""
+
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self._max_bytes = max_bytes
+        self._known: OrderedDict[str, Known] = OrderedDict()
+        self._total_bytes = 0
+        self._lock = threading.Lock()
+
+    def take(self, task_id: str) -> Known | None:
+        """Hand one out and forget it; the claim that follows puts it back if it was right."""
+        with self._lock:
+            known = self._known.pop(task_id, None)
+            if known is not None:
+                self._total_bytes -= known.size_bytes
+            return known
+
+    def put(self, task_id: str, known: Known) -> None:
+        """Keep one, unless it alone is over the limit."""
+        with self._lock:
+            before = self._known.pop(task_id, None)
+            self._total_bytes -= before.size_bytes if before else 0
+            self._known[task_id] = known
+            self._total_bytes += known.size_bytes
+            while self._total_bytes > self._max_bytes:
+                _, gone = self._known.popitem(last=False)
+                self._total_bytes -= gone.size_bytes
+
+    def advance(
+        self, task_id: str, claim_id: str, token: int, added: Iterable[dict[str, Any]], added_bytes: int
+    ) -> None:
+        """A write after (claim id, token) was confirmed; without its predecessor nothing is known any more.
+
+        Args:
+            task_id: the task.
+            claim_id: of the write.
+            token: of the write before it.
+            added: entries that it appended, as they read back.
+            added_bytes: their size as JSON.
+        """
+        known = self.take(task_id)
+        if known is not None and known.claim_id == claim_id and known.token == token:
+            entries = [*known.entries, *added]
+            self.put(task_id, Known(claim_id, token + 1, entries, known.size_bytes + added_bytes))
