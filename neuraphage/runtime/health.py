@@ -157,8 +157,13 @@ class HealthBeat:
         ]
 
     def start(self) -> None:
-        """Start both threads; after a fork, never before."""
+        """Write the first beat and start both threads; after a fork, never before.
+
+        Raises:
+            OSError: the folder cannot be written to.
+        """
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.write()  # from now on it is counted
         for thread in self._threads:
             thread.start()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 
-import psutil
 import pytest
 
 from stackkit import Stack, command, task_prompt, turn, wait_for
@@ -33,24 +32,26 @@ def test_the_parent_recovers_what_a_killed_child_held(stack: Stack) -> None:
     assert child not in {row.pid for row in stack.store.registered()}
 
 
-def test_presence_ends_with_the_child_and_the_watch_with_the_parent(stack: Stack) -> None:
-    """No child keeps another's presence or the parent's watch: each dies with its process, though children live on."""
+def test_presence_ends_with_each_child_and_all_children_with_their_parent(stack: Stack) -> None:
+    """No child keeps another's presence alive; a watching parent that is killed takes its children along; the next
+    worker of the host watches, and recovers both tasks."""
     stack.end_workers()
     parent = stack.start_worker(pool="prefork", concurrency=2)
     wait_for(stack.watch_is_held, "the parent to be the host's watcher")
     tasks = [stack.submit(task_prompt(turn("run", command(WAITING)), turn("done"))) for _ in range(2)]
     wait_for(lambda: all(stack.lines(task) == ["start"] for task in tasks), "both commands to run")
-    first = stack.pid_of_owner(tasks[0])
-    first_id = stack.record(tasks[0]).owner
-    os.kill(first, signal.SIGKILL)  # its successor is forked by a parent that watches
-    wait_for(lambda: first_id not in stack.store.connected(), "the killed child's presence to end")
+    first = stack.record(tasks[0]).owner
+    os.kill(stack.pid_of_owner(tasks[0]), signal.SIGKILL)  # its successor is forked by a parent that watches
+    wait_for(lambda: first not in stack.store.connected(), "the killed child's presence to end")
     wait_for(lambda: stack.events(tasks[0], "ToolAttached"), "the new child to attach")
-    orphans = [pid for pid in parent.children() if pid != first]
+    owners = {stack.record(task).owner for task in tasks}
+    assert owners <= stack.store.connected()
     parent.kill()
-    assert any(psutil.pid_exists(pid) for pid in orphans), "the children must outlive their parent for this test"
-    wait_for(lambda: not stack.watch_is_held(), "the watch to end with the parent")
+    wait_for(lambda: not owners & stack.store.connected(), "the children's presence to end")
+    wait_for(lambda: not stack.watch_is_held(), "the watch to end")
     stack.start_worker(concurrency=2)
     for task in tasks:
         (stack.work_dir(task) / "go").touch()
-    stack.finished(*tasks)
+    records = stack.finished(*tasks)
     assert [stack.lines(task) for task in tasks] == [["start", "end"]] * 2
+    assert [record.counters.recoveries_total for record in records] == [2, 1]

@@ -35,7 +35,7 @@ def test_the_reply_in_hand_is_committed_and_the_next_worker_goes_on_at_once(stac
 
 @pytest.mark.parametrize("pool", POOLS)
 def test_a_running_command_is_left_running_and_found_by_the_next_worker_at_once(stack: Stack, pool: str) -> None:
-    """SIGTERM while a command runs: the worker leaves without waiting; the other one claims by its message, no sweep."""
+    """SIGTERM while a command runs: the worker leaves at once; the other one claims by its message."""
     leaving = stack.start_worker(pool=pool, concurrency=2)
     line = "echo start >> log.txt; while [ ! -e go ]; do sleep 0.05; done; echo end >> log.txt"
     task = stack.submit(task_prompt(turn("run", command(line)), turn("done")))

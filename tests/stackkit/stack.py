@@ -306,3 +306,19 @@ class Stack:
         won = election.won()
         election.resign()
         return not won
+
+    # --- the server ---
+
+    def broker_keys(self, pattern: str) -> list[str]:
+        """Keys of the broker's database."""
+        with self._broker() as broker:
+            return [key.decode() for key in broker.scan_iter(match=pattern)]
+
+    def drop_connections(self) -> None:
+        """Close every client's connection but the one that asks."""
+        with self._broker() as broker:
+            for kind in ("normal", "pubsub"):
+                broker.execute_command("CLIENT", "KILL", "TYPE", kind)
+
+    def _broker(self) -> redis.Redis:
+        return redis.Redis(unix_socket_path=str(self.plan.address.socket_path), password=self._password())

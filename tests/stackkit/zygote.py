@@ -8,6 +8,7 @@ shared. Nothing that is loaded here may start a thread or read settings.
 from __future__ import annotations
 
 import ctypes
+import importlib
 import json
 import os
 import random
@@ -16,6 +17,16 @@ import sys
 from typing import Any, NoReturn
 
 PR_SET_PDEATHSIG = 1
+LOADED = (
+    "celery.apps.beat",
+    "celery.apps.worker",
+    "celery.bin.celery",
+    "celery.concurrency.prefork",
+    "celery.concurrency.thread",
+    "celery.worker.consumer",
+    "kombu.transport.redis",
+    "neuraphage.wiring",
+)
 
 
 def become(order: dict[str, Any]) -> NoReturn:
@@ -56,15 +67,8 @@ def exit_code(pid: int, codes: dict[int, int]) -> int | None:
 
 def load() -> None:
     """Load what every worker needs; not `workers.app`, which reads the settings."""
-    import celery.apps.beat
-    import celery.apps.worker
-    import celery.bin.celery
-    import celery.concurrency.prefork
-    import celery.concurrency.thread
-    import celery.worker.consumer
-    import kombu.transport.redis
-
-    import neuraphage.wiring  # noqa: F401 - loaded for the children
+    for name in LOADED:
+        importlib.import_module(name)
 
 
 def main() -> None:
