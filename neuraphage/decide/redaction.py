@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote, unquote
 
-from neuraphage.decide.redaction_patterns import DEFAULT_PATTERNS, MIN_VALUE_CHARS, Pattern
+from neuraphage.decide.redaction_patterns import DEFAULT_PATTERNS, MIN_VALUE_CHARS, PATTERN_WORDS_MAX, Pattern
 
 MAX_DEPTH = 200
 """Deepest JSON that is walked; what lies deeper is cut out whole rather than stored unread."""
@@ -25,6 +25,8 @@ _PEM_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOC
 _PEM_END = re.compile(r"-----END (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
 # A key whose END line was cut off: lines of base64; line ends may be escaped, as in a .env file or JSON.
 _PEM_LINES = re.compile(r"(?:(?:\s|\\[nr])++[A-Za-z0-9+/=]{20,}+)++")
+# Words as every pattern sees them: some take only ASCII white space for a gap.
+_WORD = re.compile(r"[^ \t\n\r\f\v]+")
 _THINKING_NOTE = "[redacted:thinking]"
 
 Spans = Iterator[tuple[int, int, str]]
@@ -45,6 +47,7 @@ class Redactor:
         usable = (form for form in spellings if len(form) >= MIN_VALUE_CHARS)
         # Longest first: a secret that holds another one must go as a whole.
         self._secrets = tuple(sorted(usable, key=lambda form: (-len(form), form)))
+        self._span_words = max([PATTERN_WORDS_MAX, *(len(secret.split()) for secret in self._secrets)])
 
     def __repr__(self) -> str:
         return f"Redactor({len(self._patterns)} patterns, {len(self._secrets)} secrets)"
@@ -68,6 +71,20 @@ class Redactor:
                     if changed is not text:
                         text, folded = changed, _fold(changed)
         return text
+
+    def settled_chars(self, text: str) -> int:
+        """Tell how much of a text that still grows can be redacted by itself (for pieces that are shown at once).
+
+        Returns:
+            A length: whatever is added, redacting the text before it and after it apart is redacting the whole.
+        """
+        starts = [word.start() for word in _WORD.finditer(text)]
+        length = starts[-self._span_words] if len(starts) > self._span_words else 0
+        open_key = _open_private_key(text)
+        length = length if open_key is None else min(length, open_key)
+        if length and self.text(text[:length]) + self.text(text[length:]) != self.text(text):
+            return 0  # a secret lies across the cut; a little more text moves the cut past it
+        return length
 
     def json(self, value: Any) -> Any:
         """Replace every secret in a JSON value, keys included.
@@ -158,6 +175,15 @@ def _private_keys(text: str) -> Spans:
         if end:
             yield begin.start(), end.end(), "private_key"
         begin = _PEM_BEGIN.search(text, end.end() if end else begin.end())
+
+
+def _open_private_key(text: str) -> int | None:
+    """Where the last BEGIN line stands whose END line is still to come; None when there is none."""
+    begin = text.rfind("-----BEGIN ")
+    if begin == -1:
+        return None
+    end = text.find("-----END ", begin)
+    return None if end != -1 and text.find("-----", end + 9) != -1 else begin
 
 
 # --- secrets of the environment ------------------------------------------------------------------------

@@ -17,6 +17,8 @@ from itertools import pairwise
 from re import Match
 
 MIN_VALUE_CHARS = 8
+PATTERN_WORDS_MAX = 4
+"""Most words a match of one shape touches (`Authorization : Bearer <value>`): none has more than three gaps."""
 
 
 def _any(_: Match[str]) -> bool:

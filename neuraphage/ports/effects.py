@@ -273,3 +273,7 @@ class Redaction(Protocol):
     def json(self, value: Any) -> Any:
         """A plain JSON value without secrets."""
         ...
+
+    def settled_chars(self, text: str) -> int:
+        """How many characters of a text that still grows can be redacted apart from what follows them."""
+        ...

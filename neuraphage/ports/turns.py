@@ -160,7 +160,8 @@ class Committed:
     Args:
         verdict: COMMITTED, STALE, LOST or CANCELLED.
         pause, cancel: flags people have set.
-        sent_at_boottime_s: local send time; the lease runs on from there.
+        sent_at_boottime_s: local send time; the lease runs on from there. 0 when this try renewed nothing: it was
+            renewed just before, or an earlier try had written it, and the lease may be over since.
     """
 
     verdict: CommitVerdict

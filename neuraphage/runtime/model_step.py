@@ -14,10 +14,13 @@ from neuraphage.model.prompt import Event, PromptKind
 from neuraphage.model.tool import ToolResult
 from neuraphage.ports import Delta
 from neuraphage.runtime.ledger import Ledger
+from neuraphage.runtime.live_text import LiveText
 from neuraphage.runtime.services import Services
 
 LIVE_FLUSH_S = 0.1
 """Deltas are shown to viewers in bundles of this length."""
+LIVE_SLOW_S = 1.0
+"""When a bundle takes so long, nothing more of this reply is shown before it is complete."""
 SYSTEM_TEXT = (
     "You are an agent that works on a task with the tools given. Paths are relative to the working directory. "
     "Read before you write. When the task is done, say so in a short summary and stop calling tools."
@@ -35,7 +38,8 @@ class ModelStep:
     def __init__(self, services: Services, ledger: Ledger) -> None:
         self._services = services
         self._ledger = ledger
-        self._deltas: list[Delta] = []
+        self._live = LiveText(services.redaction)
+        self._showing = True
         self._flushed_s = 0.0
 
     def call(self, *, resend: bool) -> None:
@@ -70,6 +74,7 @@ class ModelStep:
             events=[Event(kind="RequestSent", data=data)],
         )
         ledger.begin_effect()
+        self._live, self._showing = LiveText(self._services.redaction), True
         try:
             reply = self._services.model.call(self._request(entry), self._show, ledger.held)
             self._check_size(reply)
@@ -77,8 +82,7 @@ class ModelStep:
             self._note_fault(entry, fault)
         else:
             self._note_reply(entry, reply)
-        finally:
-            self._flush()
+            self._publish(self._live.end())
 
     def _take_inputs(self, iteration: int) -> None:
         """What people wrote becomes part of the conversation with this request, never in mid-turn."""
@@ -184,16 +188,22 @@ class ModelStep:
                 note_result(self._ledger, call.tool_use_id, call.name, ToolResult(text=text, is_error=True))
 
     def _show(self, delta: Delta) -> None:
-        self._deltas.append(delta)
-        if self._services.clock.boottime_s() - self._flushed_s >= LIVE_FLUSH_S:
-            self._flush()
+        if not self._showing:
+            return
+        self._live.add(delta)
+        now_s = self._services.clock.boottime_s()
+        if now_s - self._flushed_s >= LIVE_FLUSH_S:
+            self._flushed_s = now_s
+            self._publish(self._live.take())
 
-    def _flush(self) -> None:
-        deltas, self._deltas = self._deltas, []
+    def _publish(self, pieces: list[Delta]) -> None:
+        if not pieces or not self._showing:
+            return
+        began_s = self._services.clock.boottime_s()
+        self._services.store.publish_live(self._ledger.record.task_id, pieces)
         self._flushed_s = self._services.clock.boottime_s()
-        if deltas:
-            shown = [Delta(delta.kind, self._services.redaction.text(delta.text)) for delta in deltas]
-            self._services.store.publish_live(self._ledger.record.task_id, shown)
+        # a server that hangs must not hold up the stream of a reply that is being paid for
+        self._showing = self._flushed_s - began_s < LIVE_SLOW_S
 
 
 def note_result(ledger: Ledger, tool_use_id: str, tool: str, result: ToolResult) -> None:

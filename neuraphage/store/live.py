@@ -14,18 +14,10 @@ from neuraphage.store.reading import event_of
 
 
 def publish(context: StoreContext, task_id: str, deltas: Iterable[Delta]) -> None:
-    """Append deltas if a viewer made the stream; a failure is ignored, since viewers must never stop a turn."""
+    """Append deltas if a viewer made the stream; sent once, a failure is ignored: viewers must never stop a turn."""
+    add = ("XADD", context.keys.live(task_id), "NOMKSTREAM", "MAXLEN", "~", context.settings.live_max, "*")
     try:
-        with context.client.pipeline(transaction=False) as pipe:
-            for delta in deltas:
-                pipe.xadd(
-                    context.keys.live(task_id),
-                    {"k": delta.kind, "t": delta.text},
-                    maxlen=context.settings.live_max,
-                    approximate=True,
-                    nomkstream=True,
-                )
-            pipe.execute()
+        context.round_trips.send_once(*((*add, "k", delta.kind, "t", delta.text) for delta in deltas))
     except redis.exceptions.RedisError:
         return
 

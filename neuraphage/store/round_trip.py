@@ -50,6 +50,10 @@ class RoundTrips:
             retry = Retry(ExponentialBackoff(cap=0.25, base=0.05), RETRIES - 1)
             return retry.call_with_retry(lambda: _exchange(connection, commands), lambda _: connection.disconnect())
 
+    def send_once(self, *commands: Command) -> list[Any]:
+        """Send commands that are not worth a second try; else as `send`."""
+        return _exchange(self._connection(), commands)
+
     def _connection(self) -> Any:
         """This thread's connection; another one after a fork."""
         mine = self._mine
