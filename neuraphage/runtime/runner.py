@@ -11,6 +11,7 @@ from neuraphage.errors import LeaseLost, SchemaTooNew, StoreError
 from neuraphage.ports import Changes, ClaimUnreadableError, ClaimVerdict, Settled, SuspendTo
 from neuraphage.runtime.lease_keeper import LeaseKeeper
 from neuraphage.runtime.ledger import Ledger
+from neuraphage.runtime.patience import persistently
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.turn import Turn
 
@@ -72,9 +73,13 @@ class TurnRunner:
             return Outcome.STORE_AWAY.value
 
     def _claimed(self, task_id: str, seq: int) -> str:
-        store, claim_id = self._services.store, self._services.new_claim_id()
+        store, claim_id, draining = self._services.store, self._services.new_claim_id(), self._keeper.draining
+        # A lease runs from the first try: a later one may only get the answer that the first had lost.
+        sent_s = self._services.clock.boottime_s()
         try:
-            claimed = store.claim(task_id, seq, self._process_id, claim_id)
+            claimed = persistently(
+                lambda: store.claim(task_id, seq, self._process_id, claim_id), lambda: False, draining
+            )
         except ClaimUnreadableError as unreadable:
             if isinstance(unreadable.__cause__, SchemaTooNew):
                 return self._leave_to_newer(task_id, unreadable)
@@ -84,8 +89,7 @@ class TurnRunner:
             return self._next(task_id, settled)
         if claimed.verdict is not ClaimVerdict.GRANTED or claimed.lease is None:
             return claimed.verdict.value
-        draining = self._keeper.draining
-        with self._keeper.hold(claimed.lease, claimed.sent_at_boottime_s) as held:
+        with self._keeper.hold(claimed.lease, sent_s) as held:
             ledger = Ledger(self._services, held, claimed, draining)
             settled = Turn(self._services, ledger, draining).advance()
         return self._next(task_id, settled)
