@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from source_tree import ROOT, files_of_tests, functions, source_files
 
 from neuraphage import errors
+from source_tree import ROOT, files_of_tests, functions, source_files
 
 MAX_FILE_LINES = 300
 MAX_FUNCTION_LINES = 60
@@ -46,11 +46,7 @@ def code_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 def test_functions_fit_on_a_screen() -> None:
     """No function has more than 60 lines of code."""
-    lengths = {
-        f"{named(path)}:{node.name}": code_lines(node)
-        for path in source_files()
-        for node in functions(path)
-    }
+    lengths = {f"{named(path)}:{node.name}": code_lines(node) for path in source_files() for node in functions(path)}
     assert len(lengths) > 500
     assert {name: length for name, length in lengths.items() if length > MAX_FUNCTION_LINES} == {}
 

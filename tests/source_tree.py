@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 PACKAGES = ("neuraphage", "workers")
 
 
@@ -28,6 +29,7 @@ def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
             yield node
 
 
+@cache
 def ids_of_tests() -> frozenset[str]:
     """`path::name` of every test function, without parameters; a class's tests as `path::Class::name`."""
     found = set()

@@ -1,0 +1,157 @@
+"""Which test shows which row of the design documents; the tests named here must exist.
+
+A row whose feature is not built (locks between tasks, hooks, knowledge, worktrees, subtasks) is not listed.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from source_tree import ids_of_tests
+
+CLAIM = "tests/contract/test_claim_contract.py::"
+COMMIT = "tests/contract/test_commit_contract.py::"
+FINISH = "tests/contract/test_finish_contract.py::"
+INVARIANT = "tests/contract/test_invariant_contract.py::"
+PLACES = "tests/contract/test_places_contract.py::"
+RECOVER = "tests/contract/test_recover_contract.py::"
+REFUSED = "tests/contract/test_refused_writes.py::"
+RENEW = "tests/contract/test_renew_contract.py::"
+SIGNAL = "tests/contract/test_signal_contract.py::"
+CRASH = "tests/crash/test_crash_points.py::"
+STACK = "tests/stack/test_duplicates_and_zombies.py::"
+SHUTDOWN = "tests/stack/test_warm_shutdown.py::"
+MACHINE = "tests/unit/decide/test_machine.py::"
+LIFECYCLE = "tests/unit/decide/test_lifecycle.py::"
+CANCEL = "tests/unit/runtime/test_cancel.py::"
+PAUSE = "tests/unit/runtime/test_pause_and_shutdown.py::"
+INTERRUPTED = "tests/unit/runtime/test_interrupted_calls.py::"
+ABSENT = "tests/unit/runtime/test_absent_owners.py::"
+BROKEN = "tests/unit/runtime/test_broken_records.py::"
+PEOPLE = "tests/unit/runtime/test_people_in_turns.py::"
+LIMITS = "tests/unit/runtime/test_turn_limits.py::"
+ENDS = "tests/unit/runtime/test_stop_reasons.py::"
+SCENARIO = "tests/seeds/test_scenarios.py::"
+BUG = "tests/seeds/test_seed_bugs.py::"
+
+ROWS: dict[str, list[str]] = {
+    # the recovery matrix
+    "R134": [PLACES + "test_republish_doubles_up_to_the_limit", MACHINE + "test_every_row_is_reached"],
+    "R135": [ABSENT + "test_a_call_whose_process_died_is_made_again_and_counted"],
+    "R136": [CRASH + "test_every_crash_point_ends_as_the_reference", MACHINE + "test_every_row_is_reached"],
+    "R137": [
+        INTERRUPTED + "test_what_may_be_repeated_is_run_again_under_the_same_key",
+        INTERRUPTED + "test_a_checkable_call_is_looked_at_first",
+        INTERRUPTED + "test_an_opaque_call_is_never_run_again",
+    ],
+    "R138": [MACHINE + "test_calls_are_taken_in_the_order_of_the_reply"],
+    "R139": [
+        "tests/contract/test_recover_flags_contract.py::test_open_prompts_survive",
+        PEOPLE + "test_prompt_ids_are_the_same_for_the_same_call",
+    ],
+    "R140": [PAUSE + "test_a_paused_task_is_left_alone"],
+    "R141": [LIFECYCLE + "test_only_retry_and_reset_lead_out_of_an_ended_task"],
+    "R142": [SCENARIO + "test_a_crash_after_the_assignment_keeps_it"],
+    "R143": [CRASH + "test_every_crash_point_ends_as_the_reference"],
+    "R144": [INTERRUPTED + "test_a_command_that_never_started_is_run", CRASH + "test_every_port_method_is_recorded"],
+    "R145": [CRASH + "test_recovered_runs_end_as_the_reference"],
+    "R146": [REFUSED + "test_a_refused_write_changes_nothing"],
+    "R147": [
+        RECOVER + "test_an_old_save_is_not_resumed_by_itself",
+        RECOVER + "test_a_missing_conversation_fails",
+        BROKEN + "test_an_orphan_whose_marker_is_broken_is_failed",
+    ],
+    "R148": [RECOVER + "test_a_process_that_is_gone_needs_one_visit", RECOVER + "test_expired_needs_two_visits"],
+    "R149": [INVARIANT + "test_a_sound_store_has_no_breach", PLACES + "test_a_blocked_task_is_polled"],
+    # what success is measured by
+    "R190": [
+        SCENARIO + "test_from_start_to_crash_to_recovery",
+        RECOVER + "test_a_process_that_is_gone_needs_one_visit",
+    ],
+    "R191": [SCENARIO + "test_units_at_four_fifths_lose_nothing"],
+    "R192": [PLACES + "test_create_refuses_a_prompt_over_the_limit", COMMIT + "test_the_history_is_capped"],
+    "R193": [RECOVER + "test_a_renewal_clears_the_suspicion", RECOVER + "test_a_running_lease_has_not_expired"],
+    # edge cases
+    "R211": [
+        RECOVER + "test_a_repeat_recovers_nothing_more",
+        STACK + "test_twenty_sweeps_with_frozen_views_take_each_task_once",
+    ],
+    "R212": [COMMIT + "test_writes_all_kinds_of_change", REFUSED + "test_a_refused_write_changes_nothing"],
+    "R213": [BUG + "test_clocks_of_workers_decide_nothing", RENEW + "test_the_send_time_is_taken_before_sending"],
+    "R214": [BUG + "test_the_sweep_reads_no_conversation"],
+    "R215": [RECOVER + "test_a_repeat_recovers_nothing_more", CRASH + "test_both_ways_of_finding_an_orphan_were_used"],
+    "R216": [RECOVER + "test_a_missing_conversation_fails"],
+    "R217": [BROKEN + "test_a_broken_record_fails_its_task_and_nothing_else_changes"],
+    "R218": [
+        PAUSE + "test_shutdown_while_the_reply_streams",
+        SHUTDOWN + "test_the_reply_in_hand_is_committed_and_the_next_worker_goes_on_at_once",
+    ],
+    "R219": [
+        CLAIM + "test_a_doubled_message_finds_the_task_leased",
+        STACK + "test_a_message_that_comes_twice_and_late_grants_one_claim",
+    ],
+    "R220": [BROKEN + "test_one_broken_orphan_holds_no_other_up"],
+    "R221": [BUG + "test_a_busy_server_is_waited_for"],
+    "R222": [
+        CANCEL + "test_a_stale_worker_of_a_cancelled_task_starts_nothing",
+        COMMIT + "test_a_task_that_is_over_takes_no_commit",
+    ],
+    "R223": [SCENARIO + "test_a_full_server_leaves_what_is_stored_valid", BUG + "test_no_effect_without_its_marker"],
+    "R227": ["tests/unit/runtime/test_secrets.py::test_no_secret_is_stored_logged_or_used_as_a_name"],
+    "R243": [
+        "tests/stack/test_prefork_child.py::test_the_parent_recovers_what_a_killed_child_held",
+        CRASH + "test_every_crash_point_ends_as_the_reference",
+        STACK + "test_a_message_that_comes_twice_and_late_grants_one_claim",
+        "tests/protocol/test_protocol_property.py::test_on_the_real_server",
+    ],
+    # bugs of the design documents' own code
+    "S-B1": ["tests/rules/test_marker_agrees.py::test_a_plain_run"],
+    "S-B2": [BUG + "test_ended_tasks_are_no_orphans", RECOVER + "test_an_old_save_is_not_resumed_by_itself"],
+    "S-B3": [BUG + "test_a_commit_keeps_what_it_does_not_mean_to_change"],
+    "S-B4": [
+        "tests/unit/decide/test_conversation.py::test_any_conversation_becomes_one_that_the_api_takes",
+        ABSENT + "test_a_call_whose_process_died_is_made_again_and_counted",
+        PEOPLE + "test_ask_user_beside_other_calls_leaves_none_without_a_result",
+    ],
+    "S-B5": [BUG + "test_a_pause_is_no_failure", LIMITS + "test_no_call_is_made_past_a_limit"],
+    "S-B6": [BUG + "test_nothing_waits_for_a_viewer"],
+    "S-B7": [ENDS + "test_a_natural_end_completes_an_autonomous_task", ENDS + "test_consecutive_continues_are_capped"],
+    "S-B8": [
+        LIMITS + "test_passing_faults_wait_out_timers_and_keep_the_request",
+        "tests/unit/decide/test_retry.py::test_waits_of_each_kind",
+    ],
+    "S-B9": [LIFECYCLE + "test_scripts_make_no_move_without_a_row", INVARIANT + "test_a_planted_breach_is_found"],
+    "S-B10": [CLAIM + "test_a_task_outside_the_outbox_is_not_runnable"],
+    "S-B11": [BUG + "test_the_oldest_waits_least", LIMITS + "test_rate_limits_use_up_no_attempt"],
+    "S-B12": [BUG + "test_a_thousand_events_have_a_thousand_ids"],
+    "S-B13": [
+        "tests/unit/tools/test_toolbox.py::test_no_mark_is_torn_off_its_letter",
+        "tests/unit/tools/test_toolbox.py::test_the_output_buffer_never_splits_a_character",
+    ],
+    "S-B14": ["tests/unit/runtime/test_tools_in_turns.py::test_read_before_edit_is_known_from_the_conversation"],
+    "S-B15": [BUG + "test_a_safe_beginning_makes_no_command_safe"],
+    "S-B16": [BUG + "test_tools_are_called_by_one_name"],
+    "S-B17": [BUG + "test_waiting_holds_no_worker", SIGNAL + "test_an_open_prompt_takes_its_answer_in_every_status"],
+    "S-B18": ["tests/unit/dev/test_host.py::test_a_later_process_with_the_same_id_is_another"],
+    "S-B20": ["tests/rules/test_source_rules.py::test_nothing_is_skipped_without_a_reason"],
+    "S-B21": [
+        "tests/unit/tools/test_write_tools.py::test_bytes_are_flushed_before_the_rename_and_the_name_after",
+        RECOVER + "test_a_missing_conversation_fails",
+    ],
+    "S-B22": [CANCEL + "test_cancel_while_a_command_runs_ends_its_processes", FINISH + "test_refusals_write_nothing"],
+}
+DEMANDED = [
+    *(f"R{n}" for n in (*range(134, 150), *range(190, 194), *range(211, 224))),
+    *(f"S-B{n}" for n in range(1, 23) if n != 19),  # 19 is about worktrees, which are not made here
+]
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_the_tests_of_a_row_exist(row: str) -> None:
+    """A row is shown by tests that are there, under the very names given here."""
+    assert set(ROWS[row]) - ids_of_tests() == set()
+
+
+def test_every_row_is_shown() -> None:
+    """No row of the matrix, the measures, the edge cases or the bugs is left without a test."""
+    assert set(DEMANDED) - ROWS.keys() == set()
