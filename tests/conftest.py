@@ -10,6 +10,11 @@ _ANNOUNCED = pytest.StashKey[list[str]]()
 _PROPERTY = "announced"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--chaos-minutes", type=float, default=0.0, help="how long to kill; 0 for the short run")
+    parser.addoption("--chaos-seed", type=int, default=None, help="seed of the chaos run; a random one by default")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[_ANNOUNCED] = []
 

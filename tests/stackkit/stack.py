@@ -224,7 +224,11 @@ class Stack:
 
     def lines(self, task_id: str, name: str = "log.txt") -> list[str]:
         """Lines of a file in a task's folder; none when there is no file."""
-        path = self.work_dir(task_id) / name
+        return self.lines_of(self.record(task_id), name)
+
+    def lines_of(self, record: TaskRecord, name: str = "log.txt") -> list[str]:
+        """As `lines`, of a task that was read before."""
+        path = Path(record.spec.working_dir or "") / name
         return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
 
     def record(self, task_id: str) -> TaskRecord:
