@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from neuraphage.store import reading
 from neuraphage.testing import CrashInjector, CrashPoint
 from neuraphage.testing.crash import ANY_CALL, Side
 from servers import ValkeyProcess
-from turnkit import FakeModel, FakeTool, Killed, Rig, calls, new_rig, says, texts
+from turnkit import FakeModel, FakeTool, Killed, Rig, calls, new_rig, says, texts, until
 
 MakeRig = Callable[..., Rig]
 
@@ -158,16 +159,17 @@ def test_a_full_server_leaves_what_is_stored_valid(valkey: ValkeyProcess, tmp_pa
     task_id = rig.submit()
     rig.step()
     before = rig.entries(task_id)
+    client.config_resetstat()
+    worker = threading.Thread(target=rig.drain)
     try:
         client.config_set("maxmemory", 1)
-        assert rig.step() == "state server away"
+        worker.start()
+        until(lambda: client.info("errorstats"))  # a write was refused
         assert rig.entries(task_id) == before
         assert (rig.get(task_id).place, len(rig.model.requests)) == ("outbox", 1)
     finally:
         client.config_set("maxmemory", 0)
-    rig.kit.due("outbox", task_id)
-    rig.sweep.run(guarded=False)
-    rig.drain()
+        worker.join(60)
     assert rig.get(task_id).status is Status.COMPLETED
     rig.check()
     client.close()

@@ -13,6 +13,7 @@ from neuraphage.model.effect import EffectClass
 from neuraphage.model.prompt import PromptKind
 from neuraphage.model.task import OnUnknownOutcome, Status
 from neuraphage.model.tool import ProbeVerdict, ToolResult
+from neuraphage.store import reading
 from turnkit import FakeTool, Killed, Rig, calls, new_rig, says, until
 
 MakeRig = Callable[..., Rig]
@@ -49,6 +50,12 @@ def lines(rig: Rig) -> int:
     """How often the command ran."""
     ran = rig.folder / "ran"
     return len(ran.read_text().splitlines()) if ran.exists() else 0
+
+
+def settled(rig: Rig, task_id: str) -> list[str]:
+    """How the history says that interrupted calls were settled."""
+    events = reading.events(rig.store.context, task_id)
+    return [event.data["how"] for event in events if event.kind == "ToolSettled"]
 
 
 def result_told(rig: Rig, task_id: str) -> str:
@@ -151,6 +158,7 @@ def test_a_command_that_ended_meanwhile_is_read(make_rig: MakeRig) -> None:
     task_id = died_waiting(rig)
     rig.recover(task_id).drain()
     assert (lines(rig), result_told(rig, task_id)) == (1, "out\n[exit code 0]")
+    assert settled(rig, task_id) == ["read the result of the command that had ended"]
 
 
 def test_a_command_that_never_started_is_run(make_rig: MakeRig) -> None:
@@ -161,7 +169,7 @@ def test_a_command_that_never_started_is_run(make_rig: MakeRig) -> None:
     rig.dies()
     rig.recover(task_id).drain()
     assert (lines(rig), result_told(rig, task_id)) == (1, "out\n[exit code 0]")
-    assert "ToolSettled" in rig.kinds(task_id)
+    assert settled(rig, task_id) == ["it had not started"]
 
 
 @pytest.mark.parametrize("begun", [True, False])

@@ -141,6 +141,12 @@ def play(rig: Rig, watch: Watch) -> str:
     return task_id
 
 
+def shown(rig: Rig, task_id: str) -> str:
+    """What a viewer saw, put together: a secret in pieces is one too."""
+    rows = rig.client.xrange(rig.kit.keys.live(task_id))
+    return "".join(fields[b"t"].decode() for _, fields in rows)
+
+
 @pytest.mark.parametrize("secret", [SHAPED, OWN])
 def test_no_secret_is_stored_logged_or_used_as_a_name(rig: Rig, watch: Watch, logged: io.StringIO, secret: str) -> None:
     """Prompt, words, answers, replies, deltas, calls, results, evidence, errors: searched after every write."""
@@ -151,6 +157,7 @@ def test_no_secret_is_stored_logged_or_used_as_a_name(rig: Rig, watch: Watch, lo
         "logs": logged.getvalue(),
         "messages": str(rig.dispatcher.published),
         "spool": str(sorted(path.name for path in (rig.folder / ".data").rglob("*"))),
+        "viewers": shown(rig, task_id),
         "requests": str(rig.model.requests),
     }
     for place, text in places.items():
@@ -159,7 +166,8 @@ def test_no_secret_is_stored_logged_or_used_as_a_name(rig: Rig, watch: Watch, lo
 
 def test_what_was_planted_did_arrive(rig: Rig, watch: Watch, logged: io.StringIO) -> None:
     """The control of the search: around every secret its own words are stored, with the secret cut out."""
-    play(rig, watch)
+    task_id = play(rig, watch)
+    assert shown(rig, task_id).startswith("[redacted:")
     stored = "".join(watch.stored)
     for words in (
         "prompt ",
