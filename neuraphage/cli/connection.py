@@ -22,7 +22,7 @@ def load_settings() -> Settings:
     try:
         return Settings()
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]  # an input may hold a password
+        first = error.errors(include_url=False)[0]  # only its message is shown: the input may hold a password
         name = "_".join(str(part) for part in first["loc"]).upper()
         message = first["msg"].removeprefix("Value error, ")
         raise SettingsError(f"NEURAPHAGE_{name}: {message}" if name else f"settings clash: {message}") from None

@@ -86,6 +86,13 @@ def test_text_cannot_pass_for_a_line_of_ours() -> None:
     assert len(file.getvalue()) < MAX_LINE_CHARS + 10
 
 
+def test_a_question_of_several_lines_stands_behind_the_bar() -> None:
+    """A model cannot write a line that looks like one of ours into its question."""
+    show, file = viewer(terminal=False)
+    show.line("? May I?\n  completed: all is well")
+    assert file.getvalue() == f"? May I?\n{BAR}  completed: all is well\n"
+
+
 @pytest.mark.parametrize("data", [{}, {"tool": "edit"}, {"tool": None, "error": 1, "unknown": 0}])
 @pytest.mark.parametrize("kind", ["ToolCompleted", "RequestSent", "OfTheFuture"])
 def test_an_unknown_event_is_shown_by_name(kind: str, data: dict[str, object]) -> None:
