@@ -38,11 +38,11 @@ BREACHES: dict[str, Break] = {
 
 
 def after_one_turn(folder: Path) -> tuple[Rig, str]:
-    """A task between its turns."""
+    """A task between its turns, and a process that has not worked on it: one that has knows what it read before."""
     rig = new_rig(folder, FakeModel(calls(("t1", "act", {})), says("Never.")), extra=[FakeTool()])
     task_id = rig.submit()
     rig.step()
-    return rig, task_id
+    return rig.reborn(), task_id
 
 
 def contents(rig: Rig, task_id: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from neuraphage.model.effect import EffectClass
 from neuraphage.model.message import ModelReply
 from neuraphage.model.task import Mode, Status
 from neuraphage.model.tool import ToolResult
-from neuraphage.ports import Delta
+from neuraphage.ports import Delta, Signal, SignalKind
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.settings import Settings
 from neuraphage.store import live
@@ -185,6 +185,22 @@ def test_what_was_planted_did_arrive(rig: Rig, watch: Watch, logged: io.StringIO
     assert "ran with [redacted:" in stored
     assert "refused: [redacted:" in stored
     assert "cannot open [redacted:" in logged.getvalue()
+
+
+def test_words_from_a_process_that_does_not_know_our_keys_are_cleaned(rig: Rig, watch: Watch) -> None:
+    """Only workers know their own key: what a client let through is cleaned before the model and the history see it."""
+    rig.model.steps = [calls(("t1", "ask_user", {"question": "?"})), says("And?"), says("Done.")]
+    task_id = rig.submit(mode=Mode.CONVERSATIONAL)
+    rig.drain()
+    (prompt,) = rig.get(task_id).prompts
+    rig.store.signal(task_id, Signal(SignalKind.ANSWER, "k1", f"answer {OWN}", prompt.prompt_id))
+    rig.store.signal(task_id, Signal(SignalKind.INPUT, "k2", f"input {OWN}"))
+    rig.dispatcher.publish_turn(task_id, 0, rig.get(task_id).seq)
+    rig.drain()
+    assert len(rig.model.requests) == 2
+    sent = str(rig.model.requests[-1].messages)
+    assert ("answer [redacted:" in sent, "input [redacted:" in sent, OWN in sent) == (True, True, False)
+    assert OWN not in str(rig.kit.state())
 
 
 def test_a_cancel_reason_is_cleaned(rig: Rig, watch: Watch) -> None:
