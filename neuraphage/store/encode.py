@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from neuraphage.errors import SchemaTooNew
 from neuraphage.model.base import SCHEMA_VERSION
-from neuraphage.model.effect import JournalEntry, Marker
+from neuraphage.model.effect import MODEL_ENTRY, EffectKind, JournalEntry, Marker
 from neuraphage.model.message import Entry
 from neuraphage.model.prompt import InboxItem
 from neuraphage.ports import Changes
@@ -115,10 +115,21 @@ def inbox_item(raw: bytes) -> InboxItem:
         raise corrupt("inbox item", error) from None
 
 
+def journal_bytes(entry: JournalEntry) -> bytes:
+    """One journal entry as its hash field holds it: without its key, and without the kind that the key tells."""
+    return compact(entry, exclude={"key", "kind"} if entry.kind is _usual_kind(entry.key) else {"key"})
+
+
+def _usual_kind(key: str) -> EffectKind:
+    return EffectKind.MODEL if key == MODEL_ENTRY else EffectKind.TOOL
+
+
 def journal_entry(key: str, raw: bytes) -> JournalEntry:
     """One journal entry from its hash field."""
     try:
-        return JournalEntry.model_validate({**loads(raw, f"journal entry {key!r}"), "key": key})
+        return JournalEntry.model_validate(
+            {"kind": _usual_kind(key), **loads(raw, f"journal entry {key!r}"), "key": key}
+        )
     except ValidationError as error:
         raise corrupt(f"journal entry {key!r}", error) from None
 
@@ -139,7 +150,7 @@ def change_args(changes: Changes) -> list[Any]:
         1 if changes.outcome else 0,
         marker_bytes(changes.marker),
         *_group((entry_bytes(entry),) for entry in changes.entries),
-        *_group((entry.key, compact(entry, exclude={"key"})) for entry in changes.journal),
+        *_group((entry.key, journal_bytes(entry)) for entry in changes.journal),
         *_group((name, amount) for name, amount in changes.add.items() if amount),
         *_group((raw,) for raw in changes.consumed),
         *_group((p.prompt_id, compact(p), p.deadline_ms or 0) for p in changes.prompts_opened),

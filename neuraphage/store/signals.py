@@ -42,7 +42,7 @@ def create(context: StoreContext, spec: TaskSpec, key: str) -> tuple[bool, str]:
         context,
         keys,
         [
-            spec.model_dump_json(),
+            spec.model_dump_json(exclude_none=True),
             entry,
             spec.name,
             spec.priority,

@@ -37,7 +37,7 @@ def _save(task: str, message: dict[str, Any], step: int) -> None:
         pipe.execute()
 
 
-@app.task(name=CHAIN_STEP, ignore_result=True)
+@app.task(name=CHAIN_STEP, ignore_result=True)  # type: ignore[untyped-decorator]  # Celery carries no types
 def step(task: str, turns: int, wait_ms: float) -> None:
     """One turn: load, call, save, run, save, send the next message."""
     conversation = [orjson.loads(raw) for raw in state.lrange(f"chain:{task}", 0, -1)]

@@ -107,7 +107,7 @@ class Workers:
 
     def __init__(self, name: str, app: str, queue: str | None, env: dict[str, str], folder: Path) -> None:
         self.name = name
-        self._app, self._queue, self._env, self._folder = app, queue, env, folder
+        self._app, self._queue, self.env, self._folder = app, queue, env, folder
         self.processes: list[subprocess.Popen[bytes]] = []
 
     def start(self, pool: Pool) -> None:
@@ -122,7 +122,7 @@ class Workers:
         log = self._folder / f"{self.name.replace(' ', '-')}-{uuid.uuid4().hex[:6]}.log"
         with log.open("wb") as output:
             process = subprocess.Popen(
-                argv, stdout=output, stderr=output, env=self._env, cwd=ROOT, start_new_session=True
+                argv, stdout=output, stderr=output, env=self.env, cwd=ROOT, start_new_session=True
             )
         self.processes.append(process)
         wait_until(lambda: ready_file(self._folder, process.pid).exists(), f"{self.name} to be ready, see {log}")
@@ -178,7 +178,7 @@ class Runtime(Workers):
         super().__init__("neuraphage", "tests.benchmarks.runtime_app", "np.run", env, folder)
         self.settings = Settings(state_url=server.state_url(), broker_url=broker.broker_url(), data_dir=folder / "data")
         self.store = RedisStore(self.settings, SystemClock())
-        self._dispatcher = CeleryDispatcher(make_app(self.settings))
+        self.dispatcher = CeleryDispatcher(make_app(self.settings))
 
     def submit(self, task: str, turns: int, wait_ms: float) -> str:
         """Store one task and publish its first turn."""
@@ -192,7 +192,7 @@ class Runtime(Workers):
             limits=Limits(max_turns=turns, max_cost_microusd=10**12),
         )
         self.store.create(spec, task_id)
-        self._dispatcher.publish_turn(task_id, 0, 1)
+        self.dispatcher.publish_turn(task_id, 0, 1)
         return task_id
 
     def ended(self) -> int:

@@ -79,8 +79,7 @@ def _toolbox() -> StaticToolBox:
 
 
 signals.worker_ready.connect(mark_ready)
-wiring.build_model = _model
-wiring.default_toolbox = _toolbox
+vars(wiring).update(build_model=_model, default_toolbox=_toolbox)
 
 from workers.app import app  # noqa: E402 - the app is built from the parts put in above
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import socket
 import subprocess
-import time
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import redis
 
+from tests.benchmarks.machine import wait_until
 from tests.servers import server_binary
 
 START_LIMIT_S = 10.0
@@ -37,15 +37,14 @@ class BenchServer:
         argv += ["--appendonly", "yes", "--appendfsync", "always", "--auto-aof-rewrite-percentage", "0"]
         with (self.folder / "server.log").open("wb") as log:
             self._process = subprocess.Popen(argv, stdout=log, stderr=log, start_new_session=True)
-        limit = time.monotonic() + START_LIMIT_S
-        while True:
-            try:
-                self.client(0).ping()
-                return self
-            except redis.exceptions.RedisError:
-                if time.monotonic() > limit:
-                    raise
-                time.sleep(0.02)
+        wait_until(self._answers, "the server to answer", limit_s=START_LIMIT_S)
+        return self
+
+    def _answers(self) -> bool:
+        try:
+            return bool(self.client(0).ping())
+        except redis.exceptions.RedisError:
+            return False
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -85,17 +85,25 @@ def _one_round(
 
 
 def measure_bytes(folder: Path, lengths: tuple[int, ...]) -> dict[int, float]:
-    """Bytes a turn that the state server's append-only file grows by, for tasks of several lengths."""
+    """Bytes a turn that the state server's append-only file grows by, for tasks of several lengths.
+
+    What a task of one turn writes is subtracted: creating it, ending it, registering the worker.
+    """
     found = {}
     with BenchServer(folder / "s") as server, BenchServer(folder / "b") as broker:
         runtime = Runtime(server, broker, folder)
         runtime.start(Pool("threads", 4))
         try:
             runtime.run(_names(1), 3, 0)
+            once = _grown(runtime, server, 1)
             for length in lengths:
-                before = server.file_bytes()
-                runtime.run(_names(1), length, 0)
-                found[length] = (server.file_bytes() - before) / length
+                found[length] = (_grown(runtime, server, length) - once) / (length - 1)
         finally:
             runtime.stop()
     return found
+
+
+def _grown(runtime: Runtime, server: BenchServer, turns: int) -> int:
+    before = server.file_bytes()
+    runtime.run(_names(1), turns, 0)
+    return server.file_bytes() - before

@@ -11,6 +11,7 @@ import os
 import random
 import time
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -89,4 +90,4 @@ def starts(root: Path, task: str | None = None) -> list[Start]:
 def gaps_ms(root: Path, task: str) -> list[float]:
     """Times between consecutive model calls of one task."""
     times = [start[0] for start in starts(root, task) if start[4] == "model"]
-    return [(later - earlier) / 1e6 for earlier, later in zip(times, times[1:], strict=False)]
+    return [(later - earlier) / 1e6 for earlier, later in pairwise(times)]

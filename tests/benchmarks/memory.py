@@ -1,0 +1,71 @@
+"""A busy worker's memory, and what an idle one costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+from neuraphage.model.task import TaskSpec
+from tests.benchmarks.contenders import ROOT, Pool, Runtime, Workers
+from tests.benchmarks.machine import rss_bytes, tree_cpu_s, wait_until
+from tests.benchmarks.servers import BenchServer
+
+TURNS_IN_FLIGHT = 100
+IDLE_S = 10.0
+
+
+def busy_rss_bytes(folder: Path) -> int:
+    """Memory of one worker with 100 turns that stream slowly from a real HTTP server."""
+    with BenchServer(folder / "m") as server:
+        runtime = Runtime(server, server, folder)
+        port_file = folder / "port"
+        argv = [sys.executable, "-m", "neuraphage.testing.scripted_api", "--port-file", str(port_file)]
+        argv += ["--script", "tests.benchmarks.slow_script:slow", "--port", "0"]
+        with (folder / "model.log").open("wb") as log:
+            model = subprocess.Popen(argv, cwd=ROOT, stdout=log, stderr=log, start_new_session=True)
+        wait_until(port_file.exists, "the scripted model")
+        url = f"http://127.0.0.1:{port_file.read_text().strip()}"
+        env = runtime.env | {"NEURAPHAGE_ANTHROPIC_BASE_URL": url}
+        workers = Workers("plain", "tests.benchmarks.plain_app", "np.run", env, folder)
+        try:
+            workers.start(Pool("threads", TURNS_IN_FLIGHT))
+            for _ in range(TURNS_IN_FLIGHT):
+                _submit_plain(runtime)
+            keys, client = runtime.store.context.keys, runtime.store.context.client
+            wait_until(lambda: client.zcard(keys.leases) == TURNS_IN_FLIGHT, "all turns to be in flight")
+            time.sleep(3)  # so that every stream has begun
+            return rss_bytes(workers.pids()[0])
+        finally:
+            workers.stop()
+            model.kill()
+            model.wait(5)
+
+
+def _submit_plain(runtime: Runtime) -> None:
+    task_id = f"task-{uuid.uuid4()}"
+    spec = TaskSpec(task_id=task_id, name="slow", prompt="[script:slow] Go on.", model="claude-sonnet-5-5")
+    runtime.store.create(spec, task_id)
+    runtime.dispatcher.publish_turn(task_id, 0, 1)
+
+
+def idle_cpu_percent(folder: Path) -> tuple[float, float]:
+    """CPU of an idle worker with the watcher, and of one whose watcher does not look for dead processes (percent)."""
+    return _idle(folder, "auto"), _idle(folder, "off")
+
+
+def _idle(folder: Path, policy: str) -> float:
+    with BenchServer(folder / f"q{policy}") as server:
+        runtime = Runtime(server, server, folder)
+        runtime.env = runtime.env | {"NEURAPHAGE_RECOVERY_POLICY": policy}
+        runtime.start(Pool("threads", 8))
+        try:
+            runtime.run([f"w{uuid.uuid4().hex[:8]}"], 2, 0)
+            pids = runtime.pids()
+            began_s = tree_cpu_s(pids)
+            time.sleep(IDLE_S)
+            return (tree_cpu_s(pids) - began_s) / IDLE_S * 100
+        finally:
+            runtime.stop()

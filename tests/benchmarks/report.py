@@ -1,0 +1,96 @@
+"""Figures as rows of a Markdown table. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from tests.benchmarks.contenders import Pool
+from tests.benchmarks.speed import Figures
+
+HEAD = "| what | measured | goal |\n| --- | --- | --- |"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line: what, figures, goal."""
+
+    what: str
+    measured: str
+    goal: str = ""
+
+    def __str__(self) -> str:
+        return f"| {self.what} | {self.measured} | {self.goal} |"
+
+
+def spread(values: Sequence[float], digits: int = 2) -> str:
+    """Median, and the range in brackets."""
+    return f"{median(values):.{digits}f} ({min(values):.{digits}f} to {max(values):.{digits}f})"
+
+
+def _ratios(mine: Sequence[float], others: Sequence[float]) -> list[float]:
+    """Round by round: both were measured in the same minute."""
+    return [one / other for one, other in zip(mine, others, strict=True)]
+
+
+def speed_rows(figures: dict[str, Figures], pool: Pool) -> list[Row]:
+    """Figures of every contender, then the ratios that the goals are about."""
+    rows = []
+    idle = median(figures["no durability"].gap_ms)
+    for name, found in figures.items():
+        overhead = [gap - idle for gap in found.gap_ms]
+        text = f"overhead {spread(overhead)} ms, {spread(found.turns_per_s, 0)} turns/s, CPU {spread(found.cpu_ms)} ms"
+        rows.append(Row(f"{name} ({pool})", text))
+    chain, ours = figures["bare chain"], figures["neuraphage"]
+    overheads = _ratios([gap - idle for gap in ours.gap_ms], [gap - idle for gap in chain.gap_ms])
+    rows.append(Row(f"overhead of a turn, of the chain's ({pool})", spread(overheads), "1.3 at most"))
+    rows.append(
+        Row(
+            f"turns/s with 100 tasks, of the chain's ({pool})",
+            spread(_ratios(ours.turns_per_s, chain.turns_per_s)),
+            "0.8 at least",
+        )
+    )
+    rows.append(Row(f"CPU a turn, of the chain's ({pool})", spread(_ratios(ours.cpu_ms, chain.cpu_ms)), "1.3 at most"))
+    busy = [level for found in figures.values() for level in found.busy]
+    rows.append(Row(f"other load before each run ({pool})", spread(busy)))
+    return rows
+
+
+def bytes_rows(found: dict[int, float]) -> list[Row]:
+    """Bytes a turn, by length of the task."""
+    text = ", ".join(f"{value:.0f} at {length}" for length, value in found.items())
+    steady = max(found.values()) / min(found.values()) - 1
+    return [
+        Row("state written a turn, bytes", text, "7,168 at most"),
+        Row("its growth with the length", f"{steady:.1%}", "2 % at most"),
+    ]
+
+
+def seconds_rows(what: str, values: Sequence[float], goal: str) -> list[Row]:
+    """Times of a recovery."""
+    return [Row(f"{what}, s", f"{spread(values)}, {len(values)} times", goal)]
+
+
+def scale_rows(sweep_ms: float, few_ms: float, many_ms: float, waiting_bytes: float, heartbeat_ms: float) -> list[Row]:
+    """What must not grow."""
+    return [
+        Row("sweep over 100,000 live tasks, ms", f"{sweep_ms:.1f}", "5 at most"),
+        Row(
+            "recovery of a task when 100 and when 1,000 leases run out, ms",
+            f"{few_ms:.2f} and {many_ms:.2f}, ratio {many_ms / few_ms:.2f}",
+            "ratio 1.5 at most",
+        ),
+        Row("memory of a waiting task beside conversation and events, bytes", f"{waiting_bytes:.0f}", "2,048 at most"),
+        Row("heartbeat with 100 leases, ms", f"{heartbeat_ms:.2f}"),
+    ]
+
+
+def memory_rows(rss_bytes: int, idle_percent: tuple[float, float]) -> list[Row]:
+    """A busy and an idle worker."""
+    watching, not_watching = idle_percent
+    return [
+        Row("memory of a worker with 100 turns in flight, MB", f"{rss_bytes / 1e6:.0f}", "200 at most"),
+        Row("CPU of an idle worker, percent", f"{watching:.1f}; {not_watching:.1f} without the watcher's looks"),
+    ]
