@@ -1,0 +1,95 @@
+"""The server is there and refuses: full, read-only, frozen, or ending every connection (B11-B13, R221, R223, R239)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from fault_server import FaultServer
+from fault_world import World, stamps
+
+from neuraphage.errors import StoreUnavailable
+from neuraphage.ports import Delta
+from neuraphage.runtime.model_step import LIVE_SLOW_S
+from stackkit.scripts import task_prompt, turn
+from turnkit import until
+
+pytestmark = pytest.mark.real_redis
+
+
+@pytest.mark.parametrize("refusal", ["full", "read_only"])
+def test_nothing_runs_while_writes_are_refused(world: World, server: FaultServer, refusal: str) -> None:
+    """No tool starts without its marker, for longer than a lease; then all goes on: no recovery, no doubled call."""
+    tasks = [world.submit(stamps(3, first_byte_delay_s=0.1)) for _ in range(4)]
+    world.start()
+    until(lambda: len(world.stamp.runs()) > 2)
+    with getattr(server, refusal)():
+        until(lambda: not world.dispatcher.queue_length())  # every slot has met the refusal
+        stamped, began_s = len(world.stamp.runs()), time.monotonic()
+        with pytest.raises(StoreUnavailable, match="maxmemory|read only"):
+            world.submit(stamps(1))
+        until(lambda: time.monotonic() - began_s > 1.2 * world.settings.lease_s)
+        assert len(world.stamp.runs()) - stamped <= len(tasks), "each announced call may end, none may follow it"
+        running = len(world.stamp.runs())
+        assert len(world.requests()) <= len(tasks) * 4
+    until(lambda: len(world.stamp.runs()) > running)
+    world.finished(tasks)
+    world.check(tasks)
+
+
+def test_every_connection_is_ended_five_times(world: World, server: FaultServer) -> None:
+    """CLIENT KILL of all connections, five times in three seconds: nobody is taken for dead, nothing is done twice."""
+    tasks = [world.submit(stamps(13, first_byte_delay_s=0.2)) for _ in range(6)]
+    world.start(slots=6)
+    killed, began_s = [], time.monotonic()
+    for number in range(5):
+        until(lambda: time.monotonic() - began_s > 0.6 * number)  # noqa: B023 - called before the loop goes on
+        until(lambda: world.leased())
+        killed.append(server.kill_connections())
+    assert min(killed) > 0
+    assert time.monotonic() - began_s > 2.4
+    world.finished(tasks)
+    world.check(tasks)
+
+
+def test_a_frozen_server_takes_nobody_for_dead(world: World, server: FaultServer) -> None:
+    """SIGSTOP for longer than the lease, with calls in mid-stream: the visits after it wait for the renewals."""
+    lease_s = world.settings.lease_s
+    tasks = [world.submit(stamps(1, first_byte_delay_s=lease_s / 2)) for _ in range(8)]
+    world.start(slots=8)
+    until(lambda: len(world.requests()) == len(tasks))
+    with server.frozen(at_least_s=1.5 * lease_s):
+        pass
+    world.finished(tasks)
+    world.check(tasks)
+
+
+def test_a_frozen_server_does_not_hold_up_a_stream(
+    server: FaultServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Live text is for viewers: a paid stream waits for one bundle of it at most, once, without a second try."""
+    slow = {"between_events_s": 0.02, "chunk_chars": 4}
+    with World(server, tmp_path, socket_timeout_s=LIVE_SLOW_S + 0.1) as world:
+        shown: list[float] = []
+        publish, replied = world.store.publish_live, threading.Event()
+
+        def publish_live(task_id: str, deltas: Iterable[Delta]) -> None:
+            began_s = time.monotonic()
+            publish(task_id, deltas)
+            shown.append(time.monotonic() - began_s)
+
+        monkeypatch.setattr(world.store, "publish_live", publish_live)
+        world.model.after_reply = lambda request: replied.set()
+        task = world.submit(task_prompt(turn("word " * 60, **slow)))
+        world.start()
+        until(lambda: len(shown) > 1)
+        with server.frozen(at_least_s=0.0):
+            before = len(shown)
+            assert replied.wait(30.0)
+        hung = [duration_s for duration_s in shown[before:] if duration_s > LIVE_SLOW_S]
+        assert len(hung) == 1
+        world.finished([task])
+        world.check([task])
