@@ -21,7 +21,7 @@ from stackkit.waiting import wait_for
 
 TASKS = 20
 MIN_KILLS = 15
-AIM_LIMIT_S = 1.0
+AIM_LIMIT_S = 0.6
 """How long one shot may be aimed; then whatever is there is hit."""
 WORKER_VICTIMS = (Victim.THREADS, Victim.CHILD, Victim.PARENT)
 
@@ -103,7 +103,8 @@ class Chaos:
         return [self.stack.record(task) for task in self.tasks]
 
     def _all_over(self) -> bool:
-        self._open = {task for task in self._open if self.stack.record(task).status not in TERMINAL}
+        over = {status.value for status in TERMINAL}
+        self._open = {task for task, status in self.stack.statuses(self._open).items() if status not in over}
         return not self._open
 
     def _keep_tasks(self) -> None:
@@ -118,7 +119,7 @@ class Chaos:
 
     def _strike(self) -> None:
         victim = min(Victim, key=lambda v: (self.tally.by_victim[v] / _WEIGHT[v], self._rng.random()))
-        time.sleep(self._rng.uniform(0.0, 0.3))  # the instant is drawn, not waited for
+        time.sleep(self._rng.uniform(0.0, 0.2))  # the instant is drawn, not waited for
         match victim:
             case Victim.CONTROL | Victim.BEAT:
                 self._restart(self._control if victim is Victim.CONTROL else self._beat)
@@ -154,8 +155,9 @@ class Chaos:
     def _target(self, victim: Victim) -> tuple[StackProcess, list[int]]:
         """A process of this kind, and the ids to freeze: the one to be killed last."""
         if victim is Victim.THREADS:
-            process = self._rng.choice(self._threads)
-            return process, [process.pid] if process.is_alive() else []
+            working = [process for process in self._threads if self._is_registered(process.pid)]
+            process = self._rng.choice(working or self._threads)
+            return process, [process.pid] if working else []
         children = [pid for pid in self._prefork.children() if self._is_registered(pid)]
         if not children:
             return self._prefork, []
@@ -184,13 +186,13 @@ class Chaos:
         """What these processes do (None: all workers), task by task."""
         store = self.stack.store
         owners = {row.process_id for row in store.registered() if pids is None or row.pid in pids}
-        answered = {e["request_id"]: e["outcome"] == "completed" for e in self.stack.model_requests()}
+        mine = [task for task, owner in self.stack.owners(self._open).items() if owner in owners]
+        answered = {e["request_id"]: e["outcome"] == "completed" for e in self.stack.model_requests()} if mine else {}
         found: Counter[Doing] = Counter()
-        for task in self._open:
+        for task in mine:
             record = self.stack.record(task)
-            if record.owner in owners:
-                what = doing(record, self.stack.journal(task), answered, self.stack.lines_of(record))
-                found.update([what] if what is not None else [])
+            what = doing(record, self.stack.journal(task), answered, self.stack.lines_of(record))
+            found.update([what] if what is not None else [])
         return found
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from chaos_run import Chaos, told_seed
 
@@ -10,21 +12,22 @@ from neuraphage.store import invariant
 from stackkit import Stack
 
 pytestmark = [pytest.mark.real_workers, pytest.mark.timeout(0)]
-SHORT_LIMIT_S = 25.0
+SHORT_LIMIT_S = 60.0
+"""Far more than it takes; a loaded machine may need it for every class."""
 FINISH_LIMIT_S = 60.0
 
 
-def test_kills_of_everything_lose_nothing_and_repeat_nothing(stack: Stack, seed: int, chaos_s: float) -> None:
+def test_kills_of_everything_lose_nothing_and_repeat_nothing(
+    stack: Stack, seed: int, chaos_s: float, announce: Callable[[str], None]
+) -> None:
     """All tasks end, each line is there once, each reply is paid once, no request is refused, the invariant holds."""
-    print(f"\nchaos seed {seed}")
     with told_seed(seed):
         chaos = Chaos(stack, seed)
         try:
             chaos.run(chaos_s, limit_s=max(SHORT_LIMIT_S, chaos_s + 60.0 if chaos_s else 0.0))
             records = chaos.finish(FINISH_LIMIT_S)
         finally:
-            print(chaos.tally.table())
-        print(f"{len(records)} tasks, {sum(r.counters.recoveries_total for r in records)} recoveries")
+            announce(f"chaos, --chaos-seed {seed}: {len(chaos.tasks)} tasks\n{chaos.tally.table()}")
         assert invariant.violations(stack.store.context) == []
         assert [r.task_id for r in records if r.status is not Status.COMPLETED] == []
         assert [problem for record in records for problem in problems_of(stack, chaos, record)] == []

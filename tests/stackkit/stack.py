@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,18 +16,15 @@ from neuraphage.client import Client
 from neuraphage.dev.demo import free_port
 from neuraphage.dev.server import EmbeddedServer
 from neuraphage.dev.stack import StackPlan, beat_argv, environment, make_folders, scripted_spec, worker_argv
-from neuraphage.model.effect import JournalEntry
-from neuraphage.model.prompt import Event
-from neuraphage.model.task import TaskRecord
 from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE, CeleryDispatcher, make_app
 from neuraphage.runtime.health import Health, overall
 from neuraphage.runtime.watcher import HostElection
 from neuraphage.settings import Settings
-from neuraphage.store import invariant, reading
 from neuraphage.store.tasks import RedisStore
 from neuraphage.wiring import build_store, host_health
 from stackkit.launching import Zygote
 from stackkit.process import TAIL_CHARS, StackProcess, freeze, send
+from stackkit.views import TaskViews
 from stackkit.waiting import wait_for
 
 TESTS = Path(__file__).parent.parent
@@ -45,7 +40,7 @@ FAST = {
 _OURS = "NEURAPHAGE_"
 
 
-class Stack:
+class Stack(TaskViews):
     """Real processes around one data folder. Use as a context manager; nothing outlives it.
 
     Args:
@@ -154,7 +149,9 @@ class Stack:
 
     def _start_model(self) -> StackProcess:
         spec = scripted_spec(self.plan, self.plan.scripted_port or 0)
-        process = StackProcess("model", spec.argv, spec.env, self.plan.log_dir / "model.log", ready=spec.ready)
+        process = StackProcess(
+            "model", spec.argv, spec.env, self.plan.log_dir / "model.log", ready=spec.ready or (lambda: True)
+        )
         self._remember(process).start()
         return process
 
@@ -190,82 +187,7 @@ class Stack:
         self.admin.flushall()
         self.control_model("reset")
 
-    # --- the model ---
-
-    def control_model(self, what: str, body: Any = None) -> Any:
-        """Talk to the scripted model: `log`, `reset` or `faults`."""
-        url = f"http://127.0.0.1:{self.plan.scripted_port}/_control/{what}"
-        data = None if what == "log" else json.dumps(body).encode()
-        with urllib.request.urlopen(urllib.request.Request(url, data=data), timeout=10) as answer:
-            return json.load(answer)
-
-    def model_requests(self, task_id: str | None = None) -> list[dict[str, Any]]:
-        """What reached the model, oldest first; of one task when its id is given."""
-        entries: list[dict[str, Any]] = self.control_model("log")["entries"]
-        return entries if task_id is None else [e for e in entries if e["request_id"] in self.request_ids(task_id)]
-
-    def request_ids(self, task_id: str) -> set[str]:
-        """Ids of every request of a task."""
-        return {e.data["request_id"] for e in self.events(task_id) if e.kind == "RequestSent"}
-
-    # --- tasks ---
-
-    def submit(self, prompt: str, **fields: Any) -> str:
-        """Submit a task that may use every tool, in a folder of its own."""
-        self._numbers += 1
-        folder = self.folder / "work" / str(self._numbers)
-        folder.mkdir(parents=True)
-        fields = {"working_dir": str(folder), "allow": ("*",), "model": "scripted-1"} | fields
-        return self.client.submit(prompt, **fields)
-
-    def work_dir(self, task_id: str) -> Path:
-        """A task's folder."""
-        return Path(self.store.get(task_id).spec.working_dir or "")
-
-    def lines(self, task_id: str, name: str = "log.txt") -> list[str]:
-        """Lines of a file in a task's folder; none when there is no file."""
-        return self.lines_of(self.record(task_id), name)
-
-    def lines_of(self, record: TaskRecord, name: str = "log.txt") -> list[str]:
-        """As `lines`, of a task that was read before."""
-        path = Path(record.spec.working_dir or "") / name
-        return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-
-    def record(self, task_id: str) -> TaskRecord:
-        """A task."""
-        return self.store.get(task_id)
-
-    def journal(self, task_id: str) -> dict[str, JournalEntry]:
-        """A task's journal."""
-        return reading.journal(self.store.context, task_id)
-
-    def events(self, task_id: str, kind: str | None = None) -> list[Event]:
-        """A task's history; of one kind when given."""
-        lines = reading.events(self.store.context, task_id, limit=100_000)
-        return [line for line in lines if kind in (None, line.kind)]
-
-    def finished(self, *task_ids: str, limit_s: float = 40.0) -> list[TaskRecord]:
-        """Wait until tasks are Completed."""
-        for task_id in task_ids:
-            wait_for(lambda: self.record(task_id).place is None, f"{task_id} to end", limit_s=limit_s, every_s=0.02)  # noqa: B023 - called before the loop goes on
-        records = [self.record(task_id) for task_id in task_ids]
-        assert [r.status.value for r in records] == ["Completed"] * len(records), [r.detail for r in records]
-        return records
-
-    def wait_marker(self, task_id: str, name: str) -> TaskRecord:
-        """Wait until a task's marker has this name."""
-        return wait_for(lambda: (r := self.record(task_id)).marker.name.value == name and r, f"{task_id} at {name}")
-
-    def pid_of_owner(self, task_id: str) -> int:
-        """Process id of the process that holds a task."""
-        owner = self.record(task_id).owner
-        return next(row.pid for row in self.store.registered() if row.process_id == owner)
-
-    def check(self) -> None:
-        """The invariant holds, and the model refused nothing."""
-        assert invariant.violations(self.store.context) == []
-        refused = [e for e in self.model_requests() if e["outcome"].startswith("refused")]
-        assert refused == []
+    # --- health and logs ---
 
     def logs(self) -> Iterator[tuple[str, str]]:
         """(name, end of the log) of every process, for a failure."""
