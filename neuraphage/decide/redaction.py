@@ -19,6 +19,8 @@ MAX_DEPTH = 200
 """Deepest JSON that is walked; what lies deeper is cut out whole rather than stored unread."""
 MAX_PEM_CHARS = 16_384
 """Longest private key looked for between its BEGIN and its END line."""
+MAX_PEM_LINE_CHARS = 120
+"""Longer than every BEGIN line of a private key."""
 
 _PLACEHOLDER = re.compile(r"(\[redacted:[a-z_]{1,40}\])")
 _PEM_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
@@ -178,12 +180,22 @@ def _private_keys(text: str) -> Spans:
 
 
 def _open_private_key(text: str) -> int | None:
-    """Where the last BEGIN line stands whose END line is still to come; None when there is none."""
-    begin = text.rfind("-----BEGIN ")
-    if begin == -1:
-        return None
-    end = text.find("-----END ", begin)
-    return None if end != -1 and text.find("-----", end + 9) != -1 else begin
+    """Where the first key begins whose END line is still to come; None when there is none."""
+    begin = text.find("-----BEGIN ")
+    while begin != -1:
+        line = _PEM_BEGIN.match(text, begin)
+        if line is None:
+            whole = "-----" in text[begin + 5 : begin + MAX_PEM_LINE_CHARS] or len(text) - begin > MAX_PEM_LINE_CHARS
+            if not whole:
+                return begin
+            done = begin + 5
+        else:
+            end = _PEM_END.search(text, line.end(), line.end() + MAX_PEM_CHARS)
+            if end is None:
+                return begin
+            done = end.end()
+        begin = text.find("-----BEGIN ", done)
+    return None
 
 
 # --- secrets of the environment ------------------------------------------------------------------------

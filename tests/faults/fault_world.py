@@ -148,20 +148,11 @@ class World:
         server: the state server.
         folder: for everything else.
         state_url: instead of the server's own, to go through a proxy.
-        socket_timeout_s: longest wait of workers and sweep for one reply.
+        workers: whether there are any from the start.
     """
 
-    def __init__(
-        self,
-        server: FaultServer,
-        folder: Path,
-        *,
-        state_url: str = "",
-        socket_timeout_s: float = SOCKET_TIMEOUT_S,
-        **settings: Any,
-    ) -> None:
+    def __init__(self, server: FaultServer, folder: Path, *, state_url: str = "", **settings: Any) -> None:
         self.server, self.folder = server, folder
-        self._socket_timeout_s = socket_timeout_s
         self.settings = Settings(
             namespace=f"w{secrets.token_hex(4)}",
             state_url=SecretStr(state_url or server.address.state_url),
@@ -214,7 +205,7 @@ class World:
 
     def _store(self) -> RedisStore:
         url = self.settings.state_url.get_secret_value()
-        return RedisStore(self.settings, self.clock, client=connect(url, socket_timeout_s=self._socket_timeout_s))
+        return RedisStore(self.settings, self.clock, client=connect(url, socket_timeout_s=SOCKET_TIMEOUT_S))
 
     # --- processes ---
 

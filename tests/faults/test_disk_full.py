@@ -1,4 +1,4 @@
-"""No room on the server's disk: it refuses or ends, nothing acknowledged is lost, nothing runs unmarked (R223, R239)."""
+"""No room on the server's disk: it refuses or ends; nothing acknowledged is lost, nothing runs unmarked (R223)."""
 
 from __future__ import annotations
 

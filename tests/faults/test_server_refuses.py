@@ -29,7 +29,7 @@ def test_nothing_runs_while_writes_are_refused(world: World, server: FaultServer
     with getattr(server, refusal)():
         until(lambda: not world.dispatcher.queue_length())  # every slot has met the refusal
         stamped, began_s = len(world.stamp.runs()), time.monotonic()
-        with pytest.raises(StoreUnavailable, match="maxmemory|read only"):
+        with pytest.raises(StoreUnavailable, match=r"maxmemory|read only"):
             world.submit(stamps(1))
         until(lambda: time.monotonic() - began_s > 1.2 * world.settings.lease_s)
         assert len(world.stamp.runs()) - stamped <= len(tasks), "each announced call may end, none may follow it"
@@ -47,7 +47,7 @@ def test_every_connection_is_ended_five_times(world: World, server: FaultServer)
     killed, began_s = [], time.monotonic()
     for number in range(5):
         until(lambda: time.monotonic() - began_s > 0.6 * number)  # noqa: B023 - called before the loop goes on
-        until(lambda: world.leased())
+        until(world.leased)
         killed.append(server.kill_connections())
     assert min(killed) > 0
     assert time.monotonic() - began_s > 2.4

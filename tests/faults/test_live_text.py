@@ -1,0 +1,166 @@
+"""Live text: a secret that comes in pieces, each of which looks harmless, never reaches a viewer (R227)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from neuraphage.decide.redaction import Redactor
+from neuraphage.errors import FaultKind, ModelFault
+from neuraphage.ports import Delta
+from neuraphage.runtime.live_text import HELD_MAX_CHARS, LiveText
+from neuraphage.store import live
+from neuraphage.testing.clock import ManualClock
+from turnfixtures import make_rig
+from turnkit import Rig, says
+
+__all__ = ["make_rig"]
+
+KEY = "sk-ant-" + "a1B2c3D4" * 5
+PHRASE = "correct horse battery staple of mine"
+PEM = "-----BEGIN RSA PRIVATE KEY-----\n" + "\n".join(["QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo" * 2] * 4)
+PEM_WHOLE = PEM + "\n-----END RSA PRIVATE KEY-----"
+SECRETS = [
+    KEY,
+    PHRASE,
+    PEM_WHOLE,
+    PEM,
+    'password = "Tr0ub4dor&3x"',
+    "DB_PASSWORD=Tr0ub4dor3xyz",
+    "Authorization : Bearer abc123DEF456",
+    '"x-api-key" : "k3yK3yk3yK3y99"',
+    "postgres://user:hunter2secret@host/db",
+    "ghp_" + "Ab1" * 12,
+    "AKIA" + "ABCD1234" * 2,
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0.SflKxwRJSMeKKF2QT4fw",
+]
+WORDS = [
+    "the",
+    "password",
+    "is",
+    "token =",
+    "sk-",
+    "-----BEGIN",
+    "-----BEGIN CERTIFICATE-----",
+    "://",
+    "a\u00a0b",
+    ";",
+    "'",
+]
+GAPS = ["", " ", "\n", "  ", "\t", ", ", "\u00a0"]
+REDACTOR = Redactor(secrets=[PHRASE])
+
+
+@st.composite
+def streamed(draw: st.DrawFn) -> list[str]:
+    """A text of words and secrets, in pieces."""
+    parts = draw(st.lists(st.tuples(st.sampled_from(SECRETS + WORDS), st.sampled_from(GAPS)), max_size=12))
+    text = "".join(word + gap for word, gap in parts)
+    cuts = sorted(draw(st.lists(st.integers(0, len(text)), max_size=20)))
+    return [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+
+
+def shown(pieces: Sequence[str], *, whole: bool = True, redactor: Redactor = REDACTOR) -> str:
+    """What a viewer has seen, when every piece is offered at once."""
+    text = LiveText(redactor)
+    seen: list[Delta] = []
+    for piece in pieces:
+        text.add(Delta("text", piece))
+        seen += text.take()
+    seen += text.end() if whole else []
+    return "".join(delta.text for delta in seen)
+
+
+@settings(max_examples=400, deadline=None)
+@given(streamed())
+def test_what_is_shown_is_the_redacted_whole(pieces: list[str]) -> None:
+    """Wherever a text is cut, the viewer sees exactly what is stored: no secret, and no word lost."""
+    assert shown(pieces) == REDACTOR.text("".join(pieces))
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_a_secret_in_single_characters_is_not_shown(secret: str) -> None:
+    """The slowest stream of all, and the text behind it comes through before the reply ends."""
+    text = f"It is {secret} - " + "and so on " * 8
+    seen = shown(list(text), whole=False)
+    assert REDACTOR.text(text).startswith(seen)
+    if secret != PEM:  # a key without an end may still go on
+        assert "and so on" in seen
+
+
+def test_ordinary_words_lag_by_a_few_only() -> None:
+    """Viewers see the text as it comes: four words are held back."""
+    assert shown(list("one two three four five six"), whole=False, redactor=Redactor()) == "one two "
+
+
+def test_names_of_tools_and_kinds_stay_apart_and_in_order() -> None:
+    """A tool's name ends the text before it; two tools are two pieces."""
+    text = LiveText(REDACTOR)
+    for kind, piece in [("thinking", "hm"), ("text", "so"), ("text", " be it"), ("tool", "edit"), ("tool", "edit")]:
+        text.add(Delta(kind, piece))
+    found = [(delta.kind, delta.text) for delta in text.end()]
+    assert found == [("thinking", "hm"), ("text", "so be it"), ("tool", "edit"), ("tool", "edit")]
+
+
+def test_what_is_held_back_is_bounded() -> None:
+    """A word without end is not shown live, and not held either; the next block is shown again."""
+    text = LiveText(REDACTOR)
+    for _ in range(HELD_MAX_CHARS // 1_000 + 5):
+        text.add(Delta("text", "x" * 1_000))
+        seen = text.take()
+        assert sum(len(delta.text) for delta in seen) < 10
+    text.add(Delta("thinking", "again"))
+    assert [delta.text for delta in text.end()] == ["again"]
+
+
+def _streaming(clock: ManualClock, pieces: Sequence[str], then: Callable[[], Any]) -> Callable[..., Any]:
+    """A step of the model that streams pieces slower than they are bundled."""
+
+    def step(request: object, on_delta: Callable[[Delta], None], interrupt: object) -> Any:
+        for piece in pieces:
+            clock.advance(1.0)
+            on_delta(Delta("text", piece))
+        return then()
+
+    return step
+
+
+def _viewer_text(rig: Rig, task: str) -> str:
+    found = live.snapshot(rig.store.context, task, "0", "0")
+    return "".join(item.text for _, item in found if isinstance(item, Delta))
+
+
+def test_a_viewer_sees_the_stored_text(make_rig: Callable[..., Rig]) -> None:
+    """Through the store: a key over two bundles is cut out, and what was shown is what is stored."""
+    clock, reply = ManualClock(), f"Your key is {KEY}. Keep it."
+    rig = make_rig(_streaming(clock, [reply[:30], reply[30:]], lambda: says(reply)))
+    object.__setattr__(rig.services, "clock", clock)
+    task = rig.submit()
+    live.watch(rig.store.context, task)
+    rig.drain()
+    assert (
+        _viewer_text(rig, task)
+        == rig.entries(task)[-1]["content"][0]["text"]
+        == "Your key is [redacted:api_key]. Keep it."
+    )
+
+
+def test_the_end_of_a_broken_reply_is_not_shown(make_rig: Callable[..., Rig]) -> None:
+    """A stream that breaks inside a secret: too short to look like one, and still a part of one."""
+    clock = ManualClock()
+
+    def breaks() -> None:
+        raise ModelFault(FaultKind.NETWORK, "connection lost")
+
+    rig = make_rig(_streaming(clock, ["Now I write the key down: ", KEY[:15]], breaks))
+    object.__setattr__(rig.services, "clock", clock)
+    task = rig.submit()
+    live.watch(rig.store.context, task)
+    rig.step()
+    assert rig.journal(task)["model"].fault == "network"
+    assert _viewer_text(rig, task).startswith("Now I")
+    assert "sk-ant" not in _viewer_text(rig, task)
