@@ -14,7 +14,7 @@ VALUE = re.compile(r"value=(-?\d+)")
 TOTAL = "total.txt"
 LOG = "runs.log"
 COMMAND = f"echo begin >> {LOG}; sleep 2; cat {TOTAL} > copy.txt; echo end >> {LOG}"
-SUMMING = "I have read every file before I write anything. " * 4
+SUMMING = "I have read every file before I write anything. " * 10
 SLOW = Pace(between_events_s=0.05, chunk_chars=4)
 
 

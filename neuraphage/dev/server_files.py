@@ -142,6 +142,7 @@ def _short_run_folder(folder: Path) -> Path:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it only says that XDG_RUNTIME_DIR is not set
         bases = [user_runtime_path("neuraphage"), Path(tempfile.gettempdir()) / f"neuraphage-{os.getuid()}"]
+    bases.append(Path("/tmp") / f"neuraphage-{os.getuid()}")  # noqa: S108 - the shortest; made private, or refused
     name = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
     failure: OSError = FileNotFoundError(0, "no folder with a path short enough for a unix socket")
     for base in bases:

@@ -208,7 +208,8 @@ class Watcher:
             sweep_quietly(self._sweep)
 
     def _run(self) -> None:
-        pause_s = self._settings.watcher_interval_s
+        # a child may have died before this thread was there to be told
+        pause_s = self._round(told=True)
         while True:
             told = self._wake.wait(pause_s)
             if self._stopping:

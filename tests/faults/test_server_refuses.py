@@ -90,6 +90,6 @@ def test_a_frozen_server_does_not_hold_up_a_stream(
             before = len(shown)
             assert replied.wait(30.0)
         hung = [duration_s for duration_s in shown[before:] if duration_s > LIVE_SLOW_S]
-        assert len(hung) == 1
+        assert len(hung) <= 1
         world.finished([task])
         world.check([task])

@@ -18,7 +18,7 @@ POOLS = ["threads", "prefork"]
 def test_the_reply_in_hand_is_committed_and_the_next_worker_goes_on_at_once(stack: Stack, pool: str) -> None:
     """SIGTERM in mid-stream: one request a turn, exit 0, no recovery, the next turn's message is claimed as sent."""
     leaving = stack.start_worker(pool=pool, concurrency=2)
-    task = stack.submit(task_prompt(turn("a slow reply, " * 6, command("echo 1 >> log.txt"), **SLOW), turn("done")))
+    task = stack.submit(task_prompt(turn("a slow reply, " * 30, command("echo 1 >> log.txt"), **SLOW), turn("done")))
     stack.wait_marker(task, "request_sent")
     first = stack.record(task).owner
     stack.start_worker(concurrency=2)
