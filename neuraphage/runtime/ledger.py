@@ -122,16 +122,16 @@ class Ledger:
             CancelRequested: a person cancelled, or the task is over already.
             StoreUnavailable: the store stayed away; nothing may start without its marker (K28).
         """
-        while True:
-            answer = self._write("commit", partial(self._services.store.commit, self.held.lease, self._pending))
-            self._pending = Changes()
-            over = answer.verdict is CommitVerdict.CANCELLED  # another process had recovered and ended it
-            self.held.renewed(answer.sent_at_boottime_s)
-            self.held.flag(cancel=answer.cancel or over, pause=answer.pause)
+        answer = self._write("commit", partial(self._services.store.commit, self.held.lease, self._pending))
+        self._pending = Changes()
+        over = answer.verdict is CommitVerdict.CANCELLED  # another process had recovered and ended it
+        self.held.renewed(answer.sent_at_boottime_s)
+        self.held.flag(cancel=answer.cancel or over, pause=answer.pause)
+        self.held.check()
+        # the confirmation may have come so late that the lease is over by this machine's own clock
+        while not self.held.may_start():
+            self._renew()
             self.held.check()
-            # the confirmation may have come so late that the lease is over by this machine's own clock
-            if self.held.may_start():
-                return
 
     def suspend(
         self, to: SuspendTo, *, due_ms: int = 0, reason: str = "", detail: Mapping[str, Any] | None = None
@@ -164,6 +164,14 @@ class Ledger:
         return self._write(
             "finish", lambda: self._services.store.finish(self.held.lease, pending, to, iteration, detail or {})
         )
+
+    def _renew(self) -> None:
+        """Ask whether the lease still stands, and for how long."""
+        store, held = self._services.store, self.held
+        sent_at_s, (answer,) = persistently(lambda: store.renew([held.lease]), lambda: held.lost, self._draining)
+        if answer.held:
+            held.renewed(sent_at_s)
+        held.flag(cancel=answer.cancel, pause=answer.pause, lost=not answer.held)
 
     def _write(self, what: str, write: Callable[[], T]) -> T:
         answer = persistently(write, lambda: self.held.lost, self._draining)

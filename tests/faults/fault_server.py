@@ -19,7 +19,6 @@ from redis.retry import Retry
 from neuraphage.dev.process import wait
 from neuraphage.dev.server import EmbeddedServer
 from neuraphage.dev.server_config import Fsync
-from neuraphage.errors import StackError
 from turnkit import until
 
 STATE_DB, BALLAST_DB = 1, 5
@@ -169,11 +168,3 @@ class FaultServer:
         assert size > cut_bytes
         os.truncate(path, size - cut_bytes)
         self.start()
-
-    def starts(self) -> bool:
-        """Try to start it; False when it cannot."""
-        try:
-            self.start()
-        except StackError:
-            return False
-        return True

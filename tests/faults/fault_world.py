@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import queue
 import secrets
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from fault_parts import HookedModel, QueueDispatcher, StampTool
 from fault_server import FaultServer
 from pydantic import SecretStr
 
@@ -19,12 +18,9 @@ from neuraphage.decide.conversation import tool_calls
 from neuraphage.decide.hashing import effect_id
 from neuraphage.decide.redaction import Redactor
 from neuraphage.llm.client import AnthropicClient
-from neuraphage.model.effect import EffectClass
-from neuraphage.model.message import ModelReply, ModelRequest
 from neuraphage.model.prompt import Event
 from neuraphage.model.task import Status, TaskRecord, TaskSpec
-from neuraphage.model.tool import Probe, ProbeVerdict, ToolDeclaration, ToolResult
-from neuraphage.ports import Delta, Interrupt, ProcessRow, ToolContext
+from neuraphage.ports import ProcessRow
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.host import host_id, this_process
 from neuraphage.runtime.process import WorkerProcess
@@ -56,85 +52,6 @@ SOCKET_TIMEOUT_S = 0.5
 SLOTS = 4
 
 
-class QueueDispatcher:
-    """ports.Dispatcher by a queue in memory."""
-
-    def __init__(self) -> None:
-        self.messages: queue.Queue[tuple[str, int, int]] = queue.Queue()
-
-    def publish_turn(self, task_id: str, iteration: int, seq: int) -> bool:
-        self.messages.put((task_id, iteration, seq))
-        return True
-
-    def queue_length(self) -> int:
-        return self.messages.qsize()
-
-    def lose_all(self) -> int:
-        """Forget every message; how many were lost."""
-        lost = 0
-        while not self.messages.empty():
-            self.messages.get_nowait()
-            lost += 1
-        return lost
-
-
-class StampTool:
-    """An opaque tool that nothing remembers: each run adds a line `<effect id> <milliseconds>` to a file.
-
-    Args:
-        path: the file.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.hook: Callable[[ToolContext], None] = lambda context: None
-        self.declaration = ToolDeclaration(
-            name="stamp",
-            description="Stamps.",
-            input_schema={"type": "object"},
-            effect_class=EffectClass.OPAQUE,
-            side_effecting=True,
-            timeout_s=30.0,
-        )
-
-    def check(self, params: Mapping[str, Any]) -> str | None:
-        return None
-
-    def prepare(self, params: Mapping[str, Any], context: ToolContext) -> dict[str, Any]:
-        return {}
-
-    def run(self, params: Mapping[str, Any], context: ToolContext) -> ToolResult:
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(f"{context.effect_id} {time.time_ns() // 1_000_000}\n")
-        self.hook(context)
-        return ToolResult(text="stamped")
-
-    def probe(self, params: Mapping[str, Any], evidence: Mapping[str, Any], context: ToolContext) -> Probe:
-        return Probe(verdict=ProbeVerdict.UNKNOWN)
-
-    def runs(self) -> dict[str, list[int]]:
-        """When each effect ran, by effect id."""
-        found: dict[str, list[int]] = {}
-        lines = self.path.read_text(encoding="utf-8").split("\n") if self.path.exists() else []
-        for line in filter(None, lines):
-            effect, at_ms = line.split()
-            found.setdefault(effect, []).append(int(at_ms))
-        return found
-
-
-class HookedModel:
-    """The real client of the scripted API, with a hook between the reply and whoever waits for it."""
-
-    def __init__(self, target: AnthropicClient) -> None:
-        self.target = target
-        self.after_reply: Callable[[ModelRequest], None] = lambda request: None
-
-    def call(self, request: ModelRequest, on_delta: Callable[[Delta], None], interrupt: Interrupt) -> ModelReply:
-        reply = self.target.call(request, on_delta, interrupt)
-        self.after_reply(request)
-        return reply
-
-
 def stamps(count: int, **pace: float) -> str:
     """The prompt of a task that stamps in `count` turns, one a turn, and then ends."""
     turns = [turn(f"stamp {number}", ("stamp", {"n": number}), **pace) for number in range(count)]
@@ -148,11 +65,20 @@ class World:
         server: the state server.
         folder: for everything else.
         state_url: instead of the server's own, to go through a proxy.
-        workers: whether there are any from the start.
+        socket_timeout_s: longest wait of workers and sweep for one reply.
     """
 
-    def __init__(self, server: FaultServer, folder: Path, *, state_url: str = "", **settings: Any) -> None:
+    def __init__(
+        self,
+        server: FaultServer,
+        folder: Path,
+        *,
+        state_url: str = "",
+        socket_timeout_s: float = SOCKET_TIMEOUT_S,
+        **settings: Any,
+    ) -> None:
         self.server, self.folder = server, folder
+        self._socket_timeout_s = socket_timeout_s
         self.settings = Settings(
             namespace=f"w{secrets.token_hex(4)}",
             state_url=SecretStr(state_url or server.address.state_url),
@@ -205,7 +131,7 @@ class World:
 
     def _store(self) -> RedisStore:
         url = self.settings.state_url.get_secret_value()
-        return RedisStore(self.settings, self.clock, client=connect(url, socket_timeout_s=SOCKET_TIMEOUT_S))
+        return RedisStore(self.settings, self.clock, client=connect(url, socket_timeout_s=self._socket_timeout_s))
 
     # --- processes ---
 
@@ -316,7 +242,7 @@ class World:
     def _check_stamps(self, task_id: str, runs: Mapping[str, list[int]]) -> None:
         started: dict[str, int] = {}
         for event in self.events(task_id, "ToolStarted"):
-            started.setdefault(event.data["id"], event.at_ms)
+            started.setdefault(event.data["id"], event.at_ms or 0)
         for call in self.calls(task_id):
             if call.name != "stamp":
                 continue
@@ -328,11 +254,6 @@ class World:
         """Every tool call of the conversation."""
         entries = reading.conversation(self.looking.context, task_id)
         return [call for e in entries if e["role"] == "assistant" for call in tool_calls(e["content"])]
-
-    def results(self, task_id: str) -> list[str]:
-        """Text of every tool result of the conversation."""
-        entries = reading.conversation(self.looking.context, task_id)
-        return [json.dumps(b["content"]) for e in entries for b in e["content"] if b["type"] == "tool_result"]
 
     def leased(self) -> int:
         """How many tasks are held now."""

@@ -42,8 +42,13 @@ def test_loading_is_waited_for(world: World, server: FaultServer) -> None:
     world.start()
     until(lambda: len(world.stamp.runs()) > 2)
     answers: list[str] = []
+
+    def is_back() -> bool:
+        answers.append(server.answers())
+        return answers[-1] == "ready"
+
     server.kill()
-    looking = threading.Thread(target=lambda: until(lambda: answers.append(server.answers()) or answers[-1] == "ready"))
+    looking = threading.Thread(target=lambda: until(is_back))
     looking.start()
     server.start()
     looking.join()
