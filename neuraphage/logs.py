@@ -105,4 +105,6 @@ def _text_line(fields: dict[str, Any]) -> str:
 
 def _one_line(text: str) -> str:
     """Escape what would end a line or steer a terminal."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

@@ -23,11 +23,12 @@ from neuraphage.settings import Settings
 from neuraphage.wiring import build_health, build_process, build_watcher
 from workers.consumer import ConsumerState, is_closed, is_consuming
 from workers.logs import configure
+from workers.unacked import UnackedStep
 
 settings = Settings()
 app = make_app(settings)
 app.conf.imports = ("workers.tasks",)
-app.steps["consumer"].add(ConsumerState)
+app.steps["consumer"].update((ConsumerState, UnackedStep))
 
 importlib.import_module("neuraphage.llm")  # now, so that the first turn, perhaps a recovered one, does not wait for it
 
@@ -59,8 +60,8 @@ def worker_process() -> WorkerProcess:
 
 
 @signals.setup_logging.connect
-def _logging(**_: Any) -> None:
-    configure(settings)
+def _logging(loglevel: int | str | None = None, **_: Any) -> None:
+    configure(loglevel)
 
 
 @signals.worker_process_init.connect

@@ -24,7 +24,7 @@ class Known:
 
     Args:
         claim_id, token: of the last confirmed write.
-        entries: in order, as read from the store; never changed in place.
+        entries: in order, as read from the store; only ever added to, by their keeper.
         size_bytes: as JSON.
     """
 
@@ -58,9 +58,7 @@ class Conversations:
             self._total_bytes -= before.size_bytes if before else 0
             self._known[task_id] = known
             self._total_bytes += known.size_bytes
-            while self._total_bytes > self._max_bytes:
-                _, gone = self._known.popitem(last=False)
-                self._total_bytes -= gone.size_bytes
+            self._drop_oldest()
 
     def advance(
         self, task_id: str, claim_id: str, token: int, added: Iterable[dict[str, Any]], added_bytes: int
@@ -74,7 +72,21 @@ class Conversations:
             added: entries that it appended, as they read back.
             added_bytes: their size as JSON.
         """
-        known = self.take(task_id)
-        if known is not None and known.claim_id == claim_id and known.token == token:
-            entries = [*known.entries, *added]
-            self.put(task_id, Known(claim_id, token + 1, entries, known.size_bytes + added_bytes))
+        with self._lock:
+            known = self._known.get(task_id)
+            if known is None:
+                return
+            if known.claim_id != claim_id or known.token != token:
+                del self._known[task_id]
+                self._total_bytes -= known.size_bytes
+                return
+            known.token += 1
+            known.entries.extend(added)
+            known.size_bytes += added_bytes
+            self._total_bytes += added_bytes
+            self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        while self._total_bytes > self._max_bytes:
+            _, gone = self._known.popitem(last=False)
+            self._total_bytes -= gone.size_bytes

@@ -142,14 +142,20 @@ def test_a_repeated_claim_gets_the_whole_conversation(kit: StoreKit) -> None:
 def test_the_oldest_go_first_and_sizes_add_up() -> None:
     """Memory is limited by bytes, counted over takes, puts and advances."""
     known = Conversations(max_bytes=100)
-    rows: list[dict[str, Any]] = [{"role": "user"}]
+    row: dict[str, Any] = {"role": "user"}
     for name in "abc":
-        known.put(name, Known("c", 0, rows, 40))
+        known.put(name, Known("c", 0, [row], 40))
     assert known.take("a") is None
-    known.advance("b", "c", 0, rows, 20)
+    known.advance("b", "c", 0, [row], 20)
     assert known.take("c") is not None
     grown = known.take("b")
     assert grown is not None
     assert (grown.token, len(grown.entries), grown.size_bytes) == (1, 2, 60)
-    known.put("huge", Known("c", 0, rows, 101))
+    known.put("huge", Known("c", 0, [row], 101))
     assert known.take("huge") is None
+    known.put("grown", Known("c", 0, [row], 60))
+    known.put("other", Known("c", 0, [row], 20))
+    known.advance("other", "c", 0, [row], 60)
+    assert known.take("grown") is None
+    known.advance("other", "c", 0, [row], 1)
+    assert known.take("other") is None
