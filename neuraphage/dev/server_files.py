@@ -48,6 +48,10 @@ class ServerFiles:
         return self.folder / "server.pid"
 
 
+SHORTEST = Path("/tmp")  # noqa: S108 - a folder in it is made private, or refused
+"""Where a run folder goes when the platform's own and TMPDIR are too long for a socket."""
+
+
 def open_files(data_dir: Path) -> ServerFiles:
     """Make the server's folders, private to this user.
 
@@ -142,7 +146,7 @@ def _short_run_folder(folder: Path) -> Path:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it only says that XDG_RUNTIME_DIR is not set
         bases = [user_runtime_path("neuraphage"), Path(tempfile.gettempdir()) / f"neuraphage-{os.getuid()}"]
-    bases.append(Path("/tmp") / f"neuraphage-{os.getuid()}")  # noqa: S108 - the shortest; made private, or refused
+    bases.append(SHORTEST / f"neuraphage-{os.getuid()}")
     name = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
     failure: OSError = FileNotFoundError(0, "no folder with a path short enough for a unix socket")
     for base in bases:

@@ -271,6 +271,7 @@ def test_a_run_folder_of_someone_else_is_not_used(data_dir: Path, monkeypatch: p
             assert server.address.socket_path is not None
             assert server.address.socket_path.is_relative_to(own)
         os.chown(own, 65534, 65534)
+        monkeypatch.setattr(server_files, "SHORTEST", own)
         with pytest.raises(StackError, match="make the server's folder"):
             EmbeddedServer(data_dir / ("x" * 120)).start()
     finally:
