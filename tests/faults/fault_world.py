@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import secrets
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from pydantic import SecretStr
 from neuraphage.decide.conversation import tool_calls
 from neuraphage.decide.hashing import effect_id
 from neuraphage.decide.redaction import Redactor
+from neuraphage.errors import StoreError
 from neuraphage.llm.client import AnthropicClient
 from neuraphage.model.prompt import Event
 from neuraphage.model.task import Status, TaskRecord, TaskSpec
@@ -91,6 +94,7 @@ class World:
         self.scripted = ScriptedServer({"plan": plan})
         self.store = self._store()
         self.looking = RedisStore(self.settings, self.clock, client=connect(server.address.state_url))
+        self.visits = 0
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
         self.processes: list[WorkerProcess] = []
@@ -159,6 +163,23 @@ class World:
         """Start the sweep and the watcher."""
         self._thread(self._sweep)
         self.watcher.start()
+
+    def start_eager_visits(self, visitors: int = 3) -> None:
+        """Visit leases without a pause, so that a server that is back is visited before any heartbeat reaches it."""
+        for _ in range(visitors):
+            sweep = Sweep(
+                RedisStore(self.settings, self.clock, self.server.client(socket_timeout=0.05)),
+                self.dispatcher,
+                self.clock,
+                self.settings,
+            )
+            self._thread(partial(self._visit, sweep))
+
+    def _visit(self, sweep: Sweep) -> None:
+        while not self._stop.wait(0.005):
+            with contextlib.suppress(StoreError):
+                sweep.expired(self.clock.wall_ms())
+                self.visits += 1
 
     def _thread(self, target: Callable[[], None]) -> None:
         thread = threading.Thread(target=target, daemon=True)

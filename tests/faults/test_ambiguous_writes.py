@@ -191,10 +191,10 @@ def test_every_lost_answer_leaves_the_same_state(lossy: Lossy, tmp_path: Path) -
         _check_with_loss(lossy, tmp_path, number, expected)
 
 
-def test_the_first_answer_of_each_script_is_lost_for_long(lossy: Lossy, tmp_path: Path) -> None:
-    """As above, and the server stays away for longer than one call is repeated: whoever asked asks again."""
+def test_a_worker_asks_again_for_as_long_as_it_takes(lossy: Lossy, tmp_path: Path) -> None:
+    """As above, and the server stays away for longer than one call of the store is repeated: the turn repeats it."""
     expected, names = _without_loss(lossy, tmp_path)
-    for name in ("create", "claim", "commit", "suspend", "finish", "signal", "recover"):
+    for name in ("claim", "commit", "suspend", "finish"):
         number = names.index(name) + 1
         _check_with_loss(lossy, tmp_path, number, expected, refusals=MORE_THAN_ONE_CALL_TRIES)
 

@@ -81,6 +81,7 @@ def test_an_outage_longer_than_the_lease_takes_nobody_for_dead(world: World, ser
     lease_s = world.settings.lease_s
     tasks = [world.submit(stamps(0, first_byte_delay_s=lease_s)) for _ in range(8)]
     world.start(slots=8)
+    world.start_eager_visits()
     until(lambda: len(world.requests()) == len(tasks))
     down(server, "kill", at_least_s=1.5 * lease_s)
     world.finished(tasks)
