@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from source_tree import ROOT, ids_of_tests, section
 
 from neuraphage.decide.machine import matrix_markdown
+from source_tree import ROOT, ids_of_tests, section
 
 GUARANTEES = (ROOT / "GUARANTEES.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
