@@ -37,9 +37,9 @@ def stack(running_stack: Stack) -> Iterator[Stack]:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Iterator[None]:
-    """Show the end of every process's log with a failure."""
+    """Show what is stored of every task and the end of every process's log with a failure."""
     outcome: Any = yield
     report = outcome.get_result()
     stack = getattr(item, "funcargs", {}).get("stack")
     if report.failed and isinstance(stack, Stack):
-        report.sections += [(f"log of {name}", text) for name, text in stack.logs()]
+        report.sections += [*stack.stories(), *((f"log of {name}", text) for name, text in stack.logs())]

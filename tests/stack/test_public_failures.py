@@ -228,11 +228,11 @@ def test_an_interrupted_tool_always_has_a_result_in_the_next_request(stack: Stac
     task = stack.submit(task_prompt(turn("", waiting("1"), command("echo after >> log.txt")), turn("done")))
     wait_for(lambda: "start1" in stack.lines(task), "the tool")
     owner = stack.pid_of_owner(task)
-    family = [p for p in psutil.process_iter(["cmdline", "ppid"]) if belongs_to_spool(stack, task, p)]
-    assert family, "the command's own processes must be found"
-    for process in family:
-        send(process.pid, signal.SIGSTOP)
-    for pid in (*(process.pid for process in family), owner):
+    family = family_of_command(stack, task)
+    assert len(family) >= 3, "the command, its runner and its keeper must be found"
+    for pid in family:
+        send(pid, signal.SIGSTOP)
+    for pid in (*family, owner):
         send(pid, signal.SIGKILL)
     stack.finished(task)
     assert stack.lines(task) == ["start1", "after"], "a command of unknown outcome never runs again by itself"
@@ -241,17 +241,13 @@ def test_an_interrupted_tool_always_has_a_result_in_the_next_request(stack: Stac
     assert [r["outcome"] for r in stack.model_requests(task)] == ["completed", "completed"]
 
 
-def belongs_to_spool(stack: Stack, task: str, process: psutil.Process) -> bool:
-    """Whether a process runs for a task's command: the command, its runner or its keeper."""
-    try:
-        return process.cwd() == str(stack.work_dir(task)) or is_runner(process)
-    except psutil.Error:
-        return False
-
-
-def is_runner(process: psutil.Process) -> bool:
-    """Whether it is a spool's runner or keeper."""
-    return any(part.endswith("spool/runner.py") for part in process.info["cmdline"] or [])
+def family_of_command(stack: Stack, task: str) -> list[int]:
+    """Process ids of a task's command, its runner and its keeper; of this stack alone, other stacks run beside it."""
+    folder = str(stack.work_dir(task))
+    commands = [process.pid for process in psutil.process_iter(["cwd"]) if process.info["cwd"] == folder]
+    newest = max(stack.folder.glob("spool/**/alive"), key=lambda path: path.stat().st_mtime)
+    _, runner, _, keeper = newest.read_text(encoding="utf-8").split()
+    return [*commands, int(runner), int(keeper)]
 
 
 def test_every_state_has_an_owner_or_a_wake_up_and_takes_a_cancel(stack: Stack) -> None:

@@ -97,6 +97,18 @@ class TaskViews:
         lines = reading.events(self.store.context, task_id, limit=100_000)
         return [line for line in lines if kind in (None, line.kind)]
 
+    def stories(self, limit: int = 5) -> list[tuple[str, str]]:
+        """(title, text) of the newest tasks: record, history and end of the conversation; for a failure."""
+        stories = []
+        for record in self.client.list(limit=limit):
+            lines = [
+                f"{record.status} in {record.place}, marker {record.marker.name}, turn {record.counters.iteration}"
+            ]
+            lines += [f"{e.at_ms} {e.kind} {e.data}" for e in self.events(record.task_id)]
+            lines += [str(entry)[-1_000:] for entry in self.client.conversation(record.task_id)[-4:]]
+            stories.append((f"story of {record.task_id}", "\n".join(lines)))
+        return stories
+
     def finished(self, *task_ids: str, limit_s: float = 40.0) -> list[TaskRecord]:
         """Wait until tasks are Completed."""
         for task_id in task_ids:
