@@ -23,12 +23,13 @@ from neuraphage.settings import Settings
 from neuraphage.wiring import build_health, build_process, build_watcher
 from workers.consumer import ConsumerState, is_closed, is_consuming
 from workers.logs import configure
+from workers.slots import FreeSlotStep
 from workers.unacked import UnackedStep
 
 settings = Settings()
 app = make_app(settings)
 app.conf.imports = ("workers.tasks",)
-app.steps["consumer"].update((ConsumerState, UnackedStep))
+app.steps["consumer"].update((ConsumerState, UnackedStep, FreeSlotStep))
 
 importlib.import_module("neuraphage.llm")  # now, so that the first turn, perhaps a recovered one, does not wait for it
 

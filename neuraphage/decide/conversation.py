@@ -94,8 +94,11 @@ def _paired(content: list[Block], wanted: list[str]) -> list[Block]:
     """Results for exactly the wanted calls, in their order, then everything else."""
     results = {b["tool_use_id"]: b for b in content if b.get("type") == "tool_result"}
     others = [b for b in content if b.get("type") != "tool_result"]
-    missing = ToolResult(text=INTERRUPTED_TEXT, is_error=True)
-    return [results.get(call) or result_block(call, missing) for call in wanted] + others
+    return [results.get(call) or _interrupted(call) for call in wanted] + others
+
+
+def _interrupted(tool_use_id: str) -> Block:
+    return result_block(tool_use_id, ToolResult(text=INTERRUPTED_TEXT, is_error=True))
 
 
 def final_text(content: Iterable[Mapping[str, Any]]) -> str:
