@@ -15,6 +15,7 @@ from neuraphage.model.base import SCHEMA_VERSION
 from neuraphage.model.effect import MODEL_ENTRY, EffectKind, JournalEntry, Marker
 from neuraphage.model.message import Entry
 from neuraphage.model.prompt import InboxItem
+from neuraphage.model.task import TaskSpec
 from neuraphage.ports import Changes
 from neuraphage.store.client import corrupt
 
@@ -52,6 +53,13 @@ def compact(model: BaseModel, exclude: set[str] | None = None) -> bytes:
 def _defaults(kind: type[BaseModel]) -> dict[str, Any]:
     """Default of every field; a required one has a default that no value equals."""
     return {name: field.get_default(call_default_factory=True) for name, field in kind.model_fields.items()}
+
+
+def spec_bytes(spec: TaskSpec) -> bytes:
+    """JSON of a spec without what is empty by default; other defaults stay, for a later release may change them."""
+    defaults = _defaults(TaskSpec)
+    plain = spec.model_dump(mode="json", exclude_none=True)
+    return orjson.dumps({name: value for name, value in plain.items() if value not in ("", []) or defaults[name]})
 
 
 def entry_bytes(entry: Entry) -> bytes:

@@ -8,7 +8,7 @@ from neuraphage.model.prompt import InboxItem
 from neuraphage.model.task import Status, TaskSpec
 from neuraphage.ports import Signal, SignalKind, Signalled, SignalVerdict
 from neuraphage.store.context import SIGNAL_KEYS_MAX, StoreContext
-from neuraphage.store.encode import entry_bytes, inbox_bytes
+from neuraphage.store.encode import entry_bytes, inbox_bytes, spec_bytes
 from neuraphage.store.scripts import script
 
 CREATE_KEY_TTL_MS = 24 * 3_600 * 1_000
@@ -42,7 +42,7 @@ def create(context: StoreContext, spec: TaskSpec, key: str) -> tuple[bool, str]:
         context,
         keys,
         [
-            spec.model_dump_json(exclude_none=True),
+            spec_bytes(spec),
             entry,
             spec.name,
             spec.priority,
