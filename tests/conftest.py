@@ -15,19 +15,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--chaos-seed", type=int, default=None, help="seed of the chaos run; a random one by default")
 
 
-PROCESS_FOLDERS = frozenset({"stack", "cli", "demo", "faults"})
-"""Tests that start many real processes and aim at one instant of theirs. On a busy machine the instant can pass
-before it is seen; such a test gets a second and a third try, which the summary names. Chaos, crash points, contract
-and protocol get none: their failures are never the machine's."""
-TRIES_MORE = 2
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.path.parent.name in PROCESS_FOLDERS:
-            item.add_marker(pytest.mark.flaky(reruns=TRIES_MORE))
-
-
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[_ANNOUNCED] = []
 
