@@ -22,6 +22,7 @@ from neuraphage.dev.resolve import resolve_server
 from neuraphage.dev.server import EmbeddedServer
 from neuraphage.dev.server_files import open_files, take_lock
 from neuraphage.dev.stack import StackPlan, make_folders, stack_specs
+from neuraphage.dev.stack_use import UnusedStop
 from neuraphage.dev.supervisor import Supervisor
 from neuraphage.errors import BadInput
 from neuraphage.settings import Settings
@@ -41,6 +42,7 @@ def dev(
     script: Annotated[
         str | None, typer.Option(help="Play this script (module:attribute) instead of calling the real model.")
     ] = None,
+    while_used: Annotated[bool, typer.Option("--while-used", hidden=True)] = False,
 ) -> None:
     """Keep a local stack up until Ctrl-C.
 
@@ -56,6 +58,7 @@ def dev(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     with _server(settings.data_dir) as (address, own):
+        stack_file.remove(settings.data_dir)  # one left by a killed stack would say that this one is up already
         plan = StackPlan(
             settings.data_dir,
             address,
@@ -67,7 +70,9 @@ def dev(
             scripted_arguments=("--script", f"main={script}", "--default", "main") if script else (),
         )
         make_folders(plan)
-        _run(plan, own, settings, stop)
+        if while_used:  # started by `run`: ends when the last one that uses it has left
+            UnusedStop(settings.data_dir, stop).start()
+        _run(plan, own, settings, stop, script)
     out.print("stopped; the data is kept")
 
 
@@ -86,14 +91,16 @@ def _server(data_dir: Path) -> Iterator[tuple[ServerAddress, EmbeddedServer | No
         yield server, None
 
 
-def _run(plan: StackPlan, own: EmbeddedServer | None, settings: Settings, stop: threading.Event) -> None:
+def _run(
+    plan: StackPlan, own: EmbeddedServer | None, settings: Settings, stop: threading.Event, script: str | None
+) -> None:
     """Keep the stack up until asked to stop.
 
     A request to stop while it starts waits until it has started: a half started stack is stopped as cleanly.
     """
     model = settings.default_model if plan.scripted_port is None else SCRIPTED_MODEL
     with Supervisor(stack_specs(plan, own), plan.log_dir, on_change=_tell):
-        stack_file.write(plan.data_dir, plan.address, plan.namespace, model)
+        stack_file.write(plan.data_dir, plan.address, plan.namespace, model, script)
         try:
             out.print(f"ready; data and logs in {plan.data_dir}; Ctrl-C stops")
             stop.wait()

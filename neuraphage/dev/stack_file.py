@@ -15,20 +15,40 @@ from neuraphage.settings import Settings
 FILE_NAME = "stack.json"
 
 
-def write(data_dir: Path, address: ServerAddress, namespace: str, default_model: str) -> Path:
-    """Note where the stack is; the file holds the server's password, so it is private (0600)."""
+def write(
+    data_dir: Path, address: ServerAddress, namespace: str, default_model: str, script: str | None = None
+) -> Path:
+    """Note where the stack is, and which script it plays in place of the real model.
+
+    The file holds the server's password, so it is private (0600).
+    """
     path = data_dir / FILE_NAME
     fields = {
         "state_url": address.state_url,
         "broker_url": address.broker_url,
         "namespace": namespace,
         "default_model": default_model,
+        "script": script,
     }
     fd = os.open(path.with_suffix(".new"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(fd, "w", encoding="utf-8") as file:
         json.dump(fields, file)
     path.with_suffix(".new").replace(path)
     return path
+
+
+def exists(data_dir: Path) -> bool:
+    """Whether a stack of this folder says that it is up."""
+    return (data_dir / FILE_NAME).exists()
+
+
+def script_of_running_stack(data_dir: Path) -> str | None:
+    """Which script the running stack plays; None when it calls the real model, or none runs."""
+    try:
+        script = json.loads((data_dir / FILE_NAME).read_text(encoding="utf-8")).get("script")
+    except (OSError, ValueError, AttributeError):
+        return None
+    return script if isinstance(script, str) else None
 
 
 def remove(data_dir: Path) -> None:
