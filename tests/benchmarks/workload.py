@@ -38,13 +38,13 @@ def folder() -> Path:
 
 
 @cache
-def _log_fd() -> int:
-    return os.open(folder() / "starts.log", os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600)
+def _log_fd(root: Path) -> int:
+    return os.open(root / "starts.log", os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600)
 
 
 def note_start(task: str, turn: int, kind: str) -> None:
     """Write down that a step begins now."""
-    os.write(_log_fd(), f"{time.time_ns()} {os.getpid()} {task} {turn} {kind}\n".encode())
+    os.write(_log_fd(folder()), f"{time.time_ns()} {os.getpid()} {task} {turn} {kind}\n".encode())
 
 
 def model_text(task: str, turn: int, wait_ms: float) -> str:
