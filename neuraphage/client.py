@@ -167,7 +167,9 @@ class Client:
         record = self.get(task_id)
         if record.place != "outbox":
             return False
-        return self._dispatcher.publish_turn(record.task_id, record.counters.iteration, record.seq)
+        return self._dispatcher.publish_turn(
+            record.task_id, record.counters.iteration, record.seq, record.marker.name.value
+        )
 
     # --- reads ---
 

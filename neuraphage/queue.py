@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import secrets
 import threading
 import urllib.parse
 from typing import Any
@@ -113,12 +114,19 @@ class CeleryDispatcher:
         self._app = app
         self._mine = threading.local()
 
-    def publish_turn(self, task_id: str, iteration: int, seq: int) -> bool:
+    def publish_turn(self, task_id: str, iteration: int, seq: int, after: str = "") -> bool:
         """See ports.Dispatcher."""
         args = (task_id, iteration, seq)
         # Celery's own message, but without its router, its signals and its careful repr of arguments that are known
         message = self._app.amqp.create_task_message(
-            f"{task_id}.{iteration}.{seq}", RUN_TURN, args, {}, argsrepr=repr(args), kwargsrepr="{}", ignore_result=True
+            f"{task_id}.{iteration}.{seq}.{secrets.token_hex(2)}",  # a message sent again hides no other's outcome
+            RUN_TURN,
+            args,
+            {},
+            # a list in Flower shows the first 40 characters
+            argsrepr=f"turn {iteration}{after and f' after {after}'}, {task_id}",
+            kwargsrepr="{}",
+            ignore_result=True,
         )
         try:
             self._producer().publish(

@@ -188,13 +188,15 @@ class LocalDispatcher:
     def __init__(self) -> None:
         self.messages: list[tuple[str, int]] = []
         self.published: list[tuple[str, int, int]] = []
+        self.after: list[str] = []
         self.refusing = False
 
-    def publish_turn(self, task_id: str, iteration: int, seq: int) -> bool:
+    def publish_turn(self, task_id: str, iteration: int, seq: int, after: str = "") -> bool:
         if self.refusing:
             return False
         self.messages.append((task_id, seq))
         self.published.append((task_id, iteration, seq))
+        self.after.append(after)
         return True
 
     def queue_length(self) -> int | None:

@@ -8,21 +8,34 @@ from __future__ import annotations
 
 from neuraphage.client import Client
 from neuraphage.queue import CHECKPOINT_TASK, RECOVERY_REPORT, RESUME_TASK, RUN_TURN, START_TASK, SWEEP
+from neuraphage.runtime.outcome import FAILED
+from neuraphage.runtime.sweep import summary
 from neuraphage.wiring import build_sweep
 from workers.app import app, settings, worker_process
 
 
-@app.task(name=RUN_TURN, ignore_result=True)
+class TaskFailed(Exception):
+    """A turn has ended its task as failed; the task's record says why."""
+
+
+@app.task(name=RUN_TURN, ignore_result=True, throws=(TaskFailed,))
 def run_turn(task_id: str, iteration: int, seq: int) -> str:
-    """Advance a task by one turn. The iteration is for people who read Flower; seq decides."""
-    return worker_process().run_turn(task_id, seq, iteration)
+    """Advance a task by one turn. The iteration is for people who read Flower; seq decides.
+
+    Raises:
+        TaskFailed: so that Celery and Flower count the turn among the failed ones. Nothing is left to do.
+    """
+    outcome = worker_process().run_turn(task_id, seq, iteration)
+    if outcome.startswith(FAILED):
+        raise TaskFailed(outcome)
+    return outcome
 
 
 @app.task(name=SWEEP, ignore_result=True)
 def sweep() -> str:
     """Visit every place a task can sit in and move on what is due."""
     report = build_sweep(settings, app).run()
-    return "skipped" if report is None else f"{report.duration_ms} ms"
+    return "skipped: another one runs" if report is None else summary(report)
 
 
 @app.task(name=START_TASK, ignore_result=True)

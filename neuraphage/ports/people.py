@@ -93,8 +93,14 @@ class TaskStore(Protocol):
 class Dispatcher(Protocol):
     """Sends wake-up hints to the broker."""
 
-    def publish_turn(self, task_id: str, iteration: int, seq: int) -> bool:
+    def publish_turn(self, task_id: str, iteration: int, seq: int, after: str = "") -> bool:
         """Send the message of the next turn.
+
+        Args:
+            task_id: the task.
+            iteration: its turn.
+            seq: of the step the message announces.
+            after: what the turn follows, by a marker's name or in a word of ours; for people who watch the queue.
 
         Returns:
             False when the broker refused; the sweep publishes later, so that is no error.

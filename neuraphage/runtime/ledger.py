@@ -42,6 +42,7 @@ class Ledger:
         self.entries: list[Mapping[str, Any]] = list(claimed.entries)
         self.journal: dict[str, JournalEntry] = dict(claimed.journal)
         self.inbox: list[tuple[bytes, InboxItem]] = list(claimed.inbox)
+        self.marker = claimed.record.marker
         self.prompts: dict[str, Prompt] = {p.prompt_id: p for p in claimed.record.prompts}
         self.grants: dict[str, str] = dict(claimed.record.grants)
         self._services = services
@@ -69,6 +70,7 @@ class Ledger:
     ) -> None:
         """Note changes; the working copy shows them at once, the next write stores them."""
         new_entries, new_journal = tuple(entries), tuple(journal)
+        self.marker = marker or self.marker
         pending = self._pending
         totals = dict(pending.add)
         for name, amount in (add or {}).items():

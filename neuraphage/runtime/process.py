@@ -10,6 +10,7 @@ from collections.abc import Callable
 from neuraphage.errors import StoreError
 from neuraphage.ports import Clock, Presence, ProcessRow, SweepStore
 from neuraphage.runtime.lease_keeper import LeaseKeeper
+from neuraphage.runtime.outcome import Outcome
 from neuraphage.runtime.runner import TurnRunner
 from neuraphage.runtime.services import Services
 from neuraphage.settings import Settings
@@ -70,7 +71,7 @@ class WorkerProcess:
             self._enter()
         except StoreError as error:
             log.warning("not entered: %s", error, extra={"task": task_id})
-            return "state server away"
+            return Outcome.STORE_AWAY.value
         return self.runner.run(task_id, seq, iteration)
 
     def drain(self) -> None:

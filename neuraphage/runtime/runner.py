@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from enum import StrEnum
 
 from neuraphage.errors import LeaseLost, SchemaTooNew, StoreError
+from neuraphage.model.effect import MarkerName
 from neuraphage.ports import Changes, ClaimUnreadableError, ClaimVerdict, Settled, SuspendTo
 from neuraphage.runtime.lease_keeper import LeaseKeeper
 from neuraphage.runtime.ledger import Ledger
+from neuraphage.runtime.outcome import Outcome, refused, settled_outcome
 from neuraphage.runtime.patience import persistently
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.turn import Turn
@@ -20,15 +21,6 @@ log = logging.getLogger(__name__)
 CLOSING_LIMIT_S = 1.0
 """How long a leaving process holds a message back until it takes in no more; then it is sent all the same."""
 _CLOSING_POLL_S = 0.02
-
-
-class Outcome(StrEnum):
-    """What one message came to, beside the statuses of a settled turn."""
-
-    DRAINING = "draining: passed on"
-    LOST = "lease lost"
-    TOO_NEW = "written by a newer release: left in the outbox"
-    STORE_AWAY = "state server away"
 
 
 class TurnRunner:
@@ -61,7 +53,7 @@ class TurnRunner:
             A short outcome, for logs and Flower.
         """
         if self._keeper.draining():
-            self._publish(task_id, iteration, seq)
+            self._publish(task_id, iteration, seq, "a shutdown")
             return Outcome.DRAINING.value
         try:
             return self._claimed(task_id, seq)
@@ -86,13 +78,14 @@ class TurnRunner:
             detail = {"error": f"The stored task cannot be read: {unreadable}", "recoverable": False}
             settled = store.suspend(unreadable.lease, Changes(), SuspendTo.POISONED, detail=detail)
             log.exception("stored task cannot be read", extra={"task": task_id})
-            return self._next(task_id, settled)
+            return self._next(task_id, settled, None)
         if claimed.verdict is not ClaimVerdict.GRANTED or claimed.lease is None:
-            return claimed.verdict.value
+            return refused(claimed.verdict).value
         with self._keeper.hold(claimed.lease, sent_s) as held:
             ledger = Ledger(self._services, held, claimed, draining)
+            iteration = ledger.record.counters.iteration
             settled = Turn(self._services, ledger, draining).advance()
-        return self._next(task_id, settled)
+        return self._next(task_id, settled, ledger.marker.name, iteration)
 
     def _leave_to_newer(self, task_id: str, unreadable: ClaimUnreadableError) -> str:
         """A newer release wrote it: give it back whole. The sweep publishes it again, for a newer worker to claim."""
@@ -100,14 +93,13 @@ class TurnRunner:
         self._services.store.suspend(unreadable.lease, Changes(), SuspendTo.SHUTDOWN)
         return Outcome.TOO_NEW.value
 
-    def _next(self, task_id: str, settled: Settled) -> str:
+    def _next(self, task_id: str, settled: Settled, marker: MarkerName | None, iteration: int = 0) -> str:
         if settled.place == "outbox":
             # a refused publish is no error: the sweep publishes what nobody claimed
-            self._publish(task_id, settled.iteration, settled.seq)
-        status = settled.status.value if settled.status else settled.verdict.value
-        return f"{status}, turn {settled.iteration}" + (f", {settled.place}" if settled.place else "")
+            self._publish(task_id, settled.iteration, settled.seq, marker.value if marker else "")
+        return settled_outcome(settled, marker, iteration)
 
-    def _publish(self, task_id: str, iteration: int, seq: int) -> None:
+    def _publish(self, task_id: str, iteration: int, seq: int, after: str) -> None:
         """Send a message; a draining process first waits until it cannot take it in itself."""
         waiting = threading.Event()
         polls = int(CLOSING_LIMIT_S / _CLOSING_POLL_S) if self._keeper.draining() else 0
@@ -115,4 +107,4 @@ class TurnRunner:
             if self._closed():
                 break
             waiting.wait(_CLOSING_POLL_S)
-        self._services.dispatcher.publish_turn(task_id, iteration, seq)
+        self._services.dispatcher.publish_turn(task_id, iteration, seq, after)

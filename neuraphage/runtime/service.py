@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from neuraphage.errors import BadInput, IllegalMove, PromptNotOpen, TaskNotFound
+from neuraphage.model.effect import MarkerName
 from neuraphage.model.prompt import PromptKind
 from neuraphage.model.task import Status, TaskRecord, TaskSpec
 from neuraphage.ports import Dispatcher, Redaction, Signal, SignalKind, Signalled, SignalVerdict, TaskStore
@@ -52,7 +53,7 @@ class TaskService:
         )
         created, task_id = self._store.create(clean, key or spec.task_id)
         if created:
-            self._dispatcher.publish_turn(task_id, 0, 1)
+            self._dispatcher.publish_turn(task_id, 0, 1, MarkerName.TASK_CREATED.value)
         return task_id
 
     def send(self, task_id: str, text: str, key: str | None = None) -> Signalled:
@@ -157,7 +158,7 @@ class TaskService:
             case SignalVerdict.FULL:
                 raise BadInput(f"{task_id} has too many unread messages; wait until it has read some")
         if answer.place == "outbox":
-            self._dispatcher.publish_turn(task_id, answer.iteration, answer.seq)
+            self._dispatcher.publish_turn(task_id, answer.iteration, answer.seq, sent.kind.value)
         return answer
 
 

@@ -94,7 +94,8 @@ class Sweep:
         if answer is None:
             return Recovered(RecoverVerdict.STALE)
         if answer.verdict is RecoverVerdict.RECOVERED:
-            self._publish(NextTurn(held.task_id, answer.seq, answer.iteration))
+            marker = answer.reading.marker if answer.reading is not None else ""
+            self._publish(NextTurn(held.task_id, answer.seq, answer.iteration), f"{marker}, recovered")
         if answer.reading is not None and answer.verdict is not RecoverVerdict.SUSPECT:
             log.warning(
                 "%s: %s",
@@ -106,7 +107,7 @@ class Sweep:
 
     def timers(self, now_ms: int) -> int:
         """Timers that came due."""
-        return self._fire(self._store.due_timers(now_ms, BATCH), "timers")
+        return self._fire(self._store.due_timers(now_ms, BATCH), "timers", "a timer")
 
     def outbox(self, now_ms: int) -> int:
         """Outbox entries that nobody has claimed in time; at once when the broker's queue is empty."""
@@ -115,23 +116,23 @@ class Sweep:
         if self._dispatcher.queue_length() == 0:
             ahead_ms = int(self._settings.first_republish_s * 1000 * QUIET_AHEAD)
             due = self._store.due_outbox(now_ms + ahead_ms, BATCH)
-        return self._each(due, lambda task_id: self._store.republish(task_id, ahead_ms))
+        return self._each(due, lambda task_id: self._store.republish(task_id, ahead_ms), "no claim in time")
 
     def _blocked(self, now_ms: int) -> int:
         since_ms = now_ms - int(self._settings.wait_poll_s * 1000)
-        return self._fire(self._store.blocked_since(since_ms, BATCH), "blocked")
+        return self._fire(self._store.blocked_since(since_ms, BATCH), "blocked", "a time blocked")
 
-    def _fire(self, task_ids: list[str], source: str) -> int:
-        return self._each(task_ids, lambda task_id: self._store.fire(task_id, source))
+    def _fire(self, task_ids: list[str], source: str, after: str) -> int:
+        return self._each(task_ids, lambda task_id: self._store.fire(task_id, source), after)
 
-    def _each(self, task_ids: list[str], move: Callable[[str], NextTurn | None]) -> int:
+    def _each(self, task_ids: list[str], move: Callable[[str], NextTurn | None], after: str) -> int:
         """Move each task and publish its next message; returns how many were moved."""
         count = 0
         for task_id in task_ids:
             turn = self._apart(task_id, partial(move, task_id))
             if turn is not None:
                 count += 1
-                self._publish(turn)
+                self._publish(turn, after)
         return count
 
     def _apart(self, task_id: str, move: Callable[[], T]) -> T | None:
@@ -146,15 +147,15 @@ class Sweep:
                 log.exception("left alone, its record is broken", extra={"task": task_id})
             return None
 
-    def _publish(self, turn: NextTurn) -> None:
-        self._dispatcher.publish_turn(turn.task_id, turn.iteration, turn.seq)
+    def _publish(self, turn: NextTurn, after: str) -> None:
+        self._dispatcher.publish_turn(turn.task_id, turn.iteration, turn.seq, after)
 
     def _deadlines(self, now_ms: int) -> None:
         for task_id, prompt, default in self._store.due_deadlines(now_ms, BATCH):
             sent = Signal(SignalKind.ANSWER, f"deadline:{prompt}", text=default, prompt_id=prompt, by="timeout")
             answer = self._apart(task_id, partial(self._store.signal, task_id, sent))
             if answer is not None and answer.place == "outbox":
-                self._publish(NextTurn(task_id, answer.seq, answer.iteration))
+                self._publish(NextTurn(task_id, answer.seq, answer.iteration), "answer timed out")
 
     def _retention(self, now_ms: int) -> None:
         for task_id in self._store.due_retention(now_ms, BATCH):
@@ -201,3 +202,17 @@ def sweep_quietly(sweep: Sweep) -> None:
         sweep.run()
     except StoreError as error:
         log.warning("sweep failed: %s", error)
+
+
+def summary(report: RecoveryReport) -> str:
+    """Count what a sweep has done, in a few words: the result that Flower and the log show."""
+    counts = {
+        "recovered": len(report.resumable) + len(report.requeued),
+        "failed": len(report.failed),
+        "paused": len(report.paused),
+        "suspect": len(report.suspect),
+        "sent again": report.republished,
+        "timers": report.fired,
+    }
+    words = [f"{count} {what}" for what, count in counts.items() if count]
+    return f"{', '.join(words) or 'nothing due'}; {report.duration_ms} ms"

@@ -15,12 +15,9 @@ from crash_world import World
 from neuraphage.errors import TaskNotFound
 from neuraphage.model.prompt import PromptKind
 from neuraphage.model.task import TERMINAL, TaskRecord
-from neuraphage.ports import ClaimVerdict
 from neuraphage.runtime.host import ProcessIdentity, process_gone
-from neuraphage.runtime.runner import Outcome
+from neuraphage.runtime.outcome import REFUSALS, Outcome
 
-REFUSED = {verdict.value for verdict in ClaimVerdict}
-"""Outcomes of a message that led to no turn."""
 WAIT_LIMIT_S = 30.0
 STEP_LIMIT = 200
 
@@ -103,7 +100,7 @@ class Driver:
             self._world.recorder.resume()
         outcome = self._world.process.run_turn(task_id, seq)
         self._lost = outcome == Outcome.LOST.value
-        if self._span is not Span.ALL and outcome not in REFUSED:
+        if self._span is not Span.ALL and outcome not in REFUSALS:
             self._world.recorder.pause()
             self._span = Span.ALL
 

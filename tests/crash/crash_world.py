@@ -120,7 +120,7 @@ class ListDispatcher:
         self._client = connect(f"unix://{site.redis_socket}?db=1")
         self._key = f"messages-{site.number}"
 
-    def publish_turn(self, task_id: str, iteration: int, seq: int) -> bool:
+    def publish_turn(self, task_id: str, iteration: int, seq: int, after: str = "") -> bool:
         if iteration == self.REFUSED_ITERATION and self._client.incr(f"{self._key}-sent") == self.REFUSED_NUMBER:
             return False
         self._client.rpush(self._key, f"{task_id} {seq}")

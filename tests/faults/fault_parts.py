@@ -21,7 +21,7 @@ class QueueDispatcher:
     def __init__(self) -> None:
         self.messages: queue.Queue[tuple[str, int, int]] = queue.Queue()
 
-    def publish_turn(self, task_id: str, iteration: int, seq: int) -> bool:
+    def publish_turn(self, task_id: str, iteration: int, seq: int, after: str = "") -> bool:
         self.messages.put((task_id, iteration, seq))
         return True
 

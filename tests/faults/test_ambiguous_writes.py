@@ -22,6 +22,7 @@ from neuraphage.model.task import Mode, TaskSpec
 from neuraphage.ports import RecoverVerdict, Signal, SignalKind
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.ledger import Ledger
+from neuraphage.runtime.outcome import Outcome
 from neuraphage.settings import Settings
 from neuraphage.store import invariant
 from neuraphage.store.client import connect
@@ -238,7 +239,7 @@ def test_an_announcement_confirmed_too_late_starts_nothing(lossy: Lossy, tmp_pat
     until(lambda: RecoverVerdict.RECOVERED in {answer.verdict for answer in other.sweep.expired(other.store.now_ms())})
     lossy.proxy.refusals = 0
     worker.join()
-    assert outcome == ["lease lost"]
+    assert outcome == [Outcome.LOST]
     assert tool.runs == []
     other.drain()
     assert other.results(task)["act-1"]["is_error"], "nobody knows whether it ran, and so it is told"

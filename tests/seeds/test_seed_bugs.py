@@ -13,6 +13,7 @@ from neuraphage.errors import StoreUnavailable
 from neuraphage.model.effect import EffectClass, MarkerName
 from neuraphage.model.task import Status
 from neuraphage.ports import Changes, SuspendTo
+from neuraphage.runtime.outcome import Outcome
 from neuraphage.store import live, reading
 from neuraphage.store.commit import commit
 from neuraphage.testing import ManualClock
@@ -248,7 +249,7 @@ def test_a_refused_move_stops_the_worker(make_rig: MakeRig) -> None:
 
     rig.model.steps = [fails_meanwhile]
     task_id = rig.submit()
-    assert rig.step() == "lease lost"
+    assert rig.step() == Outcome.LOST
     assert (rig.get(task_id).status, tool.runs) == (Status.FAILED, [])
 
 

@@ -9,6 +9,7 @@ import pytest
 from neuraphage.model.task import TaskSpec
 from neuraphage.ports import ClaimVerdict, RecoverVerdict
 from neuraphage.runtime.clock import SystemClock
+from neuraphage.runtime.outcome import REFUSALS, Outcome
 from neuraphage.runtime.sweep import Sweep
 from neuraphage.store.tasks import RedisStore
 from neuraphage.wiring import new_task_id
@@ -44,7 +45,7 @@ def test_a_message_that_comes_twice_and_late_grants_one_claim(stack: Stack) -> N
 def _refusals(*workers: StackProcess) -> int:
     """How many messages came to nothing."""
     text = "".join(worker.output() for worker in workers)
-    return sum(text.count(f": '{verdict.value}'") for verdict in ClaimVerdict if verdict is not ClaimVerdict.GRANTED)
+    return sum(text.count(f": '{refusal.value}'") for refusal in REFUSALS)
 
 
 def test_a_worker_frozen_past_its_lease_stops_and_harms_nothing(stack: Stack) -> None:
@@ -63,7 +64,7 @@ def test_a_worker_frozen_past_its_lease_stops_and_harms_nothing(stack: Stack) ->
     zombie.thaw()
     wait_for(lambda: zombie.output().count("renew answered STALE") == 2, "both renewals to be refused")
     wait_for(lambda: _outcomes(stack, streaming)[1] == "closed_by_client", "the zombie's stream to be closed")
-    wait_for(lambda: zombie.output().count("'lease lost'") == 2, "both of the zombie's turns to end")
+    wait_for(lambda: zombie.output().count(f"'{Outcome.LOST.value}'") == 2, "both of the zombie's turns to end")
     (stack.work_dir(running) / "go").touch()
     records = stack.finished(streaming, running)
     assert stack.lines(running) == ["start", "end"], "the zombie must leave the successor's command alone"

@@ -12,6 +12,7 @@ from neuraphage.errors import CancelRequested, FaultKind, IllegalMove, ModelFaul
 from neuraphage.model.message import ModelReply
 from neuraphage.model.task import Status
 from neuraphage.model.tool import ToolResult
+from neuraphage.runtime.outcome import REFUSALS, Outcome
 from turnkit import FakeTool, Rig, calls, says
 
 MakeRig = Callable[..., Rig]
@@ -95,7 +96,7 @@ def test_cancel_between_two_turns(make_rig: MakeRig) -> None:
     task_id = rig.submit()
     rig.step()
     rig.people.cancel(task_id)
-    assert rig.step() in ("STALE", "NOT_RUNNABLE")
+    assert rig.step() in REFUSALS
     assert (rig.get(task_id).status, len(rig.model.requests)) == (Status.CANCELLED, 1)
 
 
@@ -164,7 +165,7 @@ def test_a_stale_worker_of_a_task_that_moved_starts_nothing(make_rig: MakeRig) -
 
     rig.model.steps = [frozen, says("By the other.")]
     task_id = rig.submit()
-    assert rig.step() == "lease lost"
+    assert rig.step() == Outcome.LOST
     rig.drain()
     assert tool.runs == []
     assert rig.get(task_id).detail.summary == "By the other."

@@ -12,6 +12,7 @@ from neuraphage.errors import FaultKind, ModelFault
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.task import PausedDetail, Status
 from neuraphage.model.tool import ToolResult
+from neuraphage.runtime.outcome import REFUSALS
 from turnkit import FakeTool, Rig, calls, says, until
 
 MakeRig = Callable[..., Rig]
@@ -20,7 +21,7 @@ MakeRig = Callable[..., Rig]
 def paused(rig: Rig, task_id: str) -> PausedDetail:
     detail = rig.get(task_id).detail
     assert isinstance(detail, PausedDetail)
-    assert rig.dispatcher.messages == [] or rig.step() in ("STALE", "NOT_RUNNABLE")
+    assert rig.dispatcher.messages == [] or rig.step() in REFUSALS
     return detail
 
 

@@ -32,7 +32,7 @@ class Queue:
     def __init__(self):
         self.sent = []
 
-    def publish_turn(self, task_id, iteration, seq):
+    def publish_turn(self, task_id, iteration, seq, after=""):
         if task_id == "refused":
             raise ConnectionError("refused")
         self.sent.append((task_id, iteration, seq))

@@ -1,0 +1,61 @@
+"""What a message came to, in a few words without content: the result that Flower and the log show."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from neuraphage.model.effect import MarkerName
+from neuraphage.model.task import Status
+from neuraphage.ports import ClaimVerdict, CommitVerdict, Settled
+
+FAILED = "task failed"
+"""Begins the outcome of a turn that has ended its task as failed."""
+
+
+class Outcome(StrEnum):
+    """What a message came to that began no turn, or whose turn did not settle."""
+
+    DRAINING = "draining: passed on"
+    LOST = "lease lost: another worker goes on"
+    TOO_NEW = "written by a newer release: left in the outbox"
+    STORE_AWAY = "state server away: the sweep sends it again"
+    STALE = "stale: nothing done"
+    LEASED = "leased by another worker: nothing done"
+    NOT_RUNNABLE = "not to run now: nothing done"
+
+
+REFUSALS = frozenset({Outcome.STALE, Outcome.LEASED, Outcome.NOT_RUNNABLE})
+"""Outcomes of a message whose claim was not granted."""
+
+
+def refused(verdict: ClaimVerdict) -> Outcome:
+    """Name the outcome of a claim that was not granted."""
+    return Outcome[verdict.name]
+
+
+def settled_outcome(settled: Settled, marker: MarkerName | None, claimed_iteration: int) -> str:
+    """Name the outcome of a turn.
+
+    Args:
+        settled: the answer to its last write.
+        marker: the last one it has reached; None when its record could not be read.
+        claimed_iteration: the turn that was claimed.
+    """
+    cancelled = settled.verdict is CommitVerdict.CANCELLED
+    status = Status.CANCELLED if cancelled else settled.status
+    word = _BY_STATUS.get(status) if status else None
+    if word is None and settled.place == "timers":
+        word = "waiting for a retry"
+    if word is None:
+        word = "finished" if settled.iteration > claimed_iteration else "given back"
+    return word if marker is None or status is Status.WAITING_FOR_USER else f"{word}: {marker.value}"
+
+
+_BY_STATUS = {
+    Status.WAITING_FOR_USER: "waiting for user",
+    Status.BLOCKED: "blocked",
+    Status.PAUSED: "paused",
+    Status.COMPLETED: "task completed",
+    Status.FAILED: FAILED,
+    Status.CANCELLED: "cancelled",
+}
