@@ -61,8 +61,8 @@ def worker_process() -> WorkerProcess:
 
 
 @signals.setup_logging.connect
-def _logging(loglevel: int | str | None = None, **_: Any) -> None:
-    configure(loglevel)
+def _logging(loglevel: int | str | None = None, logfile: str | None = None, **_: Any) -> None:
+    configure(loglevel, logfile)
 
 
 @signals.worker_process_init.connect
