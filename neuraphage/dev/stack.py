@@ -17,7 +17,8 @@ from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE
 CONTROL_CONCURRENCY = 2
 SCRIPTED_KEY = "scripted-model-needs-no-key"
 CONNECT_TIMEOUT_S = 1.0
-_APP = "workers.app"
+_APP = "neuraphage.celery_app"
+"""`workers.app`, which a package of the current folder could hide, from where it was installed."""
 _MODEL_VARIABLES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 _WORKER_READY = " ready."
 _BEAT_READY = "beat: Starting"
@@ -164,4 +165,4 @@ def _accepts(port: int) -> bool:
 
 
 def _celery(plan: StackPlan) -> tuple[str, ...]:
-    return (plan.python, "-m", "celery", "-A", _APP)
+    return (plan.python, "-P", "-m", "celery", "-A", _APP)  # -P: nothing of the current folder hides a library

@@ -24,11 +24,12 @@ def plan(**changes: object) -> StackPlan:
 def test_command_lines() -> None:
     """Turns and control have queues, processes and node names of their own."""
     lines = {spec.name: " ".join(spec.argv) for spec in stack_specs(plan(concurrency=5))}
+    celery = "py -P -m celery -A neuraphage.celery_app"
     common = "-l INFO --without-mingle --without-gossip"
     assert lines == {
-        "worker": f"py -m celery -A workers.app worker -P threads -c 5 -Q np.run -n worker-ns@%h {common}",
-        "control": f"py -m celery -A workers.app worker -P threads -c 2 -Q np.control -n control-ns@%h {common}",
-        "beat": "py -m celery -A workers.app beat -s /d/beat/schedule -l INFO",
+        "worker": f"{celery} worker -P threads -c 5 -Q np.run -n worker-ns@%h {common}",
+        "control": f"{celery} worker -P threads -c 2 -Q np.control -n control-ns@%h {common}",
+        "beat": f"{celery} beat -s /d/beat/schedule -l INFO",
     }
 
 

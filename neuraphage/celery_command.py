@@ -1,0 +1,76 @@
+"""`celery neuraphage`: which `workers` package Celery finds here, and the one clear line when it is a foreign one.
+
+Celery loads this module at each of its starts (entry point `celery.commands`), before it looks for the app. So
+someone who types `celery -A workers.app worker -Q np.run` in a folder with a `workers` of its own is told what is
+wrong, instead of starting that one, or reading that a module was not found.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from neuraphage.celery_app import PACKAGE, is_ours
+
+OUR_APP = f"{PACKAGE}.app"
+QUEUE_PREFIX = "np."
+
+
+def found_here(path: Sequence[str], folder: Path) -> Path | None:
+    """Find the `workers` package that Celery would load, as it looks: the current folder first.
+
+    Args:
+        path: of this process (sys.path).
+        folder: the current folder.
+
+    Returns:
+        Its `__init__.py`, the folder of a package without one, or `workers.py`; None when there is none.
+    """
+    for entry in (folder, *(Path(part) for part in path if part)):
+        for candidate in (entry / PACKAGE / "__init__.py", entry / f"{PACKAGE}.py"):
+            if candidate.is_file():
+                return candidate
+    spaces = (Path(part or folder) / PACKAGE for part in (str(folder), *path))
+    return next((space for space in spaces if space.is_dir()), None)
+
+
+def complaint(argv: Sequence[str], path: Sequence[str], folder: Path) -> str | None:
+    """Say what is wrong with a call of Celery that means our app and would load another one.
+
+    Args:
+        argv: of the process.
+        path: of the process (sys.path).
+        folder: the current folder.
+
+    Returns:
+        None when nothing is wrong, or when the call may well mean a foreign app.
+    """
+    if not any(word.removeprefix("--app=").removeprefix("-A") == OUR_APP for word in argv):
+        return None
+    found = found_here(path, folder)
+    if found is None or is_ours(found):
+        return None
+    base = found.parent if found.name == "__init__.py" else found
+    means_ours = any(QUEUE_PREFIX in word for word in argv) or not (base / "app.py").is_file()
+    if not means_ours:
+        return None
+    return (
+        f"-A {OUR_APP} finds {found}, which is not neuraphage's package of that name;"
+        " write -A neuraphage.celery_app, which finds the right one in every folder"
+    )
+
+
+@click.command()
+def command() -> None:
+    """Say which workers package -A workers.app loads here."""
+    found = found_here(sys.path, Path.cwd())
+    whose = "none" if found is None else "neuraphage's" if is_ours(found) else "not neuraphage's"
+    click.echo(f"{found or PACKAGE}: {whose}; -A neuraphage.celery_app finds ours in every folder")
+
+
+_wrong = complaint(sys.argv, sys.path, Path.cwd())
+if _wrong is not None:
+    sys.exit(f"neuraphage: {_wrong}")
