@@ -63,7 +63,7 @@ def complaint(argv: Sequence[str], path: Sequence[str], folder: Path) -> str | N
     )
 
 
-@click.command()
+@click.command("neuraphage")
 def command() -> None:
     """Say which workers package -A workers.app loads here."""
     found = found_here(sys.path, Path.cwd())
