@@ -197,9 +197,9 @@ class Client:
                 found.append(self._store.get(task_id))
         return found
 
-    def conversation(self, task_id: str) -> Sequence[dict[str, Any]]:
-        """The stored conversation, oldest first. Raises: TaskNotFound."""
-        return reading.conversation(self._store.context, self._existing(task_id))
+    def conversation(self, task_id: str, *, first: int = 0) -> Sequence[dict[str, Any]]:
+        """The stored conversation from entry number `first` on, oldest first. Raises: TaskNotFound."""
+        return reading.conversation(self._store.context, self._existing(task_id), first)
 
     def journal(self, task_id: str) -> dict[str, JournalEntry]:
         """The journal of the present turn. Raises: TaskNotFound."""
