@@ -12,8 +12,9 @@ import typer
 from rich import box
 from rich.table import Table
 
+from neuraphage.celery_app import find_workers
 from neuraphage.cli.console import harmless, out
-from neuraphage.cli.follow import Viewer
+from neuraphage.cli.viewer import Viewer
 from neuraphage.dev.demo import Demo, DemoOptions, Show
 from neuraphage.dev.demo_record import DemoRecord
 from neuraphage.errors import BadInput
@@ -60,6 +61,7 @@ def demo(
         raise BadInput(f"--live calls the real model: set {API_KEY_VARIABLE} to its key first")
     if project is not None and not project.is_dir():
         raise BadInput(f"--project {project}: there is no such directory")
+    find_workers()  # before anything is started
     folder = Path(tempfile.mkdtemp(prefix="neuraphage-demo-"))
     try:
         record = Demo(DemoOptions(folder, project, live), DemoShow()).run()

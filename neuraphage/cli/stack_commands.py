@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from neuraphage.celery_app import find_workers
 from neuraphage.cli.connection import load_settings
 from neuraphage.cli.console import harmless, out
 from neuraphage.dev import stack_file
@@ -53,6 +54,7 @@ def dev(
         raise BadInput(f"set {API_KEY_VARIABLE} to the key of the model, or play a script with --script")
     if script is not None and not all(script.partition(":")):
         raise BadInput(f"--script {script}: write module:attribute")
+    find_workers()  # before anything is started
     settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -1,0 +1,129 @@
+"""A new machine for tests: a wheel built from this tree, in an environment that holds only what its metadata asks for.
+
+The packages it asks for are linked from the environment that runs the tests, so that no test needs the network. A
+package that neuraphage uses and does not declare is not there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import venv
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackagePath, distribution
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+from source_tree import ROOT
+
+EXTRA = "embedded"
+COMMAND_LIMIT_S = 110.0
+SERVERS = re.compile(r"(redis|valkey)")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One new machine.
+
+    Args:
+        folder: everything of it.
+        environment: of its processes.
+    """
+
+    folder: Path
+    environment: Mapping[str, str]
+
+    @property
+    def python(self) -> Path:
+        return self.folder / "env" / "bin" / "python"
+
+    @property
+    def packages(self) -> Path:
+        """Where its packages are."""
+        (found,) = (self.folder / "env" / "lib").glob("python*/site-packages")
+        return found
+
+    def run(self, *argv: str | Path, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]:
+        """Run a program of it to its end."""
+        return subprocess.run(
+            argv, cwd=cwd, env={**self.environment, **more}, capture_output=True, text=True, timeout=COMMAND_LIMIT_S
+        )
+
+
+def build_wheel(folder: Path) -> Path:
+    """Build the wheel of this tree."""
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def new_machine(folder: Path, wheel: Path) -> Machine:
+    """Make a machine with an empty home, no server program on PATH, and the wheel installed."""
+    home, programs = folder / "home", folder / "programs"
+    for made in (home, programs, folder / "tmp"):
+        made.mkdir(parents=True)
+    link_programs(programs)
+    venv.create(folder / "env", with_pip=False)
+    environment = {
+        "HOME": str(home),
+        "PATH": f"{folder / 'env' / 'bin'}{os.pathsep}{programs}",
+        "TMPDIR": str(folder / "tmp"),
+        "LANG": "C.UTF-8",
+    }
+    machine = Machine(folder, environment)
+    install = [sys.executable, "-m", "pip", "--python", str(machine.python), "install", "--quiet", "--no-deps"]
+    subprocess.run([*install, "--no-index", "--no-compile", str(wheel)], check=True, capture_output=True)
+    link_requirements(machine.packages)
+    return machine
+
+
+def link_programs(folder: Path) -> None:
+    """Link the system's programs, but for Redis and Valkey."""
+    for place in (Path("/bin"), Path("/usr/bin")):
+        for program in place.iterdir():
+            link = folder / program.name
+            if not SERVERS.match(program.name) and not link.is_symlink():
+                link.symlink_to(program.resolve())
+
+
+def link_requirements(packages: Path) -> None:
+    """Link what the installed wheel asks for, with its extra, and what that asks for."""
+    wheel = next(packages.glob("neuraphage-*.dist-info/METADATA")).read_text(encoding="utf-8")
+    asked = re.findall(r"^Requires-Dist: (.*)$", wheel, re.MULTILINE)
+    waiting, done = list(wanted(asked, {EXTRA})), set()
+    while waiting:
+        name, extras = waiting.pop()
+        if (name.lower(), extras) in done:
+            continue
+        done.add((name.lower(), extras))
+        found = distribution(name)
+        for entry in top_entries(found.files or []):
+            link, target = packages / entry, Path(str(found.locate_file(entry)))
+            if not link.exists() and target.exists():
+                link.symlink_to(target)
+        waiting += wanted(found.requires or [], set(extras))
+
+
+def wanted(lines: list[str], extras: set[str]) -> Iterator[tuple[str, frozenset[str]]]:
+    """The requirements that hold here, with their extras."""
+    for line in lines:
+        requirement = Requirement(line)
+        marker = requirement.marker
+        if marker is None or any(marker.evaluate({"extra": extra}) for extra in ("", *extras)):
+            yield requirement.name, frozenset(requirement.extras)
+
+
+def top_entries(files: list[PackagePath]) -> set[str]:
+    """What a package has put into the folder of packages; its scripts lie elsewhere."""
+    return {path.parts[0] for path in files} - {"..", "__pycache__"}
+
+
+def lines_of_wheel(wheel: Path) -> list[str]:
+    """Names of the files of a wheel."""
+    unpacked = subprocess.run([sys.executable, "-m", "zipfile", "-l", str(wheel)], check=True, capture_output=True)
+    return [line.split()[0] for line in unpacked.stdout.decode().splitlines()[1:]]
