@@ -64,7 +64,7 @@ def celery_settings(settings: Settings) -> dict[str, Any]:
             _kombu.Queue(CONTROL_QUEUE, _kombu.Exchange(CONTROL_QUEUE), routing_key=CONTROL_QUEUE),
         ],
         "task_default_queue": RUN_QUEUE,
-        "task_create_missing_queues": True,
+        "task_create_missing_queues": False,  # a mistyped -Q is refused, where it would wait for ever
         "broker_transport_options": {
             "visibility_timeout": 7_200,  # irrelevant with early acknowledgement; above every effect all the same
             "unacked_restore_interval": 5,

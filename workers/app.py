@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import mmap
 import os
+import sys
 import threading
 from typing import Any
 
@@ -58,6 +59,17 @@ def worker_process() -> WorkerProcess:
             _Local.process = build_process(settings, app, is_draining, is_closed)
             _Local.process.start()
         return _Local.process
+
+
+@signals.celeryd_init.connect
+def _refuse_unknown_queues(options: dict[str, Any] | None = None, **_: Any) -> None:
+    """Celery refuses them too, with a traceback."""
+    asked = (options or {}).get("queues") or ()
+    known = [queue.name for queue in app.conf.task_queues]
+    unknown = [name for name in (asked.split(",") if isinstance(asked, str) else asked) if name not in known]
+    if unknown:
+        sys.stderr.write(f"worker: -Q {','.join(unknown)}: no such queue; there are {' and '.join(known)}\n")
+        sys.exit(2)
 
 
 @signals.setup_logging.connect

@@ -18,7 +18,7 @@ class TaskFailed(Exception):
     """A turn has ended its task as failed; the task's record says why."""
 
 
-@app.task(name=RUN_TURN, ignore_result=True, throws=(TaskFailed,))
+@app.task(name=RUN_TURN, ignore_result=True, throws=(TaskFailed,), Request="workers.revoked:TurnRequest")
 def run_turn(task_id: str, iteration: int, seq: int) -> str:
     """Advance a task by one turn. The iteration is for people who read Flower; seq decides.
 
