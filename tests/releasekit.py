@@ -50,7 +50,13 @@ class Machine:
     def run(self, *argv: str | Path, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]:
         """Run a program of it to its end."""
         return subprocess.run(
-            argv, cwd=cwd, env={**self.environment, **more}, capture_output=True, text=True, timeout=COMMAND_LIMIT_S
+            argv,
+            cwd=cwd,
+            env={**self.environment, **more},
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_LIMIT_S,
+            check=False,
         )
 
 
