@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,10 +20,9 @@ from neuraphage.dev.server import EmbeddedServer
 from neuraphage.dev.stack import StackPlan, beat_argv, environment, make_folders, scripted_spec, worker_argv
 from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE, CeleryDispatcher, make_app
 from neuraphage.runtime.health import Health, overall
-from neuraphage.runtime.watcher import HostElection
 from neuraphage.settings import Settings
 from neuraphage.store.tasks import RedisStore
-from neuraphage.wiring import build_store, host_health
+from neuraphage.wiring import build_election, build_store, host_health
 from stackkit.launching import Zygote
 from stackkit.process import TAIL_CHARS, StackProcess, freeze, send
 from stackkit.views import TaskViews
@@ -110,7 +111,7 @@ class Stack(TaskViews):
         self._numbers += 1
         name = name or f"{pool}-{self._numbers}"
         argv = list(worker_argv(self.plan, name, RUN_QUEUE, concurrency))
-        argv[argv.index("-P") + 1] = pool
+        argv[argv.index("-P", argv.index("worker")) + 1] = pool  # Python has a -P too
         return self._celery(name, argv, model_key=True, settings=settings)
 
     def start_worker(self, **kind: Any) -> StackProcess:
@@ -118,6 +119,18 @@ class Stack(TaskViews):
         worker = self.worker(**kind)
         worker.start()
         return worker
+
+    def start_plain_worker(self, name: str, *arguments: str, **settings: Any) -> StackProcess:
+        """Start `celery -A workers.app worker` with these arguments and no others."""
+        argv = (sys.executable, "-m", "celery", "-A", "workers.app", "worker", *arguments)
+        worker = self._celery(name, argv, model_key=True, settings=settings)
+        worker.start()
+        return worker
+
+    def environment(self, *, model_key: bool = False) -> dict[str, str]:
+        """What a process of this stack inherits, for one that a test starts by itself."""
+        values = {f"{_OURS}{key.upper()}": str(value) for key, value in self.values.items()}
+        return environment(self.plan, model_key=model_key) | values
 
     def start_control(self) -> StackProcess:
         """Start the control worker, which sweeps."""
@@ -228,7 +241,7 @@ class Stack(TaskViews):
 
     def watch_is_held(self) -> bool:
         """Whether some process is this host's watcher."""
-        election = HostElection(self.folder / f"watcher-{self.settings.namespace}.lock")
+        election = build_election(self.settings)
         won = election.won()
         election.resign()
         return not won
@@ -239,6 +252,13 @@ class Stack(TaskViews):
         """Keys of the broker's database."""
         with self._broker() as broker:
             return [key.decode() for key in broker.scan_iter(match=pattern)]
+
+    def message_ids(self, queue: str, task: str) -> list[str]:
+        """Ids of the messages about a task that wait in a queue of the broker."""
+        with self._broker() as broker:
+            key = f"np:{{{self.settings.namespace}}}:broker:{queue}"
+            ids = [json.loads(raw)["headers"]["id"] for raw in broker.lrange(key, 0, -1)]
+        return [message_id for message_id in ids if message_id.startswith(task)]
 
     def drop_connections(self) -> None:
         """Close every client's connection but the one that asks."""
