@@ -16,7 +16,7 @@ from celery import Celery
 
 from neuraphage.decide.cost import cost_microusd
 from neuraphage.decide.redaction import Redactor, secrets_in
-from neuraphage.errors import SettingsError
+from neuraphage.errors import SettingsError, SpoolError
 from neuraphage.model.usage import Usage
 from neuraphage.ports import ModelClient, ProcessRow, Spool
 from neuraphage.queue import CeleryDispatcher
@@ -59,6 +59,16 @@ def build_spool(settings: Settings) -> Spool:
     if settings.spool_enabled:
         return command_spool(settings)
     return UnspooledCommands(settings.spool_max_bytes)
+
+
+def spool_identity(settings: Settings) -> str:
+    """Name of the spool folder that this process can reach; empty without one, or when it cannot be used."""
+    if not settings.spool_enabled:
+        return ""
+    try:
+        return command_spool(settings).identity
+    except SpoolError:
+        return ""  # said at the first command, by the tool that needs it
 
 
 def build_model(settings: Settings) -> ModelClient:
@@ -120,7 +130,7 @@ def build_process(
         presence,
         store.clock,
         settings,
-        ProcessRow(process_id, host_id(), me.pid, me.start_time, store.clock.wall_ms()),
+        ProcessRow(process_id, host_id(), me.pid, me.start_time, store.clock.wall_ms(), spool_identity(settings)),
         parent_draining=parent_draining,
         closed=closed,
     )
@@ -132,11 +142,16 @@ def build_sweep(settings: Settings, app: Celery) -> Sweep:
     return Sweep(store, CeleryDispatcher(app), store.clock, settings)
 
 
+def build_election(settings: Settings) -> HostElection:
+    """One watcher a host and namespace."""
+    return HostElection(Path(settings.data_dir) / "watcher" / settings.namespace, host_id())
+
+
 def build_watcher(settings: Settings, app: Celery) -> Watcher:
     """This process as a candidate for its host's watcher."""
     store = build_store(settings)
     sweep = Sweep(store, CeleryDispatcher(app), store.clock, settings)
-    election = HostElection(Path(settings.data_dir) / f"watcher-{settings.namespace}.lock")
+    election = build_election(settings)
     spool = command_spool(settings) if settings.spool_enabled else None
     return Watcher(store, sweep, store.clock, settings, host_id(), election, spool)
 

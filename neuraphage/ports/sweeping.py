@@ -63,6 +63,8 @@ class ProcessRow:
         pid: process number on that host.
         start_time: its start, to tell a reused pid.
         started_at_ms: server time of registration.
+        spool: identity of the spool folder it can reach; empty when it has none. Containers of one machine are
+            different hosts and may share a folder.
     """
 
     process_id: str
@@ -70,17 +72,23 @@ class ProcessRow:
     pid: int
     start_time: float
     started_at_ms: int
+    spool: str = ""
 
 
 class SpoolWatch(Protocol):
     """What the watcher may do to commands of this host."""
 
+    @property
+    def identity(self) -> str:
+        """Name of the spool folder, as processes that can reach it give it in their row."""
+        ...
+
     def running(self) -> list[tuple[str, str]]:
-        """(effect id, task id) of every command that runs here."""
+        """(effect id, task id) of every command in this folder that runs."""
         ...
 
     def revoke(self, effect_id: str) -> object:
-        """End a command whose task has moved to another host or is over."""
+        """End a command whose task has moved to where the folder cannot be reached, or is over."""
         ...
 
     def expire(self, older_than_s: float) -> int:
@@ -168,7 +176,7 @@ class SweepStore(Protocol):
         ...
 
     def whereabouts(self, task_ids: Sequence[str]) -> dict[str, str]:
-        """For each task: `over` when it has ended or is gone, the host of its lease holder, or empty."""
+        """For each task: `over` when it has ended or is gone, the spool its lease holder can reach, or empty."""
         ...
 
     def connected(self) -> frozenset[str]:

@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -18,12 +19,14 @@ from pathlib import Path
 from neuraphage.errors import StoreError
 from neuraphage.ports import Clock
 from neuraphage.ports.health import HealthStore
-from neuraphage.runtime.host import ProcessIdentity, host_id, process_gone
+from neuraphage.runtime.host import ProcessIdentity, host_file, host_id, process_gone
 
 log = logging.getLogger(__name__)
 
 MISSED_BEATS = 3
 """So many periods without a beat mean that the process does not answer, or that what it needs is away."""
+ABANDONED_S = 86_400.0
+"""A file of another host that was not written to for a day is nobody's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,9 @@ def health_folder(data_dir: Path, namespace: str) -> Path:
 
 
 def read_health(folder: Path, clock: Clock, host: str | None = None) -> list[Health]:
-    """Judge every worker process of this host that exists. Files of others are left alone, those of dead ones removed.
+    """Judge every worker process of this host that exists, and remove the files of those that are gone.
+
+    Files of other hosts (containers that share the folder) are left alone while they are written to.
 
     Args:
         folder: see `health_folder`.
@@ -106,6 +111,7 @@ def read_health(folder: Path, clock: Clock, host: str | None = None) -> list[Hea
     found = []
     for path, beat in beats:
         if beat is None or beat.host != here:
+            _remove_if_old(path)
             continue
         if process_gone(ProcessIdentity(beat.pid, beat.start_time)):
             path.unlink(missing_ok=True)
@@ -131,6 +137,7 @@ class HealthBeat:
         name: Celery's node name.
         period_s: seconds between two beats.
         consuming: whether messages are taken in now; called from the beating thread.
+        host: identity of this host.
     """
 
     def __init__(
@@ -142,13 +149,15 @@ class HealthBeat:
         name: str,
         period_s: float,
         consuming: Callable[[], bool],
+        host: str | None = None,
     ) -> None:
-        self._path = folder / f"{identity.pid}.json"
+        here = host or host_id()
+        self._path = folder / f"{host_file(here)}-{identity.pid}.json"
         self._store = store
         self._clock = clock
         self._consuming = consuming
         self._stop = threading.Event()
-        self._beat = Beat(host_id(), identity.pid, identity.start_time, name, period_s, 0.0, 0.0, consuming=False)
+        self._beat = Beat(here, identity.pid, identity.start_time, name, period_s, 0.0, 0.0, consuming=False)
         self._stored_at_s = 0.0
         targets = {"beat": self._write_all, "store": self._ask_all}
         self._threads = [
@@ -209,6 +218,15 @@ class HealthBeat:
                 self.ask()
             except StoreError as error:
                 log.warning("health: %s", error)
+
+
+def _remove_if_old(path: Path) -> None:
+    """Remove a file of another host that nobody has written to for long: its boot or its container is gone."""
+    try:
+        if time.time() - path.stat().st_mtime > ABANDONED_S:
+            path.unlink()
+    except OSError:
+        return  # gone meanwhile, or another user's
 
 
 def _read(path: Path) -> Beat | None:

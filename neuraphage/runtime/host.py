@@ -5,6 +5,7 @@ A process id alone proves nothing, since ids are used again. A process is named 
 
 from __future__ import annotations
 
+import hashlib
 import os
 import socket
 import sys
@@ -45,6 +46,18 @@ def host_id() -> str:
         boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         return f"{boot_id}-{Path('/proc/self/ns/pid').stat().st_ino}"
     return f"{socket.gethostname()}-{int(psutil.boot_time())}"
+
+
+def host_file(host: str) -> str:
+    """Name a host in a file name: hosts that share a folder must not share its files.
+
+    Args:
+        host: from `host_id`.
+
+    Returns:
+        Sixteen hexadecimal digits.
+    """
+    return hashlib.sha256(host.encode()).hexdigest()[:16]
 
 
 def this_process() -> ProcessIdentity:

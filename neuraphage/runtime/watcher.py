@@ -16,7 +16,7 @@ from pathlib import Path
 
 from neuraphage.errors import SpoolError, StoreError
 from neuraphage.ports import Clock, ProcessRow, SpoolWatch, SweepStore
-from neuraphage.runtime.host import ProcessIdentity, process_gone
+from neuraphage.runtime.host import ProcessIdentity, host_file, process_gone
 from neuraphage.runtime.sweep import BATCH, Sweep, sweep_quietly
 from neuraphage.settings import RecoveryPolicy, Settings
 
@@ -32,11 +32,12 @@ class HostElection:
     """At most one watcher a host and namespace, by a file lock.
 
     Args:
-        path: the lock file.
+        folder: of the lock files; containers may share it, and each has its own watcher.
+        host: identity of this host.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, folder: Path, host: str) -> None:
+        self._path = folder / f"{host_file(host)}.lock"
         self._fd: int | None = None
 
     def won(self) -> bool:
@@ -179,7 +180,9 @@ class Watcher:
         self._sweep.outbox(self._store.now_ms())
 
     def see_to_spool(self) -> int:
-        """End commands of this host that nobody waits for: their task is over, or its lease moved to another host.
+        """End commands that nobody waits for: their task is over, or its lease moved to where this spool is not.
+
+        Another container of this machine may share the folder; its workers can read a command here and wait for it.
 
         Returns:
             How many were ended.
@@ -191,9 +194,9 @@ class Watcher:
             self._spool.expire(self._settings.exec_retention_s)
         running = self._spool.running()
         where = self._store.whereabouts([task_id for _, task_id in running])
-        stray = [effect for effect, task_id in running if where[task_id] not in {"", self._host}]
+        stray = [effect for effect, task_id in running if where[task_id] not in {"", self._spool.identity}]
         for effect in stray:
-            log.warning("command %s is ended: its task is over or has moved to another host", effect)
+            log.warning("command %s is ended: its task is over or has moved away", effect)
             self._spool.revoke(effect)
         return len(stray)
 

@@ -58,8 +58,8 @@ def touch_health(context: StoreContext, name: str, ttl_ms: int) -> None:
 
 
 def whereabouts(context: StoreContext, task_ids: Sequence[str]) -> dict[str, str]:
-    """For each task: `over` when it has ended or is gone, the host of its lease holder, or empty."""
-    hosts = {row.process_id: row.host for row in registered(context)}
+    """For each task: `over` when it has ended or is gone, the spool its lease holder can reach, or empty."""
+    spools = {row.process_id: row.spool for row in registered(context)}
     with translated("read holders"), context.client.pipeline(transaction=False) as pipe:
         for task_id in task_ids:
             pipe.hmget(context.keys.task(task_id), "status", "owner")
@@ -71,5 +71,5 @@ def whereabouts(context: StoreContext, task_ids: Sequence[str]) -> dict[str, str
         if status is None or Status(status.decode()) in TERMINAL:
             found[task_id] = "over"
         else:
-            found[task_id] = hosts.get(owner.decode(), "") if owner is not None and lease is not None else ""
+            found[task_id] = spools.get(owner.decode(), "") if owner is not None and lease is not None else ""
     return found

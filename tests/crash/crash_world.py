@@ -177,7 +177,7 @@ class World:
         row = ProcessRow(self.process_id, host_id(), me.pid, me.start_time, self.clock.wall_ms())
         self.process = WorkerProcess(self.services, self._sweep_store, self.presence, self.clock, self.settings, row)
         self.sweep = Sweep(self._sweep_store, self._dispatcher, self.clock, self.settings)
-        election = HostElection(site.folder / "watcher.lock")
+        election = HostElection(site.folder / "watcher", host_id())
         self.watcher = Watcher(
             self._sweep_store, self.sweep, self.clock, self.settings, host_id(), election, GatedSpool(site)
         )

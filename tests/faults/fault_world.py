@@ -118,7 +118,7 @@ class World:
             new_claim_id=lambda: secrets.token_hex(8),
         )
         self.sweep = Sweep(self._store(), self.dispatcher, self.clock, self.settings)
-        election = HostElection(self.folder / "watcher.lock")
+        election = HostElection(self.folder / "watcher", host_id())
         self.watcher = Watcher(self._store(), self.sweep, self.clock, self.settings, host_id(), election)
         return self
 
