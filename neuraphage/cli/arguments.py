@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from neuraphage.errors import BadInput
+
 TaskId = Annotated[str, typer.Argument(help="Task id, or a unique part of its beginning or end.")]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON with stable names, for programs.")]
+
+
+def existing_dir(directory: Path) -> str:
+    """The absolute path of a directory.
+
+    Raises:
+        BadInput: there is none.
+    """
+    if not directory.is_dir():
+        raise BadInput(f"--dir {directory}: there is no such directory")
+    return str(directory.resolve())

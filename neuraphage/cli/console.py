@@ -8,6 +8,7 @@ import sys
 from datetime import UTC, datetime
 from typing import Any, NoReturn
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -60,6 +61,48 @@ def one_line(text: str) -> Text:
     shown = harmless(" ".join(text.split()))
     shown.no_wrap, shown.overflow = True, "ellipsis"
     return shown
+
+
+def wrapped(text: Text, width: int | None, indent: str, *, keep_blanks: bool = False) -> list[Text]:
+    """Lines of a text that fit a terminal, broken between words where there are any.
+
+    Args:
+        text: the text; its own line breaks stay.
+        width: in characters; None for a pipe, where nothing is broken.
+        indent: put before what a broken line goes on with.
+        keep_blanks: keep the blanks at which a line was broken (a command, a file: nothing of it may be hidden).
+    """
+    if width is None:
+        return [text]
+    rows: list[Text] = []
+    for line in text.split("\n", allow_blank=True):
+        rest, lead = line, ""
+        while rest.cell_len > width - len(lead) > 1:
+            end = _break_at(rest.plain, width - len(lead))
+            rows.append(Text(lead) + rest[:end])
+            rest, lead = rest[end:], indent if width > 2 * len(indent) else ""
+            if not keep_blanks:
+                rest = rest[len(rest.plain) - len(rest.plain.lstrip(" ")) :]
+        rows.append(Text(lead) + rest)
+    return rows
+
+
+def _break_at(text: str, width: int) -> int:
+    """How many characters of a text go on a line: up to a blank if there is one, never none."""
+    cells, end = 0, 0
+    for end, character in enumerate(text):  # noqa: B007 - the end is where the loop stopped
+        cells += cell_len(character)
+        if cells > width:
+            break
+    blank = text.rfind(" ", 0, end + 1)
+    return blank if blank > 0 and text[:blank].strip() else max(1, end)
+
+
+def fitted(text: Text, width: int | None) -> Text:
+    """The text on one line that fits a terminal; its end is cut, with a mark. In a pipe nothing is cut."""
+    if width is not None:
+        text.truncate(max(1, width), overflow="ellipsis")
+    return text
 
 
 def _spaced(text: str) -> str:

@@ -13,13 +13,13 @@ from typing import Annotated, Any
 import typer
 
 from neuraphage import __version__
-from neuraphage.cli import admin_commands, demo_command, read_commands, stack_commands, task_commands
+from neuraphage.cli import admin_commands, demo_command, read_commands, run_command, stack_commands, task_commands
 from neuraphage.cli.console import BROKEN_PIPE_EXIT, be_lenient, complain, out
+from neuraphage.cli.exit_codes import INTERRUPTED_EXIT
 from neuraphage.errors import BadInput, NeuraphageError
 
 USAGE_ERROR: type[Any] = typer.BadParameter.__mro__[2]
 """The base of what typer raises for a wrong call; typer carries its own copy of click or uses the installed one."""
-INTERRUPTED_EXIT = 130
 
 app = typer.Typer(
     name="neuraphage",
@@ -29,6 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+run_command.register(app)
 demo_command.register(app)
 stack_commands.register(app)
 task_commands.register(app)

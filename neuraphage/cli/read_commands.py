@@ -19,7 +19,8 @@ from neuraphage.cli.console import (
     print_table,
     short_id,
 )
-from neuraphage.cli.follow import Viewer, show_prompt
+from neuraphage.cli.prompts import show_open_prompt
+from neuraphage.cli.viewer import Viewer
 from neuraphage.model.task import CancelledDetail, CompletedDetail, FailedDetail, Status, TaskRecord
 
 LAST_MESSAGES = 4
@@ -87,7 +88,7 @@ def show(task_id: TaskId, as_json: AsJson = False) -> None:
     for name, value in lines:
         out.print(harmless(f"{name:<{LABEL_CHARS}} {value}", indent=" " * (LABEL_CHARS + 1)))
     for prompt in record.prompts:
-        show_prompt(Viewer(out), record, prompt)
+        show_open_prompt(Viewer(out), record, prompt)
 
 
 def _decision(decision: dict[str, Any]) -> str:

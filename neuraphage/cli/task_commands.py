@@ -8,15 +8,13 @@ from typing import Annotated
 
 import typer
 
-from neuraphage.cli.arguments import AsJson, TaskId
+from neuraphage.cli.arguments import AsJson, TaskId, existing_dir
 from neuraphage.cli.connection import connect
 from neuraphage.cli.console import out, short_id
-from neuraphage.cli.follow import JsonLines, Viewer, follow, show_prompt
-from neuraphage.errors import BadInput
-from neuraphage.model.task import Status
-
-WAITING_EXIT = 3
-INTERRUPTED_EXIT = 130
+from neuraphage.cli.exit_codes import INTERRUPTED_EXIT, exit_code
+from neuraphage.cli.follow import follow, scene, tell_end
+from neuraphage.cli.prompts import answer_command
+from neuraphage.model.task import Status, TaskRecord
 
 
 def register(app: typer.Typer) -> None:
@@ -50,11 +48,7 @@ def submit(
 
     Every tool with side effects asks first, unless it is allowed. A task stops at 50 turns or $10.
     """
-    working_dir = None
-    if directory is not None:
-        if not directory.is_dir():
-            raise BadInput(f"--dir {directory}: there is no such directory")
-        working_dir = str(directory.resolve())
+    working_dir = None if directory is None else existing_dir(directory)
     with connect() as client:
         task_id = client.submit(
             prompt,
@@ -69,25 +63,29 @@ def submit(
 
 
 def attach(task_id: TaskId, as_json: AsJson = False) -> None:
-    """Show a task as it goes.
+    """Show a task as it goes; on a terminal also asks what the task asks.
 
     Until it is over (exit 0 or 1) or waits for you (exit 3). Ctrl-C detaches; the task goes on.
     With --json: one JSON document a line.
     """
-    viewer = JsonLines() if as_json else Viewer(out)
     with connect() as client:
         full_id = client.find(task_id)
+        shown = scene(client, full_id, as_json=as_json)
         try:
-            record = follow(client, full_id, viewer)
+            record = follow(client, full_id, shown)
         except KeyboardInterrupt:
-            viewer.line("detached; the task goes on", "dim")
+            if shown.viewer is not None:
+                shown.viewer.interrupted()
+            shown.show.line("detached; the task goes on", "dim")
             raise typer.Exit(INTERRUPTED_EXIT) from None
-    for prompt in record.prompts:
-        show_prompt(viewer, record, prompt)
+        tell_end(shown, record, _next_commands)
+    raise typer.Exit(exit_code(record.status))
+
+
+def _next_commands(record: TaskRecord) -> list[str]:
     if record.status is Status.PAUSED:
-        viewer.line(f"paused; go on with: neuraphage resume {short_id(full_id)}", "dim")
-    codes = {Status.COMPLETED: 0, Status.WAITING_FOR_USER: WAITING_EXIT, Status.PAUSED: WAITING_EXIT}
-    raise typer.Exit(codes.get(record.status, 1))
+        return [f"paused; go on with: neuraphage resume {short_id(record.task_id)}"]
+    return [answer_command(record, prompt) for prompt in record.prompts]
 
 
 def answer(

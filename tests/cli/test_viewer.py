@@ -7,7 +7,8 @@ import io
 import pytest
 from rich.console import Console
 
-from neuraphage.cli.follow import BAR, MAX_LINE_CHARS, Viewer, event_text
+from neuraphage.cli.event_text import event_text
+from neuraphage.cli.viewer import BAR, MAX_LINE_CHARS, Viewer
 from neuraphage.model.prompt import Event
 from neuraphage.ports import Delta
 

@@ -1,0 +1,120 @@
+"""How a tool call and its result are shown to people. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from neuraphage.cli.known_files import diff_of
+from neuraphage.cli.viewer import Line
+
+MAX_TITLE_CHARS = 300
+DIFF_LINES = 24
+OUTPUT_LINES = 8
+ERROR_LINES = 4
+WHOLE_LINES = 200
+"""Most lines of a call that a person is asked about: all of it, but for what nobody would read."""
+CHANGES = frozenset({"write_file", "edit"})
+COMMAND = "run_command"
+_DIM = "dim"
+
+
+def title(tool: str, params: Mapping[str, Any]) -> str:
+    """One line that names a call: the tool and what it works on."""
+    match tool:
+        case "run_command":
+            first, *more = str(params.get("command", "")).split("\n")
+            return _short(f"$ {first}") + (f" (and {_count(more, 'more line')})" if more else "")
+        case "grep":
+            where = f" in {params['path']}" if params.get("path", ".") != "." else ""
+            return _short(f"> grep {params.get('pattern', '')}{where}")
+        case "glob":
+            where = f" in {params['path']}" if params.get("path", ".") != "." else ""
+            return _short(f"> glob {params.get('pattern', '')}{where}")
+        case "read_file" | "list_directory" | "write_file" | "edit":
+            return _short(f"> {tool} {params.get('path', '')}")
+        case "complete_task" | "fail_task" | "ask_user":
+            return f"> {tool}"
+        case _:
+            shown = ", ".join(f"{name}={_plain(value)}" for name, value in params.items())
+            return _short(f"> {tool} {shown}".rstrip())
+
+
+def body(tool: str, params: Mapping[str, Any], before: str | None, *, whole: bool = False) -> list[Line]:
+    """The lines below the title: the diff of a change, the rest of a command; none for what only reads.
+
+    Args:
+        tool: its name.
+        params: of the call.
+        before: for a change: content of the file before it, if known.
+        whole: all that the call will do, for a person who decides about it; else the beginning.
+    """
+    limit = WHOLE_LINES if whole else DIFF_LINES
+    if tool in CHANGES:
+        return shortened(diff_of(tool, params, before), limit) or [("(nothing changes)", _DIM)]
+    if tool == COMMAND:
+        lines = str(params.get("command", "")).split("\n")
+        shown = [f"$ {lines[0]}", *lines[1:]] if whole else lines[1:]
+        return shortened([(line, "") for line in shown], limit)
+    if whole:
+        text = json.dumps(dict(params), indent=2, ensure_ascii=False, default=str)
+        return shortened([(line, "") for line in text.split("\n")], limit) if params else []
+    return []
+
+
+def outcome(tool: str, text: str, *, is_error: bool) -> tuple[str, list[Line]]:
+    """What a call came to.
+
+    Args:
+        tool: its name.
+        text: its result, as the model gets it.
+        is_error: whether that tells of an error.
+
+    Returns:
+        A few words to stand behind the title, and lines to stand below it; each may be empty.
+    """
+    lines = text.rstrip("\n").split("\n")
+    if tool == COMMAND:
+        style = "red" if is_error else _DIM
+        shown = [(line, _DIM) for line in lines[:-1]]
+        return "", [*last(shown, OUTPUT_LINES), (lines[-1], style)]
+    if is_error:
+        return "", shortened([(line, "red") for line in lines], ERROR_LINES)
+    match tool:
+        case "write_file" | "edit" | "complete_task" | "fail_task":
+            return "", []
+        case "read_file" | "grep" | "glob" | "list_directory":
+            noun = "entry" if tool == "list_directory" else "line"
+            only_note = len(lines) == 1 and lines[0].startswith("[")
+            return lines[0].strip("[]") if only_note else _count(lines, noun), []
+        case _:
+            return "", shortened([(line, _DIM) for line in lines], ERROR_LINES)
+
+
+def shortened(lines: Sequence[Line], limit: int) -> list[Line]:
+    """The first lines, and how many are left out."""
+    if len(lines) <= limit + 1:  # a note in place of one line would save nothing
+        return list(lines)
+    return [*lines[:limit], (f"... {_count(lines[limit:], 'more line')}", _DIM)]
+
+
+def last(lines: Sequence[Line], limit: int) -> list[Line]:
+    """The last lines, and how many are left out."""
+    if len(lines) <= limit + 1:
+        return list(lines)
+    return [(f"... {_count(lines[:-limit], 'line')} before", _DIM), *lines[-limit:]]
+
+
+def _count(lines: Sequence[Any], noun: str) -> str:
+    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+    return f"{len(lines)} {noun if len(lines) == 1 else plural}"
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split("\n"))
+    return line if len(line) <= MAX_TITLE_CHARS else line[: MAX_TITLE_CHARS - 4] + " ..."

@@ -1,0 +1,76 @@
+"""One line for people about each event of a task's history. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from neuraphage.cli.console import dollars
+from neuraphage.model.prompt import Event
+
+EventText = Callable[[dict[str, Any]], str]
+
+_TEXTS: dict[str, EventText] = {
+    "TaskCreated": lambda d: f"created: {d['name']}",
+    "TaskStarted": lambda d: f"claimed by a worker ({d['reason']}, lease {d['fence']})",
+    "RequestSent": lambda d: "asks the model" + (f" again (call {d['attempt']})" if d["attempt"] > 1 else ""),
+    "RequestFailed": lambda d: f"the call failed ({d['fault']})" + (", will be repeated" if d["retry_at_ms"] else ""),
+    "ResponseReceived": lambda d: f"reply committed ({dollars(d['cost_microusd'])})",
+    "ToolStarted": lambda d: f"{d['tool']} starts",
+    "ToolAttached": lambda d: f"{d['tool']} still runs: attached to it",
+    "ToolSettled": lambda d: f"{d['tool']}: {d['how']}",
+    "ToolCompleted": lambda d: f"{d['tool']} {_how_it_ended(d)}",
+    "UserInputNeeded": lambda _: "waits for you",
+    "AnswerReceived": lambda d: f"answered by {d['by']}",
+    "InputReceived": lambda d: f"message from {d['by']}",
+    "PermissionGranted": lambda d: f"{d['tool']} allowed by {d['by']}",
+    "PermissionDenied": lambda d: f"{d['tool']} not allowed by {d['by']}",
+    "TaskRecovered": lambda d: f"recovered: its worker is {d['evidence']}. {d['reason']}",
+    "TaskPaused": lambda d: f"paused ({d['reason']})",
+    "TaskResumed": lambda _: "resumed",
+    "TaskRetried": lambda _: "retried",
+    "TaskReset": lambda _: "reset",
+    "TaskBlocked": lambda d: f"waits for {d.get('resource', 'something')}",
+    "TaskCompleted": lambda d: "completed" + (f": {d['summary']}" if d.get("summary") else ""),
+    "TaskFailed": lambda d: f"failed: {d.get('error', '')}",
+    "TaskCancelled": lambda d: "cancelled" + (f": {d['reason']}" if d.get("reason") else ""),
+}
+STYLES = {
+    "TaskRecovered": "yellow",
+    "ToolAttached": "yellow",
+    "ToolSettled": "yellow",
+    "UserInputNeeded": "cyan",
+    "TaskCompleted": "green",
+    "TaskFailed": "red",
+    "RequestFailed": "red",
+}
+"""Rich styles by kind; the others are dim."""
+
+
+def _how_it_ended(data: dict[str, Any]) -> str:
+    if data["unknown"]:
+        return "was interrupted: nothing knows whether it ran"
+    return "done (with an error)" if data["error"] else "done"
+
+
+def event_text(event: Event) -> str:
+    """One line for people about one event."""
+    text = _TEXTS.get(event.kind)
+    try:
+        return event.kind if text is None else text(event.data)
+    except (KeyError, TypeError):
+        return event.kind
+
+
+def routine(event: Event) -> bool:
+    """Whether an event says nothing but that a task goes its usual way; a live view tells that otherwise."""
+    match event.kind:
+        case "TaskStarted":
+            return event.data.get("reason") in ("user_request", "user_input")
+        case "RequestSent":
+            return bool(event.data.get("attempt") == 1)
+        case _:
+            return event.kind in _ROUTINE
+
+
+_ROUTINE = frozenset({"ResponseReceived", "UserInputNeeded"})

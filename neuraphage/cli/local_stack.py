@@ -1,0 +1,152 @@
+"""The stack that `run` works on: one that runs, or one that is started for as long as it is used."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Self, TypeVar
+
+from neuraphage.dev import stack_file
+from neuraphage.dev.stack_use import is_taken, lock_start, use_stack
+from neuraphage.errors import BadInput, StackError
+from neuraphage.settings import Settings
+from neuraphage.wiring import API_KEY_VARIABLE
+
+LOOK_AGAIN_S = 0.05
+WAIT_LIMIT_S = 120.0
+"""Longest wait for a stack that starts or ends."""
+END_SHOWN_S = 15.0
+"""How long `run` stays to see its stack end; a step of another task may take longer, and is not waited for."""
+_OUTPUT_TAIL_BYTES = 4_000
+
+T = TypeVar("T")
+
+
+class LocalStack:
+    """Use the stack of the data folder, or start one that ends when its last user has left.
+
+    A started stack is a process of a session of its own: a terminal's Ctrl-C does not reach it, and it ends after
+    the step in hand, however this process ends. Servers that NEURAPHAGE_STATE_URL names are used as they are.
+
+    Args:
+        settings: data folder.
+        script: script to play (module:attribute); None for the real model.
+        tell: told what is waited for, again and again.
+    """
+
+    def __init__(self, settings: Settings, script: str | None, tell: Callable[[str], None]) -> None:
+        self._data_dir = settings.data_dir.absolute()
+        self._script = script
+        self._tell = tell
+        self._use: IO[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def started(self) -> bool:
+        """Whether it was started here, and so ends after this process."""
+        return self._process is not None
+
+    def __enter__(self) -> Self:
+        if os.environ.get("NEURAPHAGE_STATE_URL"):
+            if self._script is not None:
+                raise BadInput("--script starts a stack of its own: take NEURAPHAGE_STATE_URL out of the environment")
+            return self
+        self._data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            self._use = self._await(lambda: use_stack(self._data_dir), "another stack ends")
+            with self._await(lambda: lock_start(self._data_dir), "another stack starts"):
+                self._find_or_start()
+        except BaseException:
+            self._leave()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._leave()
+        if kind is None and self._process is not None:
+            with contextlib.suppress(StackError):
+                self._await(self._has_ended, "the stack ends", END_SHOWN_S)
+
+    def _find_or_start(self) -> None:
+        if is_taken(self._data_dir):
+            self._await(self._is_settled, "another stack starts or ends")
+        if is_taken(self._data_dir):
+            self._check_script(stack_file.script_of_running_stack(self._data_dir))
+        else:
+            self._start()
+
+    def _is_settled(self) -> bool:
+        return stack_file.exists(self._data_dir) or not is_taken(self._data_dir)
+
+    def _check_script(self, running: str | None) -> None:
+        """Never play a script on a person's files unless the person says so, and never pay when a script is asked."""
+        if running == self._script:
+            return
+        plays = f"plays the script {running} and calls no model" if running else "calls the real model"
+        wanted = f"play {self._script}" if self._script else "call the real model"
+        raise BadInput(f"the stack that runs for {self._data_dir} {plays}; stop it first to {wanted}")
+
+    def _start(self) -> None:
+        if self._script is None and not os.environ.get(API_KEY_VARIABLE):
+            raise BadInput(f"set {API_KEY_VARIABLE} to the key of the model; no stack runs that has one")
+        stack_file.remove(self._data_dir)
+        log_path = self._data_dir / "logs" / "dev.log"
+        log_path.parent.mkdir(mode=0o700, exist_ok=True)
+        env = os.environ | {"NEURAPHAGE_DATA_DIR": str(self._data_dir)}
+        argv = [sys.executable, "-m", "neuraphage.cli", "dev", "--while-used"]
+        if self._script is not None:
+            argv += ["--script", self._script]
+            env["PYTHONPATH"] = os.pathsep.join([str(Path.cwd()), *filter(None, [env.get("PYTHONPATH")])])
+        log = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        try:
+            # not in the person's directory: Python would import their modules in place of ours
+            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and command
+                argv,
+                cwd=self._data_dir,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        finally:
+            os.close(log)
+        self._await(lambda: stack_file.exists(self._data_dir) or self._has_ended(), "a local stack starts")
+        if self._has_ended():
+            self._process = None
+            raise StackError(f"the local stack did not start: {_last_words(log_path)}; its output is in {log_path}")
+
+    def _has_ended(self) -> bool:
+        return self._process is None or self._process.poll() is not None
+
+    def _leave(self) -> None:
+        if self._use is not None:
+            self._use.close()
+            self._use = None
+
+    def _await(self, look: Callable[[], T | None], what: str, limit_s: float = WAIT_LIMIT_S) -> T:
+        """Look until there is something.
+
+        Raises:
+            StackError: it took too long.
+        """
+        deadline_s = time.monotonic() + limit_s
+        while not (found := look()):
+            if time.monotonic() > deadline_s:
+                raise StackError(f"waited {limit_s:g} s: {what}; see {self._data_dir / 'logs'}")
+            self._tell(what)
+            time.sleep(LOOK_AGAIN_S)
+        return found
+
+
+def _last_words(log: Path) -> str:
+    """What a stack said last; its complaint, if there is one."""
+    text = log.read_bytes()[-_OUTPUT_TAIL_BYTES:].decode("utf-8", "replace")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    complaints = [line.removeprefix("neuraphage: ") for line in lines if line.startswith("neuraphage: ")]
+    return (complaints or lines or ["it said nothing"])[-1].rstrip(".")

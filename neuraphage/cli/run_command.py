@@ -1,0 +1,202 @@
+"""`run`: a task from its prompt to its end in one terminal, on a stack that runs or one that is started for it."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from neuraphage.cli.arguments import AsJson, existing_dir
+from neuraphage.cli.connection import connect, load_settings
+from neuraphage.cli.console import console, short_id
+from neuraphage.cli.exit_codes import INTERRUPTED_EXIT, exit_code
+from neuraphage.cli.follow import Scene, follow, scene, tell_end
+from neuraphage.cli.interrupts import Interrupts
+from neuraphage.cli.json_lines import JsonLines
+from neuraphage.cli.local_stack import LocalStack
+from neuraphage.cli.prompts import answer_command
+from neuraphage.cli.task_view import TaskView
+from neuraphage.cli.viewer import Viewer
+from neuraphage.client import Client
+from neuraphage.errors import BadInput, IllegalMove
+from neuraphage.model.task import TERMINAL, FailedDetail, Status, TaskRecord
+
+NO_WORKER_S = 5.0
+"""After so long without a worker a person is told how one is started."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog='Example: neuraphage run "make the failing tests pass" --dir ./my-project')(run)
+
+
+def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them by name
+    prompt: Annotated[str | None, typer.Argument(help="What to do.")] = None,
+    directory: Annotated[
+        Path | None, typer.Option("--dir", help="Directory that the tools work in; the present one if not given.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="Model id.")] = None,
+    allow: Annotated[
+        list[str] | None, typer.Option(help="A tool that needs no asking; may be repeated; '*' for all.")
+    ] = None,
+    max_turns: Annotated[int | None, typer.Option(help="Limit of turns.", min=0)] = None,
+    max_cost: Annotated[float | None, typer.Option(help="Limit of money, dollars.", min=0)] = None,
+    resume: Annotated[str | None, typer.Option(help="Go on with this task in place of a new one.")] = None,
+    answer: Annotated[str | None, typer.Option(help="With --resume: answer what it asks.")] = None,
+    script: Annotated[
+        str | None, typer.Option(help="Play this script (module:attribute) instead of calling the real model.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a task and show it as it goes.
+
+    Uses the stack that runs, or starts one for as long as it is used. Every tool with side effects asks first,
+    unless it is allowed. The first Ctrl-C pauses the task after the step in hand, the second leaves at once.
+
+    Exit status: 0 completed, 1 failed, 2 wrong call, 3 waits for you and this is no terminal, 130 interrupted.
+    """
+    if (prompt is None) == (resume is None):
+        raise BadInput("give either what to do, or --resume with a task that is to go on")
+    if answer is not None and resume is None:
+        raise BadInput("--answer goes with --resume: it answers what that task asks")
+    if prompt is not None and not prompt.strip():
+        raise BadInput("the prompt is empty; write what the task should do")
+    if script is not None and not all(script.partition(":")):
+        raise BadInput(f"--script {script}: write module:attribute")
+    working_dir = existing_dir(directory or Path())
+    waiting = Viewer(console(stderr=as_json))
+    with LocalStack(load_settings(), script, waiting.status) as stack:
+        waiting.end_text()
+        with connect() as client, Interrupts() as interrupts:
+            after = "0"
+            if prompt is None:
+                task_id, after = _resumed(client, resume or "", answer)
+            else:
+                task_id = client.submit(
+                    prompt,
+                    working_dir=working_dir,
+                    allow=allow or (),
+                    model=model,
+                    max_turns=max_turns,
+                    max_cost_usd=max_cost,
+                )
+            words = _Words(task_id, stack.started, script)
+            code = _Run(client, task_id, words, interrupts, as_json=as_json).to_its_end(after)
+    waiting.end_text()
+    raise typer.Exit(code)
+
+
+def _resumed(client: Client, wanted: str, answer: str | None) -> tuple[str, str]:
+    """Put a task back to work.
+
+    Returns:
+        Its id, and the last event that was there before.
+    """
+    record = client.get(wanted)
+    task_id = record.task_id
+    before = [event.event_id for event in client.events(task_id)]
+    if record.status is Status.PAUSED:
+        client.resume(task_id)
+    elif isinstance(record.detail, FailedDetail) and record.detail.recoverable:
+        client.retry(task_id)
+    if answer is not None:
+        client.answer(task_id, answer)
+    return task_id, (before[-1] if before else None) or "0"
+
+
+@dataclass(frozen=True)
+class _Words:
+    """Command lines that go on with the task, for this stack.
+
+    Args:
+        task_id: the task.
+        own_stack: whether the stack ends with this process, so that a command must start one again.
+        script: script that it plays.
+    """
+
+    task_id: str
+    own_stack: bool
+    script: str | None
+
+    def resume(self) -> str:
+        """Go on."""
+        short = short_id(self.task_id)
+        if not self.own_stack:
+            return f"neuraphage resume {short}"
+        return f"neuraphage run --resume {short}" + (f" --script {self.script}" if self.script else "")
+
+    def all(self, record: TaskRecord) -> list[str]:
+        """Go on with a task that waits or is paused."""
+        if record.status is Status.PAUSED:
+            return [f"paused; go on with: {self.resume()}"]
+        lines = [answer_command(record, prompt) for prompt in record.prompts]
+        if self.own_stack:  # which is gone by then
+            return [f"{self.resume()} --answer ANSWER", *(f"or, while `neuraphage dev` runs: {line}" for line in lines)]
+        return lines
+
+
+class _Run:
+    """One task, followed until it rests or the person leaves.
+
+    Args:
+        client: to the stack.
+        task_id: full id.
+        words: command lines that go on with it.
+        interrupts: Ctrl-C.
+        as_json: whether a program reads.
+    """
+
+    def __init__(self, client: Client, task_id: str, words: _Words, interrupts: Interrupts, *, as_json: bool) -> None:
+        self._client = client
+        self._task_id = task_id
+        self._words = words
+        self._interrupts = interrupts
+        self._shown: Scene = scene(client, task_id, as_json=as_json)
+        self._pausing = False
+        self._queued_since_s = time.monotonic()
+
+    def to_its_end(self, after: str) -> int:
+        """Follow it; returns the exit code."""
+        show = self._shown.show
+        if isinstance(show, JsonLines):
+            show.begin(self._task_id)
+        show.line(f"task {short_id(self._task_id)}", "bold")
+        if after != "0":
+            self._shown.transcript.skip()
+        try:
+            record = follow(self._client, self._task_id, self._shown, after=after, on_round=self._round)
+        except KeyboardInterrupt:
+            show.line("left; the task stops after the step in hand", "yellow")
+            show.line(f"  go on with: {self._words.resume()}", "dim")
+            raise typer.Exit(INTERRUPTED_EXIT) from None
+        tell_end(self._shown, record, self._words.all)
+        if self._pausing and record.status not in TERMINAL:
+            return INTERRUPTED_EXIT
+        return exit_code(record.status)
+
+    def _round(self, record: TaskRecord) -> None:
+        if self._interrupts.count and not self._pausing:
+            self._pause()
+        now_s = time.monotonic()
+        if record.status is not Status.QUEUED:
+            self._queued_since_s = now_s
+        elif now_s - self._queued_since_s > NO_WORKER_S:
+            self._queued_since_s = math.inf  # said once
+            self._shown.show.line(f"no worker has taken the task for {NO_WORKER_S:g} s; is one running?", "yellow")
+            self._shown.show.line("  start one with `neuraphage dev`, or see: neuraphage health", "dim")
+
+    def _pause(self) -> None:
+        self._pausing = True
+        with contextlib.suppress(IllegalMove):  # it is over, or paused already
+            self._client.pause(self._task_id)
+        if self._shown.viewer is not None:
+            self._shown.viewer.interrupted()
+        self._shown.show.line("pausing after the step in hand; Ctrl-C again leaves at once", "yellow")
+        self._shown.show.line(f"  go on with: {self._words.resume()}", "dim")
+        if isinstance(self._shown.show, TaskView):
+            self._shown.show.note = "pausing: waits for the step in hand"
