@@ -175,6 +175,8 @@ class _Run:
             show.line(f"  go on with: {self._words.resume()}", "dim")
             raise typer.Exit(INTERRUPTED_EXIT) from None
         tell_end(self._shown, record, self._words.all)
+        if isinstance(show, JsonLines):
+            show.end(record)
         if self._pausing and record.status not in TERMINAL:
             return INTERRUPTED_EXIT
         return exit_code(record.status)

@@ -63,10 +63,10 @@ def submit(
 
 
 def attach(task_id: TaskId, as_json: AsJson = False) -> None:
-    """Show a task as it goes; on a terminal also asks what the task asks.
+    """Show a task as it goes.
 
-    Until it is over (exit 0 or 1) or waits for you (exit 3). Ctrl-C detaches; the task goes on.
-    With --json: one JSON document a line.
+    Until it is over (exit 0 or 1). What it asks is asked in place on a terminal; elsewhere the command that answers
+    is printed (exit 3). Ctrl-C detaches; the task goes on. With --json: one JSON document a line.
     """
     with connect() as client:
         full_id = client.find(task_id)
