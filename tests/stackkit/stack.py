@@ -106,12 +106,15 @@ class Stack(TaskViews):
 
     # --- processes ---
 
-    def worker(self, *, pool: str = "threads", concurrency: int = 4, name: str = "", **settings: Any) -> StackProcess:
-        """Describe a worker for turns and remember it; the caller starts it."""
+    def worker(
+        self, *, pool: str = "threads", concurrency: int = 4, name: str = "", events: bool = False, **settings: Any
+    ) -> StackProcess:
+        """Describe a worker for turns, with events for Flower or without, and remember it; the caller starts it."""
         self._numbers += 1
         name = name or f"{pool}-{self._numbers}"
         argv = list(worker_argv(self.plan, name, RUN_QUEUE, concurrency))
         argv[argv.index("-P", argv.index("worker")) + 1] = pool  # Python has a -P too
+        argv += ["-E"] if events else []
         return self._celery(name, argv, model_key=True, settings=settings)
 
     def start_worker(self, **kind: Any) -> StackProcess:

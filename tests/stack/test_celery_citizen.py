@@ -1,0 +1,185 @@
+"""neuraphage under Celery's own commands: what a Celery user tries first does what they expect (B14, B15)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from neuraphage.model.task import Status
+from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE, RUN_TURN, SWEEP, make_app
+from stackkit import Stack, command, task_prompt, turn, wait_for
+from stackkit.process import StackProcess, runs
+from stackkit.scripts import SLOW
+
+pytestmark = pytest.mark.real_workers
+ANSWER_S = 10.0
+WAITING = command("echo start >> log.txt; while [ ! -e go ]; do sleep 0.05; done; echo end >> log.txt")
+
+
+class Control:
+    """`celery inspect` and `celery control`, asked of one worker by its node name."""
+
+    def __init__(self, stack: Stack, worker: StackProcess) -> None:
+        self._control = make_app(stack.settings).control
+        lines = worker.output().splitlines()
+        self.node = next(line.split()[-2] for line in reversed(lines) if line.endswith(" ready."))
+
+    def inspect(self, what: str, *arguments: Any) -> Any:
+        """The worker's answer."""
+        asked = self._control.inspect(destination=[self.node], timeout=ANSWER_S)
+        return getattr(asked, what)(*arguments)[self.node]
+
+    def tell(self, what: str, **arguments: Any) -> Any:
+        """Send a command, and return the worker's reply."""
+        replies = self._control.broadcast(what, arguments, destination=[self.node], reply=True, timeout=ANSWER_S)
+        return replies[0][self.node]
+
+    def handed_out(self, task: str) -> list[str]:
+        """Ids of the messages about a task that the worker has in hand."""
+        return [request["id"] for request in self.inspect("active") if request["args"][0] == task]
+
+
+def test_one_worker_without_queues_does_everything(stack: Stack) -> None:
+    """No -Q: turns and the sweep, which finds a task whose message was lost; nothing else but beat runs."""
+    stack.end_workers("beat")
+    lost = stack.submit(task_prompt(turn("", command("echo 1 >> log.txt")), turn("done")))
+    stack.client._app.control.purge()
+    worker = stack.start_plain_worker("plain", "-c", "2", "-l", "INFO")
+    stack.finished(lost)
+    queues = Control(stack, worker).inspect("active_queues")
+    assert sorted(queue["name"] for queue in queues) == [CONTROL_QUEUE, RUN_QUEUE]
+    assert stack.lines(lost) == ["1"]
+
+
+def test_inspect_tells_what_runs_and_shows_ids_only(stack: Stack) -> None:
+    """ping, registered, active, reserved and stats while a command runs: all answer, and show no content."""
+    control = Control(stack, stack.start_worker(name="asked"))
+    task = stack.submit(task_prompt(turn("words of the model", WAITING), turn("done")))
+    wait_for(lambda: stack.lines(task) == ["start"], "the command to run")
+    assert control.inspect("ping") == {"ok": "pong"}
+    assert {RUN_TURN, SWEEP} <= set(control.inspect("registered"))
+    (request,) = control.inspect("active")
+    assert (request["name"], request["args"], request["kwargs"]) == (RUN_TURN, [task, 0, 1], {})
+    assert request["id"].startswith(f"{task}.0.1.")
+    assert control.inspect("reserved") == [], "nothing is taken in before there is a free slot for it"
+    assert control.inspect("stats")["total"] == {RUN_TURN: 1}
+    (stack.work_dir(task) / "go").touch()
+    stack.finished(task)
+
+
+def test_a_rate_limit_slows_turns_down_and_loses_none(stack: Stack) -> None:
+    """Turns beyond the rate wait in the worker; the sweep sends them again meanwhile: each runs once all the same."""
+    control = Control(stack, stack.start_worker(name="limited", concurrency=4))
+    assert "ok" in control.tell("rate_limit", task_name=RUN_TURN, rate_limit="4/s")
+    tasks = [stack.submit(task_prompt(turn("", command("echo 1 >> log.txt")), turn("done"))) for _ in range(4)]
+    records = stack.finished(*tasks)
+    assert [stack.lines(task) for task in tasks] == [["1"]] * 4
+    assert [record.fence for record in records] == [2] * 4, "one claim a turn"
+    begun_ms = sorted(event.at_ms or 0 for task in tasks for event in stack.events(task, "RequestSent"))
+    assert begun_ms[-1] - begun_ms[0] >= 1_000, "eight turns at four a second, of which the first come at once"
+
+
+def test_a_revoked_turn_that_waits_is_cancelled_for_good(stack: Stack) -> None:
+    """Revoke before any worker has taken the turn in: its task is cancelled, and no restarted worker runs it (B15)."""
+    busy = stack.start_worker(name="busy", concurrency=1)
+    control = Control(stack, busy)
+    running = stack.submit(task_prompt(turn("", WAITING), turn("done"), note="running"))
+    wait_for(lambda: stack.lines(running) == ["start"], "the slot to be taken")
+    waiting = stack.submit(task_prompt(turn("", command("echo 1 >> log.txt")), turn("done"), note="waiting"))
+    (message,) = stack.message_ids(RUN_QUEUE, waiting)
+    control.tell("revoke", task_id=message)
+    (stack.work_dir(running) / "go").touch()
+    wait_for(lambda: stack.record(waiting).status is Status.CANCELLED, "the task to be cancelled")
+    assert "revoked in Celery" in (stack.record(waiting).detail.reason or "")
+    stack.finished(running)
+    busy.destroy()
+    stack.start_worker(name="fresh", concurrency=1)
+    stack.finished(stack.submit(task_prompt(turn("done"), note="after")))
+    assert stack.lines(waiting) == []
+    assert stack.model_requests(waiting) == []
+
+
+@pytest.mark.parametrize("pool", ["threads", "prefork"])
+def test_terminating_a_turn_cancels_its_task_and_no_other(stack: Stack, pool: str) -> None:
+    """`revoke --terminate`, and Flower's Terminate: the command ends, the task is cancelled, its neighbour and the
+    worker go on; also with threads, which Celery itself cannot terminate (B14)."""
+    worker = stack.start_worker(name=f"terminated-{pool}", pool=pool, concurrency=2)
+    control = Control(stack, worker)
+    doomed, spared = (stack.submit(task_prompt(turn("", WAITING), turn("done"), note=note)) for note in "ab")
+    wait_for(lambda: [stack.lines(task) for task in (doomed, spared)] == [["start"]] * 2, "both commands to run")
+    pids = [worker.pid, *map(stack.pid_of_owner, (doomed, spared))]
+    (message,) = control.handed_out(doomed)
+    control.tell("revoke", task_id=message, terminate=True, signal="SIGKILL")
+    wait_for(lambda: stack.record(doomed).status is Status.CANCELLED, "the task to be cancelled")
+    (stack.work_dir(spared) / "go").touch()
+    (record,) = stack.finished(spared)
+    assert (stack.lines(doomed), stack.lines(spared)) == (["start"], ["start", "end"])
+    assert record.counters.recoveries_total == 0
+    assert all(runs(pid) for pid in pids), "no process may be killed for it"
+
+
+def test_control_shutdown_is_a_warm_one(stack: Stack) -> None:
+    """`celery control shutdown` in mid-reply: the reply is committed and paid once, the next worker goes on."""
+    leaving = stack.start_worker(name="leaving", concurrency=2)
+    control = Control(stack, leaving)
+    task = stack.submit(task_prompt(turn("a slow reply, " * 5, command("echo 1 >> log.txt"), **SLOW), turn("done")))
+    stack.wait_marker(task, "request_sent")
+    control._control.shutdown(destination=[control.node])
+    assert leaving.wait_exit() == 0
+    stack.start_worker(name="staying", concurrency=2)
+    (record,) = stack.finished(task)
+    assert [request["outcome"] for request in stack.model_requests(task)] == ["completed", "completed"]
+    assert (stack.lines(task), record.counters.recoveries_total) == (["1"], 0)
+
+
+def test_multi_starts_and_stops_detached_workers(stack: Stack, tmp_path: Path) -> None:
+    """`celery multi`: two nodes with -n, -c, -l, --pidfile and --logfile of their own, which hold our lines; a task
+    runs; stopping removes the pid files."""
+    files = (f"--pidfile={tmp_path}/%n.pid", f"--logfile={tmp_path}/%n%I.log")
+    nodes = ("multi-a", "multi-b")
+    celery(stack, "-A", "workers.app", "multi", "start", *nodes, "-P", "threads", "-c", "2", "-l", "INFO", *files)
+    try:
+        logs = [tmp_path / f"{node}.log" for node in nodes]
+        wait_for(lambda: all(" ready." in text_of(log) for log in logs), "both nodes")
+        task = stack.submit(task_prompt(turn("", command("echo 1 >> log.txt")), turn("done")))
+        stack.finished(task)
+        assert any(f"{task}.1." in text_of(log) and "'task completed" in text_of(log) for log in logs)
+    finally:
+        pids = [int(text_of(tmp_path / f"{node}.pid")) for node in nodes]
+        celery(stack, "multi", "stop", *nodes, *files)
+        try:
+            wait_for(lambda: not any(runs(pid) for pid in pids), "both nodes to end")
+        finally:
+            for pid in filter(runs, pids):
+                subprocess.run(["kill", "-9", str(pid)], check=False)
+    assert list(tmp_path.glob("*.pid")) == []
+
+
+def test_a_mistyped_queue_is_refused_in_one_line(stack: Stack) -> None:
+    """Nothing waits for ever on a queue that nobody fills; exit code 2, no traceback."""
+    ran = celery(stack, "-A", "workers.app", "worker", "-Q", f"{RUN_QUEUE},np.rum", code=2)
+    assert ran.strip() == "worker: -Q np.rum: no such queue; there are np.run and np.control"
+
+
+def celery(stack: Stack, *arguments: str, code: int = 0) -> str:
+    """Run a celery command to its end; its error output."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "celery", *arguments],
+        env=stack.environment(model_key=True),
+        cwd=stack.folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ran.returncode == code, ran.stdout + ran.stderr
+    return ran.stderr
+
+
+def text_of(path: Path) -> str:
+    """A file's text; empty while there is none."""
+    return path.read_text(encoding="utf-8") if path.exists() else ""

@@ -1,0 +1,118 @@
+"""What an operator sees in Flower, in a real browser: turns that read well, and nothing cut that matters."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page
+
+from browserkit import WINDOW, open_page
+from neuraphage.model.task import Status
+from stackkit import Stack, command, task_prompt, turn, wait_for
+from stackkit.flower import USER, Flower, running_flower
+
+pytestmark = pytest.mark.real_workers
+CONTENT = "words-that-only-the-task-knows"
+PASSWORD = "a-login-of-the-tests"
+WAITING = command("echo start >> log.txt; while [ ! -e go ]; do sleep 0.05; done; echo end >> log.txt")
+
+
+@pytest.fixture
+def flower(stack: Stack, tmp_path: Path) -> Iterator[Flower]:
+    """Flower over the stack with one prefork worker, which tells of all its turns."""
+    stack.start_worker(name="seen", pool="prefork", concurrency=2, events=True)
+    with running_flower(stack.environment(), tmp_path, PASSWORD) as made:
+        wait_for(lambda: any(made.online().values()), "Flower to hear from the worker")
+        yield made
+
+
+@pytest.fixture
+def page() -> Iterator[Page]:
+    """A browser that knows the login."""
+    with open_page(USER, PASSWORD) as page:
+        yield page
+
+
+def test_turns_read_well(stack: Stack, flower: Flower, page: Page, tmp_path: Path) -> None:
+    """A turn of each kind: finished, waiting, stale, failed, and killed with -9 and recovered. Each says in Flower what
+    it follows and how it ended; a turn that is sent again hides no other; nothing of their content is shown."""
+    tasks = turns_of_each_kind(stack)
+    shown = wait_for(lambda: as_shown(flower, tasks), "all turns to be in Flower")
+    assert shown["finished"] == [
+        ("turn 0 after task_created", "SUCCESS", "'finished: tool_completed'"),
+        ("turn 1 after tool_completed", "SUCCESS", "'task completed: response_received'"),
+        ("turn 0 after no claim in time", "SUCCESS", "'stale: nothing done'"),
+    ]
+    assert shown["asking"] == [("turn 0 after task_created", "SUCCESS", "'waiting for user'")]
+    assert shown["failing"] == [("turn 0 after task_created", "FAILURE", "TaskFailed('task failed: request_sent')")]
+    assert [row[:2] for row in shown["killed"]] == [
+        ("turn 0 after task_created", "FAILURE"),
+        ("turn 0 after tool_started, recovered", "SUCCESS"),
+        ("turn 1 after tool_completed", "SUCCESS"),
+    ]
+    page.goto(f"{flower.url}/tasks?name=neuraphage.run_turn")
+    row = page.locator("#tasks-table tbody tr", has_text="tool_started, recovered")
+    row.wait_for()
+    page.screenshot(path=tmp_path / "tasks.png")
+    assert page.locator("#tasks-table tbody tr").count() == sum(len(rows) for rows in shown.values())
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), (
+        "the page must not scroll sideways"
+    )
+    outcome = row.get_by_text("'finished: tool_completed'").bounding_box()
+    assert outcome is not None
+    assert outcome["x"] + outcome["width"] <= WINDOW["width"], "the outcome must be seen without scrolling sideways"
+    assert is_whole(row.get_by_text("'finished: tool_completed'"))
+    row.locator("a").click()
+    page.get_by_text("'finished: tool_completed'").wait_for()
+    page.screenshot(path=tmp_path / "task.png")
+    assert f"turn 0 after tool_started, recovered, {tasks['killed']}" in page.inner_text("body")
+    page.goto(f"{flower.url}/workers")
+    page.get_by_text("seen-default").wait_for()
+    page.screenshot(path=tmp_path / "workers.png")
+    assert CONTENT not in flower.get("/api/tasks") + page.content()
+
+
+def is_whole(cell: Locator) -> bool:
+    """Whether no text of a cell is cut off."""
+    return bool(cell.evaluate("cell => cell.scrollWidth <= cell.clientWidth"))
+
+
+def turns_of_each_kind(stack: Stack) -> dict[str, str]:
+    """Run tasks to their ends; ids by kind."""
+    said = turn(CONTENT, command(f"echo {CONTENT} >> log.txt"))
+    finished = stack.submit(task_prompt(said, turn("done")), name=CONTENT)
+    stack.finished(finished)
+    stack.dispatcher.publish_turn(finished, 0, 1, "no claim in time")
+    asking = stack.submit(task_prompt(said, turn("done")), allow=())
+    wait_for(lambda: stack.record(asking).status is Status.WAITING_FOR_USER, "a question")
+    stack.control_model("faults", {"kind": "400", "turn": 0, "times": 1})
+    failing = stack.submit(task_prompt(said, turn("done"), note="failing"))
+    wait_for(lambda: stack.record(failing).status is Status.FAILED, "the failure")
+    killed = stack.submit(task_prompt(turn("", WAITING), turn("done")))
+    wait_for(lambda: stack.lines(killed) == ["start"], "the command to run")
+    os.kill(stack.pid_of_owner(killed), signal.SIGKILL)
+    wait_for(lambda: stack.events(killed, "ToolAttached"), "the recovery")
+    (stack.work_dir(killed) / "go").touch()
+    stack.finished(killed)
+    return {"finished": finished, "asking": asking, "failing": failing, "killed": killed}
+
+
+def as_shown(flower: Flower, tasks: dict[str, str]) -> dict[str, list[tuple[str, str, str]]] | None:
+    """What Flower shows of each task's turns: what they follow, state, and outcome; None until all are over."""
+    turns = sorted(flower.turns().values(), key=lambda seen: seen["received"] or 0)
+    shown = {
+        kind: [
+            (str(seen["args"]).removesuffix(f", {task}"), seen["state"], str(seen["result"] or seen["exception"]))
+            for seen in turns
+            if str(seen["args"]).endswith(task)
+        ]
+        for kind, task in tasks.items()
+    }
+    complete = [len(rows) for rows in shown.values()] == [3, 1, 1, 3]
+    return (
+        shown if complete and all(row[1] in ("SUCCESS", "FAILURE") for rows in shown.values() for row in rows) else None
+    )
