@@ -10,7 +10,7 @@ from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.conversations import Known
 from neuraphage.store.encode import inbox_item, journal_entry, stored_entry, text_map
-from neuraphage.store.record import task_record
+from neuraphage.store.record import check_schema, task_record
 from neuraphage.store.scripts import script
 
 
@@ -49,6 +49,7 @@ def claim(context: StoreContext, clock: Clock, task_id: str, seq: int, process_i
     if known is not None and not _is_prefix(known, reply[5:]):
         known, raw_entries = None, _whole_conversation(context, task_id)
     try:
+        check_schema(values, "task record")  # first: what else a newer release wrote would look broken
         entries = [*(known.entries if known else ()), *map(stored_entry, raw_entries)]
         size_bytes = (known.size_bytes if known else 0) + sum(map(len, raw_entries))
         context.conversations.put(task_id, Known(claim_id, lease.token, entries, size_bytes))

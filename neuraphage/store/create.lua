@@ -8,7 +8,7 @@ local now = now_ms()
 write({
   spec = ARGV[1], name = ARGV[3], priority = ARGV[4], status = 'Queued', since = now, created_at = now, saved_at = now,
   marker = '{"name":"task_created"}', iteration = 0, seq = 1, fence = 0, token = 0, recoveries = 0,
-  recoveries_total = 0, reason = ARGV[5], schema = 1,
+  recoveries_total = 0, reason = ARGV[5], schema = SCHEMA,
 })
 redis.call('RPUSH', MESSAGES, ARGV[2])
 redis.call('SET', CREATED, ID, 'PX', ARGV[8])

@@ -94,6 +94,19 @@ def _detail(
             return CancelledDetail(cancelled_at_ms=since, reason=stored.get("reason") or None)
 
 
+def check_schema(values: Mapping[str, bytes], what: str) -> None:
+    """See that this release can read a task; its record tells for all that belongs to it.
+
+    Raises:
+        SchemaTooNew: a newer release has written to it.
+    """
+    schema = _int(values, "schema", 1)
+    if schema > SCHEMA_VERSION:
+        raise SchemaTooNew(
+            f"{what} has schema {schema}, this release reads up to {SCHEMA_VERSION}; upgrade this process"
+        )
+
+
 def check_consistency(values: Mapping[str, bytes], what: str) -> None:
     """Rules between the fields of one record (R217: iteration 50 with no tokens is a broken record).
 
@@ -101,11 +114,7 @@ def check_consistency(values: Mapping[str, bytes], what: str) -> None:
         SchemaTooNew: a newer release wrote it.
         CorruptRecord: it breaks a rule.
     """
-    schema = _int(values, "schema", 1)
-    if schema > SCHEMA_VERSION:
-        raise SchemaTooNew(
-            f"{what} has schema {schema}, this release reads up to {SCHEMA_VERSION}; upgrade this process"
-        )
+    check_schema(values, what)
     for field in ("seq", "fence", "iteration", *COUNTER_FIELDS):
         if _int(values, field) < 0:
             raise corrupt(what, f"{field} is negative")
