@@ -244,11 +244,11 @@ class Client:
 
         Args:
             task_id: the task.
-            after: resume after this event id.
+            after: resume after this event id; pieces that are older are left out too.
             poll_s: seconds between two rounds.
         """
         full_id = self.find(task_id)
-        seen_event, seen_delta, watched_s = after, "0", 0.0
+        seen_event, seen_delta, watched_s = after, after, 0.0  # one server clock numbers both
         while True:
             if time.monotonic() - watched_s > self.settings.live_ttl_s / 3:
                 live.watch(self._store.context, full_id)

@@ -24,7 +24,7 @@ from neuraphage.dev.server import EmbeddedServer
 from neuraphage.dev.server_files import open_files, take_lock
 from neuraphage.dev.stack import StackPlan, make_folders, stack_specs
 from neuraphage.dev.stack_use import UnusedStop
-from neuraphage.dev.supervisor import Supervisor
+from neuraphage.dev.supervisor import GRACE_S, Supervisor
 from neuraphage.errors import BadInput
 from neuraphage.settings import Settings
 from neuraphage.wiring import API_KEY_VARIABLE
@@ -72,9 +72,11 @@ def dev(
             scripted_arguments=("--script", f"main={script}", "--default", "main") if script else (),
         )
         make_folders(plan)
-        if while_used:  # started by `run`: ends when the last one that uses it has left
+        grace_s = GRACE_S
+        if while_used:  # started by `run`: ends when the last one that uses it has left, after the step in hand
             UnusedStop(settings.data_dir, stop).start()
-        _run(plan, own, settings, stop, script)
+            grace_s = settings.effect_max_s
+        _run(plan, own, settings, stop, script, grace_s)
     out.print("stopped; the data is kept")
 
 
@@ -94,14 +96,19 @@ def _server(data_dir: Path) -> Iterator[tuple[ServerAddress, EmbeddedServer | No
 
 
 def _run(
-    plan: StackPlan, own: EmbeddedServer | None, settings: Settings, stop: threading.Event, script: str | None
+    plan: StackPlan,
+    own: EmbeddedServer | None,
+    settings: Settings,
+    stop: threading.Event,
+    script: str | None,
+    grace_s: float,
 ) -> None:
     """Keep the stack up until asked to stop.
 
     A request to stop while it starts waits until it has started: a half started stack is stopped as cleanly.
     """
     model = settings.default_model if plan.scripted_port is None else SCRIPTED_MODEL
-    with Supervisor(stack_specs(plan, own), plan.log_dir, on_change=_tell):
+    with Supervisor(stack_specs(plan, own), plan.log_dir, on_change=_tell, grace_s=grace_s):
         stack_file.write(plan.data_dir, plan.address, plan.namespace, model, script)
         try:
             out.print(f"ready; data and logs in {plan.data_dir}; Ctrl-C stops")
