@@ -8,6 +8,7 @@ NeuraphageError
 │   └── SettingsError         two settings clash, or one is out of its range
 ├── StoreError                the state server did not do the work; nothing was half done
 │   ├── StoreUnavailable      it is down, loading, read-only or full: wait, then repeat
+│   │   └── AccessRefused     wrong password, ACL, certificate, service or version: correct the settings
 │   └── CorruptRecord         a stored record breaks its own rules
 │       └── SchemaTooNew      it was written by a newer release: upgrade this process
 ├── ModelFault                a call of the model failed; `kind` says how
@@ -54,6 +55,13 @@ class StoreError(NeuraphageError):
 
 class StoreUnavailable(StoreError):
     """The state server is away, loading, read-only or full. Waiting and repeating is right."""
+
+
+class AccessRefused(StoreUnavailable):
+    """The state server is there and does not let this process work: the message says what to correct.
+
+    Workers wait as if it were away, since an operator may correct it on the server; a command ends at once.
+    """
 
 
 class CorruptRecord(StoreError):

@@ -18,6 +18,7 @@ import kombu
 import kombu.exceptions
 from celery import Celery
 
+from neuraphage.decide.server_url import broker_address
 from neuraphage.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -40,8 +41,10 @@ BROKER_DOWN = (OSError, kombu.exceptions.OperationalError, kombu.exceptions.Komb
 
 def celery_settings(settings: Settings) -> dict[str, Any]:
     """Celery's configuration. The reason of each value is beside it; the measurements are in ARCHITECTURE.md."""
+    broker = broker_address(settings.broker_url.get_secret_value())
     return {
-        "broker_url": settings.broker_url.get_secret_value(),
+        "broker_url": broker.url,
+        **({} if broker.tls is None else {"broker_use_ssl": dict(broker.tls)}),
         "task_acks_late": False,  # the lease carries the duty, not the message
         "worker_disable_prefetch": True,  # fetch only when a slot is free: nothing sits unacknowledged
         "worker_prefetch_multiplier": 1,  # the cap should disable_prefetch be off
@@ -74,6 +77,7 @@ def celery_settings(settings: Settings) -> dict[str, Any]:
             "socket_keepalive": True,
             "health_check_interval": 10,
             "global_keyprefix": f"np:{{{settings.namespace}}}:broker:",
+            **broker.transport_options,
         },
         "broker_connection_retry_on_startup": True,
         "broker_connection_max_retries": None,  # the default gives up after 100 tries

@@ -68,7 +68,7 @@ def external_address(state_url: str | None, broker_url: str | None) -> ServerAdd
 
 def _with_db(url: str | None, db: int, missing: str) -> str:
     parts = urlsplit(url or "")
-    if parts.scheme not in ("redis", "rediss"):
+    if parts.scheme not in ("redis", "rediss", "sentinel") or ";" in (url or ""):
         raise SettingsError(
             f"{missing} is not set and cannot be derived from a {parts.scheme or 'missing'} URL: set it"
         )

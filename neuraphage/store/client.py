@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import redis
 from redis.backoff import ExponentialBackoff
 from redis.retry import Retry
 
-from neuraphage.errors import CorruptRecord, SettingsError, StoreError, StoreUnavailable
+from neuraphage.decide.server_url import is_sentinel, parse_sentinel
+from neuraphage.errors import CorruptRecord, SettingsError
+from neuraphage.store.refusals import OLDEST_SERVER, ServerTooOld, store_error, too_old_text
+from neuraphage.store.sentinel import LoginRefused, sentinel_client
 
 RedisClient = Any
 """A redis.Redis whose replies are bytes. Untyped, because redis-py types each reply as a union over all
@@ -27,56 +31,64 @@ RETRIES = 3
 MAX_CONNECTIONS = 256
 """One a thread of the largest pool we recommend (32 slots), the heartbeat, watchers and viewers."""
 
-_UNAVAILABLE = (
-    redis.exceptions.ConnectionError,  # refused, broken, LOADING (BusyLoadingError)
-    redis.exceptions.TimeoutError,
-    redis.exceptions.ReadOnlyError,
-    redis.exceptions.OutOfMemoryError,
-)
-_UNAVAILABLE_PREFIXES = (
-    "MISCONF",
-    "OOM",
-    "READONLY",
-    "LOADING",
-    "BUSY",
-    "MASTERDOWN",
-    "NOREPLICAS",
-    "CLUSTERDOWN",
-)
+FILES_OF_TLS = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
 
 
 def connect(url: str, *, client_name: str | None = None, socket_timeout_s: float = SOCKET_TIMEOUT_S) -> RedisClient:
     """A client of the state server; connections are made when first used.
 
     Args:
-        url: redis://, rediss:// or unix://, with password and database.
+        url: redis://, rediss://, unix:// or sentinel://, with user, password and database; see decide/server_url.py.
         client_name: name shown by CLIENT LIST.
         socket_timeout_s: longest wait for one reply.
 
     Raises:
-        SettingsError: the URL cannot be read.
+        SettingsError: the URL cannot be read, or names a file that is not there.
     """
+    options = {
+        "client_name": client_name,
+        "socket_timeout": socket_timeout_s,
+        "socket_connect_timeout": socket_timeout_s,
+        "retry": Retry(ExponentialBackoff(cap=0.25, base=0.05), RETRIES),
+        "max_connections": MAX_CONNECTIONS,
+        "redis_connect_func": _greet,
+    }
+    if not url.startswith("unix://"):
+        options["socket_keepalive"] = True  # a path that a firewall forgot is noticed
     try:
-        return redis.Redis.from_url(
-            url,
-            client_name=client_name,
-            socket_timeout=socket_timeout_s,
-            socket_connect_timeout=socket_timeout_s,
-            retry=Retry(ExponentialBackoff(cap=0.25, base=0.05), RETRIES),
-            max_connections=MAX_CONNECTIONS,
+        client = (
+            sentinel_client(parse_sentinel(url), options) if is_sentinel(url) else redis.Redis.from_url(url, **options)
         )
-    except ValueError as error:
+        pool = client.connection_pool
+        pool.connection_class(**pool.connection_kwargs)  # a word that no connection takes is met here, not later
+    except (ValueError, TypeError) as error:
         raise SettingsError(
-            f"state_url cannot be read ({error}); write redis://host:port/db or unix:///path?db=1"
+            f"state_url cannot be read ({error}); write redis://host:port/db, rediss://..., unix:///path?db=1 or"
+            " sentinel://host:port,host:port/db?service_name=name"
         ) from None
+    for name in FILES_OF_TLS:
+        path = pool.connection_kwargs.get(name)
+        if path and not Path(path).is_file():
+            raise SettingsError(f"state_url: {name} names {path}, and there is no such file")
+    return client
 
 
-def is_unavailable(error: redis.exceptions.RedisError) -> bool:
-    """Whether waiting and repeating is right."""
-    text = str(error)
-    if text.startswith("Command # "):  # inside a pipeline, redis-py puts the command before the server's words
-        text = text.rpartition("caused error: ")[2]
-    return isinstance(error, _UNAVAILABLE) or text.lstrip("-").startswith(_UNAVAILABLE_PREFIXES)
+def _greet(connection: Any) -> None:
+    """What a new connection begins with; the server's version comes with its greeting and costs nothing."""
+    try:
+        connection.on_connect()
+    except redis.exceptions.AuthenticationError as error:
+        raise LoginRefused(str(error)) from error  # of another branch than what redis-py tries again
+    greeting = connection.handshake_metadata or {}
+    version = str_of(greeting.get(b"version", greeting.get("version", "")))
+    numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())
+    if len(numbers) == 2 and numbers < OLDEST_SERVER:
+        raise ServerTooOld(f"the state server is too old: {too_old_text(version)}")
+
+
+def str_of(text: str | bytes) -> str:
+    """A reply as text."""
+    return text.decode() if isinstance(text, bytes) else text
 
 
 @contextmanager
@@ -88,17 +100,13 @@ def translated(what: str) -> Iterator[None]:
 
     Raises:
         StoreUnavailable: the server is away, loading, read-only or full.
-        StoreError: it refused for another reason (wrong password, no permission, a script error).
+        AccessRefused: it does not let this process in; the message says what to correct.
+        StoreError: it refused for another reason.
     """
     try:
         yield
     except redis.exceptions.RedisError as error:
-        if is_unavailable(error):
-            raise StoreUnavailable(
-                f"{what}: the state server did not answer ({type(error).__name__}: {error}); "
-                "nothing was half done, repeat when it is back"
-            ) from error
-        raise StoreError(f"{what}: the state server refused ({type(error).__name__}: {error})") from error
+        raise store_error(what, error) from error
 
 
 def corrupt(what: str, found: object) -> CorruptRecord:

@@ -67,6 +67,7 @@ class RoundTrips:
 def _exchange(connection: Any, commands: Sequence[Command]) -> list[Any]:
     replies: list[Any] = []
     try:
+        connection.connect()  # nothing when connected; behind Sentinels the only way that asks who the master is
         connection.send_packed_command(connection.pack_commands(commands))
         for _ in commands:
             try:

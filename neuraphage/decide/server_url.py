@@ -1,0 +1,173 @@
+"""Server URLs: what people write for the state server and the broker, in one set of forms for both.
+
+| form | server |
+| --- | --- |
+| `redis://[user:password@]host:port/db` | one server |
+| `rediss://...?ssl_ca_certs=/path/ca.pem` | one server, by TLS |
+| `unix://[user:password@]/path/to/socket?db=1` | one server of this machine |
+| `sentinel://[user:password@]host:port,host:port/db?service_name=name` | the master that these Sentinels name |
+
+Celery's own form of the last, `sentinel://host:port;sentinel://host:port/db`, is read too; then the name stands in the
+query of any part, as `service_name` or `master_name`. Further words of a Sentinel query: `sentinel_username`,
+`sentinel_password` (of the Sentinels themselves), `ssl=true` and the `ssl_*` words of redis-py (TLS to all of them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
+
+from neuraphage.errors import SettingsError
+
+SENTINEL = "sentinel"
+SENTINEL_PORT = 26_379
+MAX_PORT = 65_535
+SENTINEL_TIMEOUT_S = 1.0
+"""Longest wait for one Sentinel; then the next one is asked."""
+_NAMES = ("service_name", "master_name")
+_OWN_WORDS = frozenset({*_NAMES, "db", "ssl", "sentinel_username", "sentinel_password"})
+_TRUE = frozenset({"1", "true", "yes", "on"})
+
+
+@dataclass(frozen=True, slots=True)
+class SentinelUrl:
+    """A master known by its service name.
+
+    Args:
+        sentinels: (host, port) of each Sentinel.
+        service_name: what the Sentinels call the master.
+        db: database of the master.
+        username, password: of the master.
+        sentinel_username, sentinel_password: of the Sentinels.
+        tls: whether all of them are spoken to by TLS.
+        tls_options: redis-py's `ssl_*` words, as written.
+    """
+
+    sentinels: tuple[tuple[str, int], ...]
+    service_name: str
+    db: int = 0
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    sentinel_username: str | None = None
+    sentinel_password: str | None = field(default=None, repr=False)
+    tls: bool = False
+    tls_options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerAddress:
+    """The broker as Celery takes it.
+
+    Args:
+        url: kombu's URL.
+        transport_options: what kombu wants beside it.
+        tls: for `broker_use_ssl`; None where the URL says it all.
+    """
+
+    url: str = field(repr=False)
+    transport_options: Mapping[str, object] = field(default_factory=dict, repr=False)
+    tls: Mapping[str, str] | None = None
+
+
+def is_sentinel(url: str) -> bool:
+    """Whether the URL names a master by its Sentinels."""
+    return url.startswith(f"{SENTINEL}://")
+
+
+def parse_sentinel(url: str) -> SentinelUrl:
+    """Read a Sentinel URL, in our form or in Celery's.
+
+    Raises:
+        SettingsError: it names no Sentinel, no service, or a wrong port, database or word; the URL is not quoted.
+    """
+    pieces = [_split(piece) for piece in url.split(";") if piece]
+    query = {name: value for piece in pieces for name, value in parse_qsl(piece.query)}
+    strange = sorted(name for name in query if name not in _OWN_WORDS and not name.startswith("ssl_"))
+    if strange:
+        raise SettingsError(
+            f"a sentinel:// URL takes no {', '.join(strange)}; it takes {', '.join(sorted(_OWN_WORDS))}"
+        )
+    service_name = next((query[name] for name in _NAMES if query.get(name)), "")
+    if not service_name:
+        raise SettingsError(
+            "a sentinel:// URL must say which master it means: sentinel://host:26379,host:26379/1?service_name=mymaster"
+        )
+    users = [piece.netloc.rpartition("@")[0] for piece in pieces if "@" in piece.netloc]
+    username, _, password = (users[0] if users else "").partition(":")
+    tls_options = {name: value for name, value in query.items() if name.startswith("ssl_")}
+    return SentinelUrl(
+        sentinels=tuple(_host(text) for piece in pieces for text in piece.netloc.rpartition("@")[2].split(",")),
+        service_name=service_name,
+        db=_database(query.get("db") or next((p.path for p in reversed(pieces) if p.path.strip("/")), "")),
+        username=unquote(username) or None,
+        password=unquote(password) or None,
+        sentinel_username=query.get("sentinel_username"),
+        sentinel_password=query.get("sentinel_password"),
+        tls=query.get("ssl", "").lower() in _TRUE or bool(tls_options),
+        tls_options=tls_options,
+    )
+
+
+def broker_address(url: str) -> BrokerAddress:
+    """The broker in kombu's own words.
+
+    Args:
+        url: one of the forms above, or any URL that kombu reads.
+
+    Raises:
+        SettingsError: a Sentinel or unix URL that cannot be read.
+    """
+    if is_sentinel(url):
+        return _sentinel_broker(parse_sentinel(url))
+    if url.startswith("unix://"):
+        parts = _split(url)
+        database = _database(dict(parse_qsl(parts.query)).get("db", ""))
+        return BrokerAddress(f"redis+socket://{parts.netloc}{parts.path}?{urlencode({'virtual_host': database})}")
+    return BrokerAddress(url)
+
+
+def sentinel_login(found: SentinelUrl) -> dict[str, object]:
+    """How each Sentinel is connected to, in redis-py's words."""
+    login: dict[str, object] = {"socket_timeout": SENTINEL_TIMEOUT_S, "socket_connect_timeout": SENTINEL_TIMEOUT_S}
+    login["retry"] = None  # a Sentinel that is down costs one try: the next one is asked
+    names = {"username": found.sentinel_username, "password": found.sentinel_password}
+    login |= {name: value for name, value in names.items() if value is not None}
+    return login | ({"ssl": True, **found.tls_options} if found.tls else {})
+
+
+def _sentinel_broker(found: SentinelUrl) -> BrokerAddress:
+    user = "" if found.username is None else quote(found.username, safe="")
+    secret = "" if found.password is None else f":{quote(found.password, safe='')}"
+    login = f"{user}{secret}@" if user or secret else ""
+    options = {"master_name": found.service_name, "sentinel_kwargs": sentinel_login(found)}
+    urls = [f"{SENTINEL}://{login}{_bracketed(host)}:{port}/{found.db}" for host, port in found.sentinels]
+    tls = {"ssl_cert_reqs": "required", **found.tls_options} if found.tls else None
+    return BrokerAddress(";".join(urls), options, tls)
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError as error:  # its words may quote the URL, which may hold a password
+        raise SettingsError("a server URL cannot be read: its host or port is broken") from error
+
+
+def _host(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    if not colon or text.endswith("]"):
+        host, port = text, str(SENTINEL_PORT)
+    if not host or not port.isdecimal() or int(port) > MAX_PORT:
+        raise SettingsError(f"a sentinel:// URL names its Sentinels as host:port,host:port; {text!r} is none")
+    return host.strip("[]"), int(port)
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _database(text: str) -> int:
+    number = text.strip("/")
+    if number and not number.isdecimal():
+        raise SettingsError(f"{number!r} is no number of a database; write /0, /1, ...")
+    return int(number or 0)

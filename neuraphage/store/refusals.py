@@ -1,0 +1,124 @@
+"""What a redis error means, in words: what was found and what to do next. Pure."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterator
+
+import redis
+
+from neuraphage.errors import AccessRefused, StoreError, StoreUnavailable
+from neuraphage.store.sentinel import LoginRefused, NoSuchService
+
+OLDEST_SERVER = (6, 2)
+"""Celery's broker needs it; Valkey counts on from Redis 7.2."""
+
+_UNAVAILABLE = (
+    redis.exceptions.ConnectionError,  # refused, broken, LOADING (BusyLoadingError)
+    redis.exceptions.TimeoutError,
+    redis.exceptions.ReadOnlyError,
+    redis.exceptions.OutOfMemoryError,
+)
+_UNAVAILABLE_PREFIXES = (
+    "MISCONF",
+    "OOM",
+    "READONLY",
+    "LOADING",
+    "BUSY",
+    "MASTERDOWN",
+    "NOREPLICAS",
+    "CLUSTERDOWN",
+)
+_LOGIN_PREFIXES = ("NOAUTH", "WRONGPASS")
+
+
+class ServerTooOld(redis.exceptions.RedisError):
+    """The server is older than what neuraphage and Celery need."""
+
+
+def is_unavailable(error: redis.exceptions.RedisError) -> bool:
+    """Whether waiting and repeating is right."""
+    return isinstance(error, _UNAVAILABLE) or words_of(error).startswith(_UNAVAILABLE_PREFIXES)
+
+
+def words_of(error: BaseException) -> str:
+    """The server's own words: inside a pipeline, redis-py puts the command before them."""
+    text = str(error)
+    if text.startswith("Command # "):
+        text = text.rpartition("caused error: ")[2]
+    return text.lstrip("-")
+
+
+def store_error(what: str, error: redis.exceptions.RedisError) -> StoreError:
+    """Our error for one of redis-py's.
+
+    Args:
+        what: what was tried.
+        error: what came back.
+    """
+    advice = refused_because(error)
+    if advice is not None:
+        return AccessRefused(f"{what}: {advice}")
+    if is_unavailable(error):
+        return StoreUnavailable(
+            f"{what}: the state server did not answer ({type(error).__name__}: {error}); "
+            "nothing was half done, repeat when it is back"
+        )
+    return StoreError(f"{what}: the state server refused ({type(error).__name__}: {error})")
+
+
+def refused_because(error: redis.exceptions.RedisError) -> str | None:
+    """Why the server lets this process not in, and what to correct; None when that is not the trouble."""
+    text = words_of(error)
+    if isinstance(error, NoSuchService):
+        return f"{text}; correct service_name in the server's URL"
+    if isinstance(error, ServerTooOld):
+        return text
+    if isinstance(error, LoginRefused | redis.exceptions.AuthenticationError) or text.startswith(
+        ("NOAUTH", "WRONGPASS")
+    ):
+        return _login_advice(text)
+    if isinstance(error, redis.exceptions.NoPermissionError) or text.startswith("NOPERM"):
+        return f"the state server's ACL does not allow this to the user of the URL ({text}); extend the user's rules"
+    if "unknown command" in text.lower():
+        return f"the state server is too old: {too_old_text()} ({text})"
+    return _tls_advice(error)
+
+
+def too_old_text(found: str = "") -> str:
+    """What is needed, beside what was found."""
+    oldest = ".".join(map(str, OLDEST_SERVER))
+    return f"neuraphage needs Redis {oldest} or newer, or Valkey" + (f"; this server is {found}" if found else "")
+
+
+def _login_advice(text: str) -> str:
+    lower = text.lower()
+    if "without any password" in lower:
+        return f"the state server has no password and the URL gives one ({text}); leave it out of the URL"
+    if text.startswith("NOAUTH") or "authentication required" in lower or "already authenticated" in lower:
+        return "the state server asks for a password and the URL gives none; write redis://user:password@host:port/db"
+    return f"the state server refused the user name or password of the URL ({text}); correct it"
+
+
+def _tls_advice(error: BaseException) -> str | None:
+    for cause in _causes(error):
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return (
+                f"the certificate of the state server is not trusted ({getattr(cause, 'verify_message', cause)}); name the authority that"
+                " signed it in the URL: ?ssl_ca_certs=/path/ca.pem"
+            )
+        if isinstance(cause, ssl.SSLError) and "CERTIFICATE_REQUIRED" in str(cause):
+            return "the state server asks for a certificate: ?ssl_certfile=/path/cert.pem&ssl_keyfile=/path/key.pem"
+        is_plain = isinstance(cause, ssl.SSLError) and ("WRONG_VERSION" in str(cause) or "RECORD_LAYER" in str(cause))
+        if is_plain or (isinstance(cause, TimeoutError) and "handshake" in str(cause)):
+            return "the state server speaks no TLS on this port; write redis:// in place of rediss://, or its TLS port"
+    return None
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    found: BaseException | None = error
+    for _ in range(8):
+        if found is None:
+            return
+        yield found
+        found = found.__cause__ or found.__context__

@@ -1,0 +1,68 @@
+"""What redis-py's errors mean: each with what to correct, or with the advice to wait."""
+
+from __future__ import annotations
+
+import ssl
+
+import pytest
+import redis
+
+from neuraphage.errors import AccessRefused, StoreError, StoreUnavailable
+from neuraphage.store.refusals import ServerTooOld, store_error
+from neuraphage.store.sentinel import LoginRefused, NoSuchService
+
+exceptions = redis.exceptions
+
+
+def caused(cause: BaseException) -> redis.exceptions.RedisError:
+    """As redis-py raises it: while the cause is handled."""
+    error = exceptions.ConnectionError("Error 1 connecting to h:1")
+    error.__context__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (LoginRefused("WRONGPASS invalid username-password pair"), "user name or password"),
+        (LoginRefused("HELLO must be called with the client already authenticated"), "gives none"),
+        (exceptions.ResponseError("NOAUTH Authentication required."), "gives none"),
+        (exceptions.AuthenticationError("AUTH <password> called without any password configured"), "has no password"),
+        (exceptions.NoPermissionError("User u has no permissions to run the 'get' command"), "ACL"),
+        (exceptions.ResponseError("Command # 1 (GET k) of pipeline caused error: NOPERM no keys"), "ACL"),
+        (exceptions.ResponseError("unknown command `HELLO`, with args beginning with: `3`"), "too old"),
+        (ServerTooOld("the state server is too old"), "too old"),
+        (NoSuchService("the Sentinels know no service 'x'"), "service_name"),
+        (caused(ssl.SSLCertVerificationError(1, "certificate verify failed")), "not trusted"),
+        (caused(ssl.SSLError(1, "[SSL: TLSV13_ALERT_CERTIFICATE_REQUIRED]")), "ssl_certfile"),
+        (caused(ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version number")), "no TLS"),
+        (caused(TimeoutError("_ssl.c:989: The handshake operation timed out")), "no TLS"),
+    ],
+)
+def test_refused(error: redis.exceptions.RedisError, words: str) -> None:
+    """Waiting alone does not help, so the message says what does."""
+    found = store_error("list tasks", error)
+    assert isinstance(found, AccessRefused)
+    assert str(found).startswith("list tasks: ")
+    assert words in str(found)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        exceptions.ConnectionError("Error 111 connecting to h:1. Connection refused."),
+        exceptions.TimeoutError("Timeout reading from socket"),
+        exceptions.BusyLoadingError("loading"),
+        exceptions.ResponseError("Command # 1 (SET k) of pipeline caused error: MISCONF no disk"),
+    ],
+)
+def test_away(error: redis.exceptions.RedisError) -> None:
+    """The server comes back by itself."""
+    found = store_error("list tasks", error)
+    assert type(found) is StoreUnavailable
+    assert "repeat" in str(found)
+
+
+def test_other_errors() -> None:
+    """A bug is neither of both."""
+    assert type(store_error("claim", exceptions.ResponseError("WRONGTYPE"))) is StoreError
