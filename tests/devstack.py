@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,6 +16,7 @@ from neuraphage.dev.stack_file import settings_of_running_stack
 from neuraphage.settings import Settings
 
 LIMIT_S = 60.0
+SCRIPTED = ("--script", "devscript:add_up")
 T = TypeVar("T")
 
 
@@ -33,9 +34,11 @@ class DevStack:
 
     Args:
         folder: a short path, for the socket's sake.
+        arguments: of `neuraphage dev`.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, arguments: Sequence[str] = ("--workers", "2", *SCRIPTED)) -> None:
+        self._arguments = tuple(arguments)
         self.data_dir = folder / "data"
         self._log = folder / "dev.log"
         path = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -48,7 +51,7 @@ class DevStack:
         if self._process is not None and self._process.poll() is None:
             return
         with self._log.open("wb") as log:
-            argv = [SCRIPT, "dev", "--workers", "2", "--script", "devscript:add_up"]
+            argv = [SCRIPT, "dev", *self._arguments]
             self._process = subprocess.Popen(argv, env=self.env, stdout=log, stderr=log, start_new_session=True)
         process = self._process
         wait_for(lambda: "ready; data" in self.output() or process.poll() is not None, "the stack")
