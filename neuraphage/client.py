@@ -19,6 +19,7 @@ from typing import Any, Self
 
 from pydantic import ValidationError
 
+from neuraphage.configuration import load
 from neuraphage.errors import BadInput, CorruptRecord, TaskNotFound
 from neuraphage.model.effect import JournalEntry
 from neuraphage.model.prompt import Event
@@ -39,11 +40,11 @@ class Client:
     """A client of one namespace. Thread-safe; use it as a context manager.
 
     Args:
-        settings: where the servers are; from the environment (`NEURAPHAGE_*`) when not given.
+        settings: where the servers are; from the environment and the files of settings when not given.
     """
 
     def __init__(self, settings: Settings | None = None) -> None:
-        self.settings = settings or Settings()
+        self.settings = settings or load()
         self._app = make_app(self.settings)
         self._store = build_store(self.settings)
         self._dispatcher = CeleryDispatcher(self._app)

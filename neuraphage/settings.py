@@ -1,17 +1,21 @@
-"""Settings: one frozen value, read from the environment (`NEURAPHAGE_*`), relations checked together.
+"""Settings: one frozen value, read from the layers of setting_sources.py, relations checked together.
 
+`configuration.load` is how programs read them; it tells what is wrong in one line.
 Times end in _s (seconds) or _ms, sizes in _bytes or _chars, money in _microusd.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Self
+from typing import Any, Literal, Self
 
 from platformdirs import user_data_path
-from pydantic import Field, SecretStr, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from neuraphage.setting_sources import PREFIX, layers
 
 
 class RecoveryPolicy(StrEnum):
@@ -25,10 +29,50 @@ class RecoveryPolicy(StrEnum):
     """As confirm, and the watcher does not look for dead processes."""
 
 
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """One setting, times a factor, must not exceed another.
+
+    Args:
+        small: name of the one.
+        large: name of the other.
+        why: the reason, for people.
+        factor: how many of the small one must fit.
+    """
+
+    small: str
+    large: str
+    why: str
+    factor: int = 1
+
+    def clash(self, settings: Settings) -> str | None:
+        """A sentence with both names and both values when it does not hold."""
+        small, large = getattr(settings, self.small), getattr(settings, self.large)
+        if small * self.factor <= large:
+            return None
+        times = f" times {self.factor}" if self.factor > 1 else ""
+        return f"{self.small} ({small:.15g}){times} must not exceed {self.large} ({large:.15g}): {self.why}"
+
+
+RELATIONS = (
+    Relation("heartbeat_s", "lease_s", "two renewals of a lease may be lost", 3),
+    Relation("call_timeout_s", "effect_max_s", "a call must end before its process drains"),
+    Relation("read_timeout_s", "call_timeout_s", "a silence inside a stream is a part of its call"),
+    Relation("connect_timeout_s", "call_timeout_s", "connecting is a part of a call"),
+    Relation("first_republish_s", "max_republish_s", "the time between two publications only grows"),
+    Relation("exec_retention_s", "conversation_retention_s", "a conversation is kept as long as its task"),
+    Relation("conversation_retention_s", "tombstone_retention_s", "an id is remembered as long as its conversation"),
+    Relation("spool_max_bytes", "spool_quota_bytes", "the spool must hold the output of one command"),
+    Relation("spool_quota_bytes", "data_quota_bytes", "the spool is a part of the data folder"),
+)
+
+
 class Settings(BaseSettings):
     """All settings. Every limit of the product is here, named, with its unit last."""
 
-    model_config = SettingsConfigDict(env_prefix="NEURAPHAGE_", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="forbid", allow_inf_nan=False
+    )
 
     # where things are
     state_url: SecretStr = SecretStr("redis://127.0.0.1:6379/1")
@@ -38,7 +82,7 @@ class Settings(BaseSettings):
     namespace: str = Field(default="default", pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")
     """Prefix and hash tag of every key: the unit of scaling out."""
     data_dir: Path = Field(default_factory=lambda: user_data_path("neuraphage"))
-    """Spool, embedded server, logs."""
+    """Spool, embedded server, logs; ~ is the home folder."""
 
     # the lease protocol (architecture: heartbeat 5 s, lease 20 s, sweep 5 s)
     heartbeat_s: float = Field(default=5.0, gt=0)
@@ -89,33 +133,60 @@ class Settings(BaseSettings):
     spool_max_bytes: int = Field(default=64 * 1024 * 1024, gt=0)
     """Largest output of one command; past it the command is ended."""
 
+    # what lies on the disk of this host
+    spool_quota_bytes: int = Field(default=4 * 1024**3, gt=0)
+    """Over it no new command starts; the output of ended ones goes after exec_retention_s."""
+    data_quota_bytes: int = Field(default=20 * 1024**3, gt=0)
+    """Over it `health` and `doctor` warn; nothing stops."""
+    min_free_bytes: int = Field(default=1024**3, ge=0)
+    """Less free space where the data folder lies is a finding of `doctor`."""
+
+    # logs
+    log_format: Literal["text", "json"] = "text"
+    """One line a record, either way."""
+    log_max_bytes: int = Field(default=10_000_000, ge=100_000)
+    """A log file larger than this is set aside."""
+    log_files: int = Field(default=3, ge=1, le=100)
+    """How many set aside files of one log are kept."""
+
     # how long ended tasks are kept: R245
     exec_retention_s: float = Field(default=86_400.0, gt=0)
     conversation_retention_s: float = Field(default=30 * 86_400.0, gt=0)
     tombstone_retention_s: float = Field(default=365 * 86_400.0, gt=0)
 
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - ours in its place refuses unknown variables
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - not read
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - not read
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments, then the environment, then the two files."""
+        return init_settings, *layers(settings_cls)
+
+    @property
+    def names_servers(self) -> bool:
+        """Whether somebody said where a server is; else it is that of the local stack."""
+        return bool({"state_url", "broker_url"} & self.model_fields_set)
+
+    @field_validator("data_dir", mode="before")
+    @classmethod
+    def _whole_path(cls, value: Any) -> Any:
+        """An absolute path, so that it means one folder in every process, wherever that works."""
+        if not isinstance(value, str | Path):
+            return value
+        if not str(value) or "\0" in str(value):
+            raise ValueError("a path is wanted, and this is none")
+        try:
+            return Path(value).expanduser().absolute()
+        except RuntimeError as error:
+            raise ValueError(f"{value}: {error}") from None
+
     @model_validator(mode="after")
     def _relations(self) -> Self:
-        rules = [
-            (
-                self.heartbeat_s * 3 <= self.lease_s,
-                "heartbeat_s times 3 must not exceed lease_s: two renewals may be lost",
-            ),
-            (
-                self.call_timeout_s <= self.effect_max_s,
-                "call_timeout_s must not exceed effect_max_s: a call must end before its process drains",
-            ),
-            (self.read_timeout_s <= self.call_timeout_s, "read_timeout_s must not exceed call_timeout_s"),
-            (
-                self.first_republish_s <= self.max_republish_s,
-                "first_republish_s must not exceed max_republish_s",
-            ),
-            (
-                self.exec_retention_s <= self.conversation_retention_s,
-                "exec_retention_s must not exceed conversation_retention_s",
-            ),
-        ]
-        clashes = [text for holds, text in rules if not holds]
+        clashes = [text for relation in RELATIONS if (text := relation.clash(self))]
         if clashes:
             raise ValueError("; ".join(clashes))
         return self

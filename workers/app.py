@@ -16,18 +16,18 @@ from typing import Any
 from celery import signals
 from celery.exceptions import WorkerLostError
 
+from neuraphage.configuration import load_or_exit
 from neuraphage.queue import make_app
 from neuraphage.runtime.health import HealthBeat
 from neuraphage.runtime.process import WorkerProcess
 from neuraphage.runtime.watcher import Watcher
-from neuraphage.settings import Settings
 from neuraphage.wiring import build_health, build_process, build_watcher
 from workers.consumer import ConsumerState, is_closed, is_consuming
 from workers.logs import configure
 from workers.slots import FreeSlotStep
 from workers.unacked import UnackedStep
 
-settings = Settings()
+settings = load_or_exit()
 app = make_app(settings)
 app.conf.imports = ("workers.tasks",)
 app.steps["consumer"].update((ConsumerState, UnackedStep, FreeSlotStep))

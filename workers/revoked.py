@@ -14,10 +14,10 @@ from typing import Any
 from celery import Celery, signals
 from celery.worker.request import Request
 
+from neuraphage.configuration import load
 from neuraphage.errors import NeuraphageError
 from neuraphage.queue import RUN_TURN, CeleryDispatcher
 from neuraphage.runtime.service import TaskService
-from neuraphage.settings import Settings
 from neuraphage.wiring import build_store, redactor
 
 log = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ def cancel_task(app: Celery, task_id: str, iteration: int) -> None:
         iteration: its turn; recovered meanwhile or not.
     """
     where = {"task": task_id, "turn": iteration}
-    store = build_store(Settings())
+    store = build_store(load())
     try:
         if store.get(task_id).counters.iteration == iteration:
             service = TaskService(store, CeleryDispatcher(app), redactor(), lambda: secrets.token_hex(8))

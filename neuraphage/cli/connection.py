@@ -1,43 +1,69 @@
-"""From the environment to a client of the running stack."""
+"""From the settings to a client of the running stack."""
 
 from __future__ import annotations
 
-import os
+from pathlib import Path
+from typing import Any
 
-from pydantic import SecretStr, ValidationError
+from pydantic import SecretStr
 
+from neuraphage import configuration
 from neuraphage.client import Client
 from neuraphage.dev.address import external_address
 from neuraphage.dev.stack_file import settings_of_running_stack
-from neuraphage.errors import SettingsError
 from neuraphage.settings import Settings
+
+_flags: dict[str, Any] = {}
+"""What options of the command line say about settings, for the command that runs."""
+
+
+def choose_flags(*, data_dir: Path | None) -> None:
+    """Note what this call's options say about settings; they come before every other layer.
+
+    Args:
+        data_dir: of --data-dir; None when it was not given.
+    """
+    _flags.clear()
+    if data_dir is not None:
+        _flags["data_dir"] = data_dir
+
+
+def chosen_flags() -> dict[str, Any]:
+    """What this call's options say about settings, by the name of the setting."""
+    return dict(_flags)
 
 
 def load_settings() -> Settings:
-    """Settings of the environment.
+    """Settings of the options, the environment and the files.
 
     Raises:
-        SettingsError: a NEURAPHAGE_* variable is out of its range, or two clash.
+        SettingsError: a value is wrong, or two clash.
     """
-    try:
-        return Settings()
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]  # only its message is shown: the input may hold a password
-        name = "_".join(str(part) for part in first["loc"]).upper()
-        message = first["msg"].removeprefix("Value error, ")
-        raise SettingsError(f"NEURAPHAGE_{name}: {message}" if name else f"settings clash: {message}") from None
+    return configuration.load(**_flags)
 
 
 def connect() -> Client:
-    """A client of the running stack, or of the servers that NEURAPHAGE_STATE_URL and NEURAPHAGE_BROKER_URL name.
+    """A client of the running stack, or of the servers that the settings name.
+
+    Raises:
+        StackError: none is running and none is named.
+        SettingsError: the settings clash.
+    """
+    return Client(server_settings())
+
+
+def server_settings() -> Settings:
+    """Settings that reach the servers: those of the running stack, or those that somebody named.
 
     Raises:
         StackError: none is running and none is named.
         SettingsError: the settings clash.
     """
     settings = settings_of_running_stack(load_settings())
-    named = os.environ.get("NEURAPHAGE_STATE_URL")
-    if named and "NEURAPHAGE_BROKER_URL" not in os.environ:
-        broker_url = external_address(named, None).broker_url
-        settings = settings.model_copy(update={"broker_url": SecretStr(broker_url)})
-    return Client(settings)
+    if {"state_url", "broker_url"} <= settings.model_fields_set:
+        return settings
+    named = configuration.server_variables(settings)
+    address = external_address(named.get("NEURAPHAGE_STATE_URL"), named.get("NEURAPHAGE_BROKER_URL"))
+    return settings.model_copy(
+        update={"state_url": SecretStr(address.state_url), "broker_url": SecretStr(address.broker_url)}
+    )

@@ -7,7 +7,6 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,6 +14,7 @@ import typer
 from neuraphage.celery_app import find_workers
 from neuraphage.cli.connection import load_settings
 from neuraphage.cli.console import harmless, out
+from neuraphage.configuration import server_variables
 from neuraphage.dev import stack_file
 from neuraphage.dev.address import ServerAddress
 from neuraphage.dev.local_model import free_port, scripted_environ
@@ -59,7 +59,7 @@ def dev(
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
-    with _server(settings.data_dir) as (address, own):
+    with _server(settings) as (address, own):
         stack_file.remove(settings.data_dir)  # one left by a killed stack would say that this one is up already
         plan = StackPlan(
             settings.data_dir,
@@ -81,9 +81,9 @@ def dev(
 
 
 @contextmanager
-def _server(data_dir: Path) -> Iterator[tuple[ServerAddress, EmbeddedServer | None]]:
+def _server(settings: Settings) -> Iterator[tuple[ServerAddress, EmbeddedServer | None]]:
     """The server of this data folder, which nobody else may use meanwhile."""
-    server = resolve_server(os.environ, data_dir)
+    server = resolve_server(os.environ | server_variables(settings), settings.data_dir)
     if isinstance(server, EmbeddedServer):
         address = server.prepare()
         try:
@@ -91,7 +91,7 @@ def _server(data_dir: Path) -> Iterator[tuple[ServerAddress, EmbeddedServer | No
         finally:
             server.release()
         return
-    with take_lock(open_files(data_dir)):
+    with take_lock(open_files(settings.data_dir)):
         yield server, None
 
 

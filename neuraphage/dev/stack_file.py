@@ -57,12 +57,12 @@ def remove(data_dir: Path) -> None:
 
 
 def settings_of_running_stack(settings: Settings) -> Settings:
-    """Settings that reach the stack of the data folder; an explicit NEURAPHAGE_STATE_URL comes first.
+    """Settings that reach the stack of the data folder; servers that somebody named come first.
 
     Raises:
         StackError: neither is there.
     """
-    if "NEURAPHAGE_STATE_URL" in os.environ:
+    if settings.names_servers:
         return settings
     path = settings.data_dir / FILE_NAME
     try:
@@ -72,7 +72,7 @@ def settings_of_running_stack(settings: Settings) -> Settings:
                 "state_url": SecretStr(fields["state_url"]),
                 "broker_url": SecretStr(fields["broker_url"]),
                 "namespace": fields["namespace"],
-                "default_model": fields["default_model"],
+                **({"default_model": fields["default_model"]} if fields.get("script") else {}),
             }
         )
     except FileNotFoundError:

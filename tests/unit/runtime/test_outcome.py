@@ -43,7 +43,7 @@ def test_every_refusal_says_that_nothing_was_done() -> None:
 
 def test_a_turn_tells_its_outcome_and_the_next_message_what_it_follows(make_rig: Callable[..., Rig]) -> None:
     """The marker goes from the end of one turn to the message of the next."""
-    rig = make_rig(tools=[FakeTool()])
+    rig = make_rig(extra=[FakeTool()])
     rig.model.steps = [calls(("t1", "act", {})), says("Done.")]
     rig.submit()
     assert (rig.step(), rig.dispatcher.after[-1]) == ("finished: tool_completed", "tool_completed")
