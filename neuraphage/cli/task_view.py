@@ -152,7 +152,7 @@ class TaskView:
         result = self._transcript.take_result(call_id)
         words, lines = ("", []) if result is None else outcome(call.tool, result.text, is_error=result.is_error)
         self._title(call_id, call, words, failed=result is not None and result.is_error)
-        self._viewer.block(lines)
+        self._viewer.block(lines, whole=call.tool != COMMAND)
         self._does("decides")
 
     def _title(self, call_id: str, call: Call, words: str = "", *, failed: bool = False) -> None:

@@ -1,0 +1,289 @@
+"""`run` and `attach` on real terminals of three widths and in pipes, against one stack with a scripted model."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clikit import PROCESS_LIMIT_S, SCRIPT, Ran, run_process
+from devstack import DevStack, wait_for
+from neuraphage.model.task import Status, TaskRecord
+from runscript import BEFORE, DONE, EVIL, FILE, LONG, LOOK, OPTIONS, QUESTION, THOUGHT
+from terminalkit import Terminal
+
+pytestmark = [pytest.mark.real_redis, pytest.mark.real_workers]
+PLAY = ("--script", "runscript:play")
+WIDTHS = [40, 80, 200]
+PROMPT_END = r"answer \[no\]: "
+
+
+@pytest.fixture(scope="module")
+def kept_stack() -> Iterator[DevStack]:
+    """One stack for all tests of this file."""
+    with tempfile.TemporaryDirectory(prefix="np-") as folder:
+        stack = DevStack(Path(folder), PLAY)
+        try:
+            stack.start()
+            yield stack
+        finally:
+            stack.kill()
+
+
+@pytest.fixture
+def stack(kept_stack: DevStack, tmp_path: Path) -> DevStack:
+    """The stack, and a project to work on."""
+    (tmp_path / FILE).write_text(BEFORE)
+    return kept_stack
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> str:
+    """The directory that tasks work in."""
+    return str(tmp_path)
+
+
+def on_terminal(stack: DevStack, *arguments: str, columns: int = 80, **env: str) -> Terminal:
+    return Terminal(*arguments, env=stack.env | env, columns=columns)
+
+
+def task_id_in(text: str) -> str:
+    """The short id that `run` says first."""
+    found = re.search(r"task ([0-9a-f]{12})", text)
+    assert found is not None, text
+    return found[1]
+
+
+def record_of(stack: DevStack, task_id: str) -> TaskRecord:
+    with stack.client() as client:
+        return client.get(task_id)
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_a_whole_task_in_one_terminal(stack: DevStack, project: str, columns: int) -> None:
+    """Text, thinking, a diff to allow, a command, results and cost; nothing too wide, no word torn, nothing evil."""
+    seen = on_terminal(stack, "run", "polite please", "--dir", project, *PLAY, columns=columns)
+    seen.see(PROMPT_END)
+    assert (Path(project) / FILE).read_text() == BEFORE
+    asked = "\n".join(seen.lines)
+    for part in (
+        "? May edit run?",
+        f"> edit {FILE}",
+        "@@ -2,7 +2,8 @@",
+        '-    return "hi " + name',
+        '+    title = "Dr. "',
+    ):
+        assert part in asked
+    assert "a line wider than the others" in seen.text  # what is to be allowed is never cut
+    assert f"in{project}" in "".join(seen.text.split())
+    assert "y = yes, n = no" in asked
+    seen.type("maybe")
+    seen.see("type y, n, a or v")
+    seen.see(PROMPT_END)
+    seen.type("y")
+    seen.see("May run_command run")
+    seen.see(PROMPT_END)
+    seen.type("a")
+    assert seen.ended() == 0
+    assert 'title = "Dr. "' in (Path(project) / FILE).read_text()
+    assert seen.too_wide() == []
+    for words in (THOUGHT, LOOK, "I make it polite."):
+        assert words in seen.text
+    assert f"> edit {FILE}: done" in seen.text
+    assert "cleared" in seen.text
+    assert "14 lines before" in seen.text
+    assert "[exit code 0]" in seen.text
+    assert re.search(r"turn 1 done, [\d,]+ tokens, \$0\.\d{4} so far", seen.text)
+    assert re.search(r"completed 4 turns, [\d,]+ tokens, \$0\.\d{4}", seen.text)
+    assert not any(code in seen.raw for code in ("\x1b]", "\x1b[2J", "\x9b", "\x07"))
+    assert "It is polite now." in seen.text
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_the_first_ctrl_c_pauses_after_the_step_in_hand(stack: DevStack, project: str, columns: int) -> None:
+    """The reply in hand ends and is kept; the printed command goes on, and nothing counts as a crash."""
+    seen = on_terminal(stack, "run", "slow please", "--dir", project, "--allow", "*", *PLAY, columns=columns)
+    seen.see("Every")
+    seen.interrupt()
+    seen.see("leaves at once")
+    assert seen.ended() == 130
+    assert seen.too_wide() == []
+    assert seen.text.count("takes its time.") >= LONG.count("takes its time.") - 1  # one is cut by what is said
+    task_id = task_id_in(seen.raw)
+    record = record_of(stack, task_id)
+    assert record.status is Status.PAUSED
+    assert record.counters.model_calls == 1
+    assert f"neuraphage resume {task_id}" in seen.text
+    assert stack.cli("resume", task_id).code == 0
+    assert stack.cli("attach", task_id).code == 0
+    counters = record_of(stack, task_id).counters
+    assert (counters.model_calls, counters.model_resends, counters.recoveries_total) == (2, 0, 0)
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_attach_shows_what_was_and_asks_in_place(stack: DevStack, project: str, columns: int) -> None:
+    """Who comes late sees the replies and calls so far, answers a question by its number, and sees the end."""
+    task_id = stack.cli("submit", "ask me", "--dir", project).out.strip()
+    assert stack.cli("attach", task_id).code == 3
+    seen = on_terminal(stack, "attach", task_id, columns=columns)
+    seen.see("answer: ")
+    assert QUESTION in seen.text
+    assert f"2 = {OPTIONS[1]}" in seen.text
+    seen.type("3")
+    seen.see("type a number from 1 to 2")
+    seen.see("answer: ")
+    seen.type("2")
+    assert seen.ended() == 0
+    assert f"You said: {OPTIONS[1]}" in seen.text
+    assert seen.too_wide() == []
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_a_killed_worker_does_not_end_the_view(stack: DevStack, project: str, columns: int) -> None:
+    """kill -9 in mid-reply: the same view tells of it, and shows the reply that is made in its place."""
+    seen = on_terminal(stack, "run", "slow please", "--dir", project, "--allow", "*", *PLAY, columns=columns)
+    seen.see("Every")
+    os.kill(stack.pid("worker"), signal.SIGKILL)
+    seen.see("recovered")
+    seen.see("That")
+    assert seen.ended() == 0
+    assert "asks the model again (call 2)" in seen.text
+    assert LONG.strip() in seen.text
+    assert seen.too_wide() == []
+    wait_for(lambda: stack.cli("health", "--ready").code == 0, "the worker")
+
+
+def test_an_attached_view_can_be_left(stack: DevStack, project: str) -> None:
+    """Ctrl-C only detaches; Ctrl-D leaves a question open and says how it is answered."""
+    task_id = stack.cli("submit", "slow please", "--dir", project).out.strip()
+    seen = on_terminal(stack, "attach", task_id)
+    seen.see("Every")
+    seen.interrupt()
+    seen.see("the task goes on")
+    assert seen.ended() == 130
+    again = on_terminal(stack, "attach", task_id)
+    again.see(PROMPT_END)
+    assert LONG.strip() in again.text
+    again.end_input()
+    assert again.ended() == 3
+    assert f"neuraphage answer {task_id.rpartition('-')[2]} ANSWER" in again.text
+    assert stack.cli("cancel", task_id).code == 0
+
+
+def test_an_answer_from_elsewhere_is_seen(stack: DevStack, project: str) -> None:
+    """Two people, one question: who was not asked in time is told, and sees the task go on."""
+    seen = on_terminal(stack, "run", "ask me", "--dir", project, *PLAY)
+    seen.see("answer: ")
+    assert stack.cli("answer", task_id_in(seen.raw), "Good day").code == 0
+    assert seen.ended() == 0
+    assert "You said: Good day" in seen.text
+
+
+def test_enter_alone_denies(stack: DevStack, project: str) -> None:
+    """The default answer is no; what was typed before the question counts for nothing."""
+    seen = on_terminal(stack, "run", "slow please", "--dir", project, *PLAY)
+    seen.see("Every")
+    seen.type("y")
+    seen.see(PROMPT_END)
+    seen.type("")
+    assert seen.ended() == 0
+    assert "A person did not allow this write_file call" in seen.text
+    assert not (Path(project) / "slow.txt").exists()
+
+
+def test_a_pipe_gets_plain_text_and_the_answer_command(stack: DevStack, project: str) -> None:
+    """Exit 3, no control codes, and the printed command answers."""
+    ran = stack.cli("run", "polite please", "--dir", project, *PLAY)
+    assert ran.code == 3, ran.err
+    assert ran.err == ""
+    assert "\x1b" not in ran.out
+    assert f"  | {LOOK}\n" in ran.out
+    assert "? May edit run? (yes/no/always/never)\n" in ran.out
+    command = ran.out.splitlines()[-1].split()
+    assert command[:2] == ["neuraphage", "answer"]
+    assert stack.cli(*command[1:-1], "yes").code == 0
+    task_id = task_id_in(ran.out)
+    asked_again = stack.cli("attach", task_id)
+    assert asked_again.code == 3
+    assert "May run_command run?" in asked_again.out
+    assert stack.cli("answer", task_id, "yes").code == 0
+    last = stack.cli("attach", task_id)
+    assert last.code == 0
+    assert "cleared" in last.out
+    assert "\x1b" not in last.out
+
+
+def test_no_colour_on_a_terminal(stack: DevStack, project: str) -> None:
+    """NO_COLOR takes the colours away; the diff is still a diff."""
+    seen = on_terminal(stack, "run", "polite please", "--dir", project, *PLAY, NO_COLOR="1")
+    seen.see(PROMPT_END)
+    seen.end_input()
+    assert seen.ended() == 3
+    assert re.search(r"\x1b\[[0-9;]*3[0-7]m", seen.raw) is None
+    assert '+    title = "Dr. "' in "\n".join(seen.lines)
+
+
+def test_json_lines(stack: DevStack, project: str) -> None:
+    """One document a line: the task, its history and pieces, and how it stands; the reply in them is whole."""
+    ran = stack.cli("run", "polite please", "--dir", project, "--allow", "*", "--json", *PLAY)
+    assert ran.code == 0, ran.err
+    first, *middle, last = [json.loads(line) for line in ran.out.splitlines()]
+    assert set(first) == {"task"}
+    assert {frozenset(line) for line in middle} == {
+        frozenset({"event", "id", "at_ms", "data"}),
+        frozenset({"delta", "text"}),
+    }
+    assert LOOK in "".join(line["text"] for line in middle if line.get("delta") == "text")
+    assert last["status"] == "Completed"
+    assert last["task"] == first["task"]
+    assert last["iteration"] == 4
+    assert last["tokens"] > 0
+    assert last["cost_microusd"] > 0
+    assert EVIL not in ran.out
+    assert DONE.removesuffix(EVIL) in ran.out
+
+
+def test_a_task_that_fails(stack: DevStack, project: str) -> None:
+    """Exit 1, with the reason."""
+    ran = stack.cli("run", "fail please", "--dir", project, *PLAY)
+    assert ran.code == 1
+    assert "failed: There is nothing to greet." in ran.out
+
+
+@pytest.mark.parametrize("arguments", [(), ("--script", "runscript:other")])
+def test_a_script_is_never_played_unasked(stack: DevStack, project: str, arguments: tuple[str, ...]) -> None:
+    """A person's files are safe from a stack that plays a script, or another one than was asked for."""
+    ran = stack.cli("run", "polite please", "--dir", project, *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert "plays the script runscript:play" in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_a_reader_that_goes_away_ends_the_view_alone(stack: DevStack, project: str) -> None:
+    """`run | head -1`: the view ends like any command in a pipe."""
+    ours, theirs = os.pipe()
+    os.close(ours)
+    argv = [SCRIPT, "run", "fail please", "--dir", project, *PLAY]
+    ended = subprocess.run(
+        argv, env=stack.env, stdout=theirs, stderr=subprocess.PIPE, timeout=PROCESS_LIMIT_S, check=False
+    )
+    os.close(theirs)
+    assert (ended.returncode, ended.stderr) == (141, b"")
+
+
+def test_the_answer_of_a_resumed_run(stack: DevStack, project: str) -> None:
+    """`run --resume ID --answer yes` goes on where a pipe had to stop, and shows only what is new."""
+    ran: Ran = stack.cli("run", "slow please", "--dir", project, *PLAY)
+    assert ran.code == 3
+    again = run_process("run", "--resume", task_id_in(ran.out), "--answer", "yes", *PLAY, env=stack.env)
+    assert again.code == 0, again.err
+    assert "That took a while." in again.out
+    assert LONG[:40] not in again.out
+    assert (Path(project) / "slow.txt").exists()
