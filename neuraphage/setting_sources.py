@@ -170,7 +170,7 @@ def variable(field: str) -> str:
 
 def _nearest(name: str, names: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, list(names), n=1)
-    return f"; did you mean {near[0]}?" if near else "; `neuraphage config show` lists all"
+    return f"; did you mean {near[0]}?" if near else "; `neuraphage config keys` lists all"
 
 
 def _read(path: Path) -> str:

@@ -19,7 +19,7 @@ from neuraphage.setting_sources import PREFIX, layers
 
 
 class RecoveryPolicy(StrEnum):
-    """What happens to an orphan (K1)."""
+    """What happens to an orphan."""
 
     AUTO = "auto"
     """It goes on from its marker."""
@@ -86,32 +86,43 @@ class Settings(BaseSettings):
 
     # the lease protocol (architecture: heartbeat 5 s, lease 20 s, sweep 5 s)
     heartbeat_s: float = Field(default=5.0, gt=0)
+    """How often a process renews its leases."""
     lease_s: float = Field(default=20.0, gt=0)
+    """How long a lease holds without a renewal: a hung worker is replaced after it."""
     sweep_s: float = Field(default=5.0, gt=0)
+    """How often every place that a task can sit in is visited."""
     effect_max_s: float = Field(default=3_600.0, gt=0)
     """Longest single effect; past it the heartbeat stops renewing and the process drains and exits."""
     watcher_interval_s: float = Field(default=0.1, gt=0)
+    """How often a host looks for dead processes."""
     absent_host_s: float = Field(default=2.0, gt=0)
     """How long a process of another host must be absent before it counts as gone."""
     first_republish_s: float = Field(default=5.0, gt=0)
+    """First wait before a message that no worker took is sent again; doubles each time."""
     max_republish_s: float = Field(default=60.0, gt=0)
+    """Longest of these waits."""
     wait_poll_s: float = Field(default=60.0, gt=0)
     """Fallback poll of a task that waits for a lock or a child."""
 
     # recovery
     recovery_policy: RecoveryPolicy = RecoveryPolicy.AUTO
+    """What happens to a task whose process is gone: auto goes on, confirm pauses it, off looks for none."""
     max_recoveries: int = Field(default=3, ge=0)
-    """Recoveries without a new outcome commit before a task counts as poison (R248)."""
+    """Recoveries without a new outcome commit before a task counts as poison."""
     saved_max_age_s: float = Field(default=86_400.0, gt=0)
-    """An orphan whose last commit is older is failed, not resumed (K5)."""
+    """An orphan whose last commit is older is failed, not resumed."""
     spool_enabled: bool = True
     """Off: commands run as children of the worker and die with it. A negative control; keep it on."""
 
     # the model
     anthropic_base_url: str | None = None
+    """Where the model's API is, when it is not the provider's own address."""
     default_model: str = "claude-sonnet-5-5"
+    """Model of a task that names none."""
     max_tokens: int = Field(default=16_384, ge=1)
+    """Longest reply, in tokens."""
     connect_timeout_s: float = Field(default=10.0, gt=0)
+    """Longest wait for a connection to the model's API."""
     read_timeout_s: float = Field(default=60.0, gt=0)
     """Longest silence inside a stream."""
     call_timeout_s: float = Field(default=900.0, gt=0)
@@ -121,15 +132,21 @@ class Settings(BaseSettings):
 
     # limits
     max_turns: int = Field(default=50, ge=0)
+    """Turns of a task that sets no limit of its own."""
     max_cost_microusd: int = Field(default=10_000_000, ge=0)
+    """Cost of a task that sets no limit of its own, in millionths of a dollar."""
     max_entry_bytes: int = Field(default=1_000_000, gt=0)
-    """Largest conversation entry; bigger ones are refused with a clear failure (R192)."""
+    """Largest conversation entry; bigger ones are refused with a clear failure."""
     max_inbox_items: int = Field(default=1_000, gt=0)
+    """Messages and answers that wait for a turn, a task."""
     max_prompt_chars: int = Field(default=1_000_000, gt=0)
+    """Longest prompt or message of a person."""
     events_max: int = Field(default=10_000, gt=0)
     """History lines kept a task (about)."""
     live_max: int = Field(default=1_000, gt=0)
+    """Pieces of a streaming reply kept for who watches."""
     live_ttl_s: float = Field(default=60.0, gt=0)
+    """How long they are kept."""
     spool_max_bytes: int = Field(default=64 * 1024 * 1024, gt=0)
     """Largest output of one command; past it the command is ended."""
 
@@ -149,10 +166,13 @@ class Settings(BaseSettings):
     log_files: int = Field(default=3, ge=1, le=100)
     """How many set aside files of one log are kept."""
 
-    # how long ended tasks are kept: R245
+    # how long ended tasks are kept
     exec_retention_s: float = Field(default=86_400.0, gt=0)
+    """How long the journal, history and command output of an ended task are kept."""
     conversation_retention_s: float = Field(default=30 * 86_400.0, gt=0)
+    """How long the conversation of an ended task is kept."""
     tombstone_retention_s: float = Field(default=365 * 86_400.0, gt=0)
+    """How long the id of a deleted task is remembered."""
 
     @classmethod
     def settings_customise_sources(

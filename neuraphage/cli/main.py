@@ -13,9 +13,18 @@ from typing import Annotated, Any
 import typer
 
 from neuraphage import __version__
-from neuraphage.cli import admin_commands, demo_command, read_commands, run_command, stack_commands, task_commands
+from neuraphage.cli import (
+    admin_commands,
+    config_commands,
+    demo_command,
+    read_commands,
+    run_command,
+    stack_commands,
+    task_commands,
+)
 from neuraphage.cli.console import BROKEN_PIPE_EXIT, be_lenient, complain, out
 from neuraphage.cli.exit_codes import INTERRUPTED_EXIT
+from neuraphage.cli.shared_options import SharedOptionsGroup
 from neuraphage.errors import BadInput, NeuraphageError
 
 USAGE_ERROR: type[Any] = typer.BadParameter.__mro__[2]
@@ -23,6 +32,7 @@ USAGE_ERROR: type[Any] = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(
     name="neuraphage",
+    cls=SharedOptionsGroup,
     help="Run LLM agent tasks that survive any crash.",
     epilog="Example: neuraphage demo",
     no_args_is_help=True,
@@ -35,6 +45,7 @@ stack_commands.register(app)
 task_commands.register(app)
 read_commands.register(app)
 admin_commands.register(app)
+config_commands.register(app)
 
 
 def _version(wanted: bool) -> None:
