@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -74,12 +75,14 @@ class DevStack:
 
     def pid(self, name: str) -> int:
         """Process id of its newest process of this name, by what it told."""
-        lines = [line for line in self.output().splitlines() if line.startswith(f"{name} ready")]
-        return int(lines[-1].rpartition("pid ")[2].rstrip(")"))
+        return int(self._ready_pids(name)[-1])
 
     def times_ready(self, name: str) -> int:
         """How often a process of this name became ready."""
-        return self.output().count(f"{name} ready")
+        return len(self._ready_pids(name))
+
+    def _ready_pids(self, name: str) -> list[str]:
+        return re.findall(rf"^\s*(?:[\d:]+ )?{name} +ready +pid (\d+)", self.output(), re.MULTILINE)
 
     def cli(self, *arguments: str) -> Ran:
         """Run a command against it."""

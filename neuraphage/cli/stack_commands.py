@@ -4,62 +4,65 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import SecretStr
 
 from neuraphage.celery_app import find_workers
 from neuraphage.cli.connection import load_settings
-from neuraphage.cli.console import harmless, out
+from neuraphage.cli.console import complain
+from neuraphage.cli.stack_view import StackView
 from neuraphage.configuration import server_variables
 from neuraphage.dev import stack_file
 from neuraphage.dev.address import ServerAddress
+from neuraphage.dev.flower import prepare_flower
 from neuraphage.dev.local_model import free_port, scripted_environ
-from neuraphage.dev.process_spec import ProcessChange
+from neuraphage.dev.other_server import count_workers
 from neuraphage.dev.resolve import resolve_server
 from neuraphage.dev.server import EmbeddedServer
 from neuraphage.dev.server_files import open_files, take_lock
 from neuraphage.dev.stack import StackPlan, make_folders, stack_specs
 from neuraphage.dev.stack_use import UnusedStop
-from neuraphage.dev.supervisor import GRACE_S, Supervisor
+from neuraphage.dev.stop_request import StopRequest
+from neuraphage.dev.supervisor import Supervisor
 from neuraphage.errors import BadInput
 from neuraphage.settings import Settings
 from neuraphage.wiring import API_KEY_VARIABLE
 
 SCRIPTED_MODEL = "scripted-1"
+STEP_MARGIN_S = 10.0
+"""Beyond the longest step: a worker's own time to leave."""
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(epilog="Example: neuraphage dev --workers 2")(dev)
+    app.command(epilog="Example: neuraphage dev --workers 2 --flower")(dev)
 
 
 def dev(
     workers: Annotated[int, typer.Option(help="Worker processes.", min=1, max=64)] = 1,
     concurrency: Annotated[int, typer.Option(help="Turns at a time in each.", min=1, max=256)] = 8,
+    flower: Annotated[bool, typer.Option("--flower", help="Run Flower too, on this machine, with a login.")] = False,
     script: Annotated[
         str | None, typer.Option(help="Play this script (module:attribute) instead of calling the real model.")
     ] = None,
     while_used: Annotated[bool, typer.Option("--while-used", hidden=True)] = False,
-) -> None:
+) -> int:
     """Keep a local stack up until Ctrl-C.
 
-    Server, workers, control worker and beat; what ends is started again. Data is kept between runs.
+    Server, workers, control worker and beat; what ends is started again. Data is kept between runs. The first Ctrl-C
+    lets the step in hand end, the second does not.
     """
     settings = load_settings()
-    if script is None and not os.environ.get(API_KEY_VARIABLE):
-        raise BadInput(f"set {API_KEY_VARIABLE} to the key of the model, or play a script with --script")
-    if script is not None and not all(script.partition(":")):
-        raise BadInput(f"--script {script}: write module:attribute")
-    find_workers()  # before anything is started
+    _check(script)
     settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
-    with _server(settings) as (address, own):
+    stop = StopRequest()
+    _listen(stop)
+    with _server(settings, script) as (address, own):
         stack_file.remove(settings.data_dir)  # one left by a killed stack would say that this one is up already
         plan = StackPlan(
             settings.data_dir,
@@ -70,18 +73,33 @@ def dev(
             concurrency=concurrency,
             scripted_port=free_port() if script else None,
             scripted_arguments=("--script", f"main={script}", "--default", "main") if script else (),
+            flower=prepare_flower(settings.data_dir) if flower else None,
+            step_s=settings.effect_max_s + STEP_MARGIN_S,
         )
         make_folders(plan)
-        grace_s = GRACE_S
-        if while_used:  # started by `run`: ends when the last one that uses it has left, after the step in hand
+        if while_used:  # started by `run`: ends when the last one that uses it has left
             UnusedStop(settings.data_dir, stop).start()
-            grace_s = settings.effect_max_s
-        _run(plan, own, settings, stop, script, grace_s)
-    out.print("stopped; the data is kept")
+        model = SCRIPTED_MODEL if script else settings.default_model
+        return _run(plan, own, stop, lambda: stack_file.write(plan.data_dir, address, plan.namespace, model, script))
+
+
+def _check(script: str | None) -> None:
+    if script is None and not os.environ.get(API_KEY_VARIABLE):
+        raise BadInput(f"set {API_KEY_VARIABLE} to the key of the model, or play a script with --script")
+    if script is not None and not all(script.partition(":")):
+        raise BadInput(f"--script {script}: write module:attribute")
+    find_workers()  # before anything is started
+
+
+def _listen(stop: StopRequest) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.ask())
+    # a closed terminal may say so several times
+    signal.signal(signal.SIGHUP, lambda *_: stop.ask_gently())
 
 
 @contextmanager
-def _server(settings: Settings) -> Iterator[tuple[ServerAddress, EmbeddedServer | None]]:
+def _server(settings: Settings, script: str | None) -> Iterator[tuple[ServerAddress, EmbeddedServer | None]]:
     """The server of this data folder, which nobody else may use meanwhile."""
     server = resolve_server(os.environ | server_variables(settings), settings.data_dir)
     if isinstance(server, EmbeddedServer):
@@ -92,31 +110,49 @@ def _server(settings: Settings) -> Iterator[tuple[ServerAddress, EmbeddedServer 
             server.release()
         return
     with take_lock(open_files(settings.data_dir)):
+        _look_at(server, settings, script)
         yield server, None
 
 
-def _run(
-    plan: StackPlan,
-    own: EmbeddedServer | None,
-    settings: Settings,
-    stop: threading.Event,
-    script: str | None,
-    grace_s: float,
-) -> None:
+def _look_at(server: ServerAddress, settings: Settings, script: str | None) -> None:
+    """Refuse a server that does not answer, and a script where others would get its replies; name who shares it."""
+    urls = {"state_url": SecretStr(server.state_url), "broker_url": SecretStr(server.broker_url)}
+    others = count_workers(settings.model_copy(update=urls))
+    if not others:
+        return
+    shared = f"namespace {settings.namespace!r} of this server is in use: {others} other worker processes"
+    another = "give this project a namespace of its own (NEURAPHAGE_NAMESPACE, or namespace in ./neuraphage.toml)"
+    if script is not None:
+        raise BadInput(f"{shared}, whose tasks would be played by the script; {another}")
+    complain(f"{shared} share its tasks with this stack; if that is not meant, {another}")
+
+
+def _run(plan: StackPlan, own: EmbeddedServer | None, stop: StopRequest, note: Callable[[], Path]) -> int:
     """Keep the stack up until asked to stop.
 
-    A request to stop while it starts waits until it has started: a half started stack is stopped as cleanly.
+    Args:
+        plan: the stack.
+        own: its prepared server; None for one that someone else runs.
+        stop: asked once, it ends after the step in hand; twice, at once.
+        note: writes down where the stack is, once it is up.
+
+    Returns:
+        Exit code.
     """
-    model = settings.default_model if plan.scripted_port is None else SCRIPTED_MODEL
-    with Supervisor(stack_specs(plan, own), plan.log_dir, on_change=_tell, grace_s=grace_s):
-        stack_file.write(plan.data_dir, plan.address, plan.namespace, model, script)
+    specs = stack_specs(plan, own)
+    view = StackView(specs, stop)
+    view.say(f"starting a stack in {plan.data_dir}")
+    with Supervisor(specs, plan.log_dir, on_change=view.change, stop=stop):
         try:
-            out.print(f"ready; data and logs in {plan.data_dir}; Ctrl-C stops")
-            stop.wait()
-            out.print("stopping")
+            if not stop.asked:
+                note()
+                view.up(f"ready; data and logs in {plan.data_dir}; Ctrl-C stops")
+                stop.wait()
+            view.say("stopping after the step in hand; Ctrl-C again stops at once")
         finally:
             stack_file.remove(plan.data_dir)
-
-
-def _tell(change: ProcessChange) -> None:
-    out.print(harmless(change.line, "dim", indent="  "))
+    if stop.at_once:
+        view.say("stopped at once; the data is kept, and the next start goes on with what was in hand")
+    else:
+        view.say("stopped; the data is kept")
+    return view.exit_code

@@ -28,6 +28,18 @@ _CAUSES: tuple[tuple[str, re.Pattern[str]], ...] = (
 )
 
 
+ADVICE = {
+    "disk full": "free some space",
+    "port in use": "another program took its port; stop this stack and start it again, so that it takes another",
+    "append-only file is damaged": "copy the folder appendonlydir beside the log to a safe place, then run"
+    " valkey-check-aof --fix on the .aof file named in the log",
+    "no permission": "let this user write to the data folder, or choose another NEURAPHAGE_DATA_DIR",
+    "read-only disk": "choose another NEURAPHAGE_DATA_DIR",
+    "out of memory": "end other programs, or take fewer workers",
+}
+"""What a person can do, by the cause."""
+
+
 def cause_of_exit(log_tail: str) -> str | None:
     """Name the cause that the last lines of a log tell.
 

@@ -11,11 +11,14 @@ from pathlib import Path
 
 import psutil
 
-from neuraphage.dev.exit_cause import cause_of_exit, last_lines, read_tail
+from neuraphage.dev.exit_cause import ADVICE, cause_of_exit, last_lines, read_tail
 from neuraphage.dev.process import end, is_alive, kill_group, rotate, runs_its_program, size_bytes, spawn, wait
 from neuraphage.dev.process_spec import STEADY_S, ProcessChange, ProcessSpec, ProcessState, exit_words, restart_delay_s
+from neuraphage.dev.stop_request import StopRequest
 from neuraphage.errors import StackError
 
+TROUBLE_ENDS = 3
+"""After so many ends in a row the last lines of the log are told, once."""
 _LOOK_AGAIN_S = 0.02
 _KILL_TIMEOUT_S = 5.0
 
@@ -52,13 +55,15 @@ class Keeper:
         """Begin to keep it up. Call once."""
         self._thread.start()
 
-    def await_ready(self) -> None:
-        """Wait until it is ready for the first time.
+    def await_ready(self, stop: StopRequest) -> None:
+        """Wait until it is ready for the first time, or somebody asks to stop.
 
         Raises:
             StackError: it ended or was too slow; the message has its last lines.
         """
-        self._settled.wait()
+        while not self._settled.wait(_LOOK_AGAIN_S):
+            if stop.asked:
+                return
         if self._failure is not None:
             raise StackError(f"start {self.spec.name}: {self._failure}")
 
@@ -84,6 +89,10 @@ class Keeper:
         self.send(signal.SIGTERM)
         self.send(signal.SIGCONT)  # a frozen process hears SIGTERM only when it goes on
 
+    def tell_stopping(self) -> None:
+        """Report that the process takes its time to end."""
+        self._tell(ProcessState.STOPPING, self.pid())
+
     def has_stopped(self, timeout_s: float) -> bool:
         """Wait until process and thread have ended; False when they have not."""
         if self._thread.ident is not None:
@@ -100,32 +109,33 @@ class Keeper:
         ends_in_a_row = 0
         while not self._stopping.is_set():
             started_s = time.monotonic()
-            detail = self._run_once()
+            how, last_words = self._run_once()
             if self._stopping.is_set():
                 break
             if not self._was_ready:
-                self._give_up(detail)
+                self._give_up(f"{how}{last_words}")
                 return
             ends_in_a_row = 1 if time.monotonic() - started_s >= STEADY_S else ends_in_a_row + 1
             delay_s = restart_delay_s(ends_in_a_row)
-            self._tell(ProcessState.EXITED, detail=f"{detail}; starts again in {delay_s:g} s")
+            trouble = f"; ended {ends_in_a_row} times in a row{last_words}" if ends_in_a_row == TROUBLE_ENDS else ""
+            self._tell(ProcessState.EXITED, detail=f"{how}; starts again in {delay_s:g} s{trouble}")
             self._stopping.wait(delay_s)
         self._give_up("asked to stop", ProcessState.STOPPED)
 
-    def _run_once(self) -> str:
+    def _run_once(self) -> tuple[str, str]:
         """Run the process from start to end.
 
         Returns:
-            How it ended, in words.
+            How it ended, in words; and the last lines of its log, with words before them.
         """
         rotate(self._log)
         log_start_bytes = size_bytes(self._log)
         try:
             process = self._launch()
         except StackError as error:
-            return str(error)
+            return str(error), ""
         if process is None:
-            return "not started"
+            return "not started", ""
         self._tell(ProcessState.STARTING, process.pid)
         too_slow = not self._became_ready(process, log_start_bytes)
         if too_slow:
@@ -134,12 +144,12 @@ class Keeper:
         with self._guard:
             self._process = None
         tail = read_tail(self._log, log_start_bytes)
-        words = exit_words(getattr(process, "returncode", None), cause_of_exit(tail))
+        code = getattr(process, "returncode", None)
+        cause = None if code is not None and code < 0 else cause_of_exit(tail)  # who is killed has not told why
+        how = exit_words(code, cause) + (f": {ADVICE[cause]}" if cause in ADVICE else "")
         if too_slow:
-            words = f"not ready after {self._ready_timeout_s:g} s"
-        if self._was_ready:
-            return words
-        return f"{words}; log {self._log} ends:\n{last_lines(tail)}"
+            how = f"not ready after {self._ready_timeout_s:g} s"
+        return how, f"; log {self._log} ends:\n{last_lines(tail)}"
 
     def _launch(self) -> psutil.Process | None:
         found = self.spec.adopt() if self.spec.adopt is not None else None
@@ -184,4 +194,4 @@ class Keeper:
         self._settled.set()
 
     def _tell(self, state: ProcessState, pid: int | None = None, detail: str = "") -> None:
-        self._report(ProcessChange(self.spec.name, state, pid, detail))
+        self._report(ProcessChange(self.spec.name, state, pid, detail, self._log))

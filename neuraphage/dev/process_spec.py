@@ -27,6 +27,8 @@ class ProcessSpec:
         ready_text: it works once its output holds this. With neither, it counts as ready when it runs.
         adopt: finds a process that is running already, instead of starting one.
         log: file for its output; None for `<name>.log` in the supervisor's folder.
+        address: where it is reached or what it does, in a few words for people.
+        grace_s: how long it may take to end when asked; None for the supervisor's time.
         foundation: the others need it: they start when it is ready, and it ends after them.
         outlives_supervisor: whether it may live on when the supervisor is killed (Linux).
     """
@@ -38,6 +40,8 @@ class ProcessSpec:
     ready_text: str | None = None
     adopt: Callable[[], int | None] | None = field(default=None, repr=False)
     log: Path | None = None
+    address: str = ""
+    grace_s: float | None = None
     foundation: bool = False
     outlives_supervisor: bool = False
 
@@ -57,6 +61,8 @@ class ProcessState(StrEnum):
     """It ended by itself; it is started again after a pause."""
     FAILED = "failed"
     """It never became ready, so it is not started again."""
+    STOPPING = "stopping"
+    """It was asked to end some time ago, and still does something."""
     STOPPED = "stopped"
 
 
@@ -68,13 +74,15 @@ class ProcessChange:
         name: the process.
         state: the new state.
         pid: its process id, if it has one.
-        detail: why, in a few words.
+        detail: why, in a few words; the last lines of the log follow when it cannot stay up.
+        log: file with its output.
     """
 
     name: str
     state: ProcessState
     pid: int | None = None
     detail: str = ""
+    log: Path | None = None
 
     @property
     def line(self) -> str:

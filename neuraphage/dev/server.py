@@ -12,7 +12,7 @@ import psutil
 
 from neuraphage.dev.address import ServerAddress, embedded_address
 from neuraphage.dev.binary import ServerBinary, find_binary
-from neuraphage.dev.exit_cause import cause_of_exit, last_lines, read_tail
+from neuraphage.dev.exit_cause import ADVICE, cause_of_exit, last_lines, read_tail
 from neuraphage.dev.process import end, is_alive, rotate, size_bytes, spawn, wait
 from neuraphage.dev.server_config import Fsync, keep_password, keep_port, saved_port, write_config
 from neuraphage.dev.server_files import ServerFiles, open_files, take_lock
@@ -226,10 +226,5 @@ class EmbeddedServer:
 
     def _failure(self, tail: str) -> str:
         cause = cause_of_exit(tail) or "cause unknown"
-        hint = {
-            "append-only file is damaged": f"copy {self.files.folder / 'appendonlydir'} to a safe place, then run"
-            " valkey-check-aof --fix on the .aof file named in the log",
-            "port in use": "choose another port or none",
-            "disk full": f"free some space for {self._data_dir}",
-        }.get(cause, "see the log")
+        hint = ADVICE.get(cause, "see the log")
         return f"start the server in {self._data_dir}: {cause}; {hint}. Log {self.files.log} ends:\n{last_lines(tail)}"

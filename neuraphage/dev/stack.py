@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from neuraphage.dev.address import ServerAddress
+from neuraphage.dev.flower import FlowerFiles
 from neuraphage.dev.process_spec import ProcessSpec
 from neuraphage.dev.server import EmbeddedServer
 from neuraphage.errors import SettingsError
@@ -20,6 +21,8 @@ CONNECT_TIMEOUT_S = 1.0
 _APP = "neuraphage.celery_app"
 """`workers.app`, which a package of the current folder could hide, from where it was installed."""
 _MODEL_VARIABLES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+_FLOWER_PREFIX = "FLOWER_"
+"""Variables with options for a Flower of the person's own."""
 _WORKER_READY = " ready."
 _BEAT_READY = "beat: Starting"
 
@@ -37,6 +40,8 @@ class StackPlan:
         concurrency: turns at a time in each, 1 to 256.
         scripted_port: loopback port of the scripted model; None for the real one.
         scripted_arguments: further arguments of the scripted model (which script it plays).
+        flower: what Flower is started with; None for no Flower.
+        step_s: longest time of a step in hand, which a worker that is asked to end may still take.
         python: interpreter to run them with.
     """
 
@@ -48,6 +53,8 @@ class StackPlan:
     concurrency: int = 8
     scripted_port: int | None = None
     scripted_arguments: tuple[str, ...] = ()
+    flower: FlowerFiles | None = None
+    step_s: float | None = None
     python: str = sys.executable
 
     def __post_init__(self) -> None:
@@ -80,10 +87,22 @@ def stack_specs(plan: StackPlan, server: EmbeddedServer | None = None) -> tuple[
     for number in range(1, plan.workers + 1):
         name = "worker" if plan.workers == 1 else f"worker-{number}"
         argv = worker_argv(plan, name, RUN_QUEUE, plan.concurrency)
-        specs.append(ProcessSpec(name, argv, environment(plan, model_key=True), ready_text=_WORKER_READY))
+        specs.append(
+            ProcessSpec(
+                name,
+                argv if plan.flower is None else (*argv, "-E"),  # events cost a quarter of the throughput
+                environment(plan, model_key=True),
+                ready_text=_WORKER_READY,
+                address=f"up to {_count(plan.concurrency, 'turn')} at a time",
+                grace_s=plan.step_s,
+            )
+        )
     control = worker_argv(plan, "control", CONTROL_QUEUE, CONTROL_CONCURRENCY)
-    specs.append(ProcessSpec("control", control, environment(plan, model_key=False), ready_text=_WORKER_READY))
-    specs.append(ProcessSpec("beat", beat_argv(plan), environment(plan, model_key=False), ready_text=_BEAT_READY))
+    env = environment(plan, model_key=False)
+    specs.append(ProcessSpec("control", control, env, ready_text=_WORKER_READY, address="sweeps"))
+    specs.append(ProcessSpec("beat", beat_argv(plan), env, ready_text=_BEAT_READY, address="asks for sweeps"))
+    if plan.flower is not None:
+        specs.append(flower_spec(plan, plan.flower))
     return tuple(specs)
 
 
@@ -96,6 +115,7 @@ def server_spec(server: EmbeddedServer) -> ProcessSpec:
         ready=server.answers,
         adopt=server.adopt,
         log=server.files.log,
+        address=f"127.0.0.1:{server.address.port}",
         foundation=True,
         outlives_supervisor=True,
     )
@@ -123,7 +143,16 @@ def scripted_spec(plan: StackPlan, port: int) -> ProcessSpec:
     """Describe the scripted model on a loopback port: the workers need it."""
     argv = (plan.python, "-m", "neuraphage.testing.scripted_api", "--port", str(port), *plan.scripted_arguments)
     env = environment(plan, model_key=False)
-    return ProcessSpec("model", argv, env, ready=lambda: _accepts(port), foundation=True)
+    address = f"127.0.0.1:{port}, plays a script"
+    return ProcessSpec("model", argv, env, ready=lambda: _accepts(port), foundation=True, address=address)
+
+
+def flower_spec(plan: StackPlan, files: FlowerFiles) -> ProcessSpec:
+    """Describe Flower: its login is in its private configuration file."""
+    argv = (*_celery(plan), "flower", f"--conf={files.config}")
+    env = {name: v for name, v in environment(plan, model_key=False).items() if not name.startswith(_FLOWER_PREFIX)}
+    address = f"{files.url} (login in {files.login})"
+    return ProcessSpec("flower", argv, env, ready=lambda: _accepts(files.port), address=address)
 
 
 def environment(plan: StackPlan, *, model_key: bool) -> dict[str, str]:
@@ -154,6 +183,10 @@ def make_folders(plan: StackPlan) -> None:
     """Make the folders that the processes write to, private to this user."""
     for folder in (plan.log_dir, plan.beat_schedule.parent):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _accepts(port: int) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from neuraphage.dev.server_files import open_files
+from neuraphage.dev.stop_request import StopRequest
 
 LOOK_AGAIN_S = 0.2
 _USE_FILE = "stack.use"
@@ -58,10 +59,10 @@ class UnusedStop(threading.Thread):
 
     Args:
         data_dir: folder of the stack.
-        stop: set when nobody uses it.
+        stop: asked when nobody uses it.
     """
 
-    def __init__(self, data_dir: Path, stop: threading.Event) -> None:
+    def __init__(self, data_dir: Path, stop: StopRequest) -> None:
         super().__init__(name="unused", daemon=True)
         self._path = data_dir / _USE_FILE
         self._stop_stack = stop
@@ -72,7 +73,7 @@ class UnusedStop(threading.Thread):
         while not self._stop_stack.wait(LOOK_AGAIN_S):
             self._lock = _locked(self._path, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if self._lock is not None:
-                self._stop_stack.set()
+                self._stop_stack.ask_gently()
 
 
 def _locked(path: Path, how: int) -> IO[bytes] | None:

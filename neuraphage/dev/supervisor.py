@@ -12,11 +12,15 @@ from typing import Self
 
 from neuraphage.dev.keeper import Keeper
 from neuraphage.dev.process_spec import ProcessChange, ProcessSpec, ProcessState
+from neuraphage.dev.stop_request import StopRequest
 from neuraphage.errors import StackError
 
 READY_TIMEOUT_S = 60.0
 GRACE_S = 10.0
+SLOW_STOP_S = 3.0
+"""A process that takes longer to end is reported as still stopping."""
 _AFTER_KILL_S = 5.0
+_LOOK_AGAIN_S = 0.02
 _log = logging.getLogger(__name__)
 
 
@@ -31,7 +35,8 @@ class Supervisor:
         log_dir: folder for their output.
         on_change: told of every change, one call at a time, from other threads; it must not call the supervisor.
         ready_timeout_s: longest time until a started process is ready.
-        grace_s: time between SIGTERM and SIGKILL when stopping.
+        grace_s: time between SIGTERM and SIGKILL when stopping, unless a process has its own.
+        stop: asked once, a start is broken off; asked twice, processes are killed, but for the foundations.
 
     Raises:
         ValueError: two processes have one name.
@@ -45,12 +50,14 @@ class Supervisor:
         on_change: Callable[[ProcessChange], None] | None = None,
         ready_timeout_s: float = READY_TIMEOUT_S,
         grace_s: float = GRACE_S,
+        stop: StopRequest | None = None,
     ) -> None:
         names = [spec.name for spec in specs]
         if len(set(names)) != len(names):
             raise ValueError(f"names of processes must differ: got {names}")
         self._on_change = on_change
         self._grace_s = grace_s
+        self._stop = stop or StopRequest()
         self._telling = threading.Lock()
         self._states: dict[str, ProcessState] = {}
         self._keepers = {
@@ -69,17 +76,21 @@ class Supervisor:
     def start(self) -> None:
         """Start all. Foundations are waited for before the next one starts, the others together at the end.
 
+        When it is asked to stop meanwhile, it returns with some of them started; `stop` ends those.
+
         Raises:
             StackError: one of them did not become ready; all are stopped again.
         """
         try:
             for keeper in self._keepers.values():
+                if self._stop.asked:
+                    return
                 self._started.append(keeper)
                 keeper.start()
                 if keeper.spec.foundation:
-                    keeper.await_ready()
+                    keeper.await_ready(self._stop)
             for keeper in self._started:
-                keeper.await_ready()
+                keeper.await_ready(self._stop)
         except BaseException:
             self.stop()
             raise
@@ -90,13 +101,30 @@ class Supervisor:
             wave = [keeper for keeper in reversed(self._started) if keeper.spec.foundation is foundation]
             for keeper in wave:
                 keeper.ask_to_stop()
-            deadline_s = time.monotonic() + self._grace_s
-            late = [keeper for keeper in wave if not keeper.has_stopped(deadline_s - time.monotonic())]
-            for keeper in late:
-                keeper.kill()
-            for keeper in late:
-                if not keeper.has_stopped(_AFTER_KILL_S):
-                    _log.warning("%s (pid %s) did not end after SIGKILL", keeper.spec.name, keeper.pid())
+            self._await_ends(wave, impatient=not foundation)
+
+    def _await_ends(self, wave: Sequence[Keeper], *, impatient: bool) -> None:
+        """Wait until all have ended, and kill those whose time is over, or all when asked to stop at once."""
+        asked_s = time.monotonic()
+        told_slow = False
+        killed_s: dict[str, float] = {}
+        waiting = list(wave)
+        while waiting:
+            waiting = [keeper for keeper in waiting if not keeper.has_stopped(_LOOK_AGAIN_S)]
+            now_s = time.monotonic()
+            for keeper in waiting:
+                name, grace_s = keeper.spec.name, keeper.spec.grace_s
+                grace_s = self._grace_s if grace_s is None else grace_s
+                if now_s - asked_s >= grace_s or (impatient and self._stop.at_once):
+                    killed_s.setdefault(name, now_s)
+                    keeper.kill()
+                if now_s - killed_s.get(name, now_s) >= _AFTER_KILL_S:
+                    _log.warning("%s (pid %s) did not end after SIGKILL", name, keeper.pid())
+                    waiting = [other for other in waiting if other is not keeper]
+            if not told_slow and now_s - asked_s >= SLOW_STOP_S:
+                told_slow = True
+                for keeper in waiting:
+                    keeper.tell_stopping()
 
     def pid(self, name: str) -> int | None:
         """Process id of a running process, or None.

@@ -200,7 +200,7 @@ def test_a_taken_port_is_left_to_its_owner(data_dir: Path) -> None:
         other.listen()
         with EmbeddedServer(data_dir) as server:
             assert server.address.port != port
-        with pytest.raises(StackError, match="port in use; choose another port"):
+        with pytest.raises(StackError, match="port in use; another program took its port"):
             EmbeddedServer(data_dir, port=port).start()
 
 
