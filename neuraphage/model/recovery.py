@@ -10,15 +10,19 @@ class RecoveryReading(Frozen):
 
     Args:
         task_id: the task.
-        verdict: suspect, recovered, requeued, failed, paused, republished, fired, deadline, stale.
-        evidence: expired, gone, absent, or due.
+        verdict: suspect, recovered, failed, paused, cancelled, republished, fired, deadline.
+        evidence: expired, gone, absent; due, quiet (the broker's queue was empty), poll.
         marker: the task's marker then.
         iteration: its finished turns.
         cost_microusd: its cost.
         owner: the former holder's process id.
-        lease_age_ms: how long the lease had been over (negative: time left).
-        heartbeat_age_ms: age of the last renewal or commit.
-        saved_age_ms: age of the last commit.
+        lease_age_ms: claim clock: how long the lease had been over (negative: time left).
+        heartbeat_age_ms: progress clock: age of the last renewal or commit.
+        saved_age_ms: checkpoint clock: age of the last commit.
+        dispatch_age_ms: dispatch clock: how long its message had waited for a claim.
+        publications: how often the sweep had sent this message, this time included.
+        publications_of: which message, by the task's seq.
+        next_due_ms: server time of the next publication.
         recoveries: recoveries since the last outcome commit.
         reason: the decision in a plain sentence.
     """
@@ -33,8 +37,24 @@ class RecoveryReading(Frozen):
     lease_age_ms: int | None = None
     heartbeat_age_ms: int | None = None
     saved_age_ms: int | None = None
+    dispatch_age_ms: int | None = None
+    publications: int = 0
+    publications_of: int | None = None
+    next_due_ms: int | None = None
     recoveries: int = 0
     reason: str = ""
+
+
+class Decision(Frozen):
+    """A decision of the sweep or a watcher, as it was kept.
+
+    Args:
+        at_ms: server time.
+        reading: what was decided, and from what.
+    """
+
+    at_ms: int
+    reading: RecoveryReading
 
 
 class RecoveryReport(Frozen):

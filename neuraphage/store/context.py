@@ -13,7 +13,7 @@ from neuraphage.store.round_trip import RoundTrips
 SIGNAL_KEYS_MAX = 1_000
 """Idempotency keys remembered a task; a repeat comes within seconds, not a thousand signals later."""
 WHY_MAX = 200
-"""Recovery decisions kept a task."""
+"""Decisions of the sweep and the watchers kept a task."""
 
 
 @dataclass(frozen=True, slots=True)

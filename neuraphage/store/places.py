@@ -5,7 +5,7 @@ from __future__ import annotations
 from neuraphage.errors import CorruptRecord
 from neuraphage.ports import NextTurn
 from neuraphage.store.client import translated
-from neuraphage.store.context import StoreContext
+from neuraphage.store.context import WHY_MAX, StoreContext
 from neuraphage.store.encode import loads
 from neuraphage.store.scripts import script
 
@@ -73,14 +73,14 @@ def republish(context: StoreContext, task_id: str, ahead_ms: int = 0) -> NextTur
         ahead_ms: also take entries due within this time (the broker's queue was found empty).
     """
     settings = context.settings
-    args = [ahead_ms, int(settings.first_republish_s * 1000), int(settings.max_republish_s * 1000)]
+    args = [ahead_ms, int(settings.first_republish_s * 1000), int(settings.max_republish_s * 1000), WHY_MAX]
     reply = script("republish").run(context, context.keys.script_keys(task_id), args)
     return None if reply[0] == b"STALE" else NextTurn(task_id, int(reply[1]), int(reply[2]))
 
 
 def fire(context: StoreContext, task_id: str, source: str) -> NextTurn | None:
     """Move a due timer (`timers`) or a blocked task (`blocked`) to the outbox; None if it moved already."""
-    args = [source, context.settings.events_max, int(context.settings.first_republish_s * 1000)]
+    args = [source, context.settings.events_max, int(context.settings.first_republish_s * 1000), WHY_MAX]
     reply = script("fire").run(context, context.keys.script_keys(task_id), args)
     return None if reply[0] == b"STALE" else NextTurn(task_id, int(float(reply[1])), int(reply[2]))
 

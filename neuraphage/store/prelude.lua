@@ -132,6 +132,12 @@ local function queue_task(row, now, new, reason, set, limits)
   place(OUTBOX, now + limits.republish_ms)
 end
 
+-- Keeps a decision of the sweep with its readings, for people who ask why. `text` is JSON, see model/recovery.py.
+local function note_decision(text, now, why_max)
+  redis.call('RPUSH', WHY, cjson.encode({ at_ms = now, reading = text }))
+  redis.call('LTRIM', WHY, -why_max, -1)
+end
+
 local function number(index)
   local value = tonumber(ARGV[index])
   if not value then error('argument ' .. index .. ' is not a number') end

@@ -32,8 +32,7 @@ local function reading(verdict, reason, recoveries)
 end
 -- `why` keeps each decision with its readings for people who ask.
 local function answer(verdict, text)
-  redis.call('RPUSH', WHY, cjson.encode({ at_ms = now, reading = text }))
-  redis.call('LTRIM', WHY, -number(14), -1)
+  note_decision(text, now, number(14))
   if verdict == 'FAILED' or verdict == 'CANCELLED' then redis.call('PEXPIRE', WHY, limits.conversation_ms) end
   local place_row = redis.call('HMGET', TASK, 'seq', 'iteration')
   return { verdict, text, place_row[1], place_row[2] }

@@ -1,13 +1,27 @@
 -- republish: raise the outbox score of a task that nobody has claimed; the caller then publishes.
--- The distance doubles each time. ARGV: not_after_ms (take entries due by then), first_ms, max_ms
+-- The distance doubles each time. ARGV: not_after_ms (take entries due by then), first_ms, max_ms, why_max
 local row = read(COMMON)
 local due = tonumber(redis.call('ZSCORE', OUTBOX, ID))
 if not row.status or not due then return { 'STALE' } end
 local now = now_ms()
 if due > now + number(1) then return { 'STALE' } end
 local tries_of, tries = string.match(redis.call('HGET', TASK, 'published') or '', '^(%d+):(%d+)$')
-tries = tries_of == row.seq and tonumber(tries) + 1 or 1
-local distance = math.min(number(2) * 2 ^ math.min(tries, 20), number(3))
+local first = tries_of ~= row.seq
+tries = first and 1 or tonumber(tries) + 1
+local function distance_of(n) return math.min(number(2) * 2 ^ math.min(n, 20), number(3)) end
+local distance = distance_of(tries)
 write({ published = row.seq .. ':' .. tries })
 redis.call('ZADD', OUTBOX, now + distance, ID)
+-- of the publications of one message only the last is kept, so that they push no recovery out
+local mark = '"publications_of":' .. row.seq .. ','
+local last = redis.call('LINDEX', WHY, -1)
+if not first and last and string.find(cjson.decode(last).reading, mark, 1, true) then redis.call('RPOP', WHY) end
+local waited = now - (due - (first and number(2) or distance_of(tries - 1)))
+note_decision(string.format('{%s%s', mark, string.sub(cjson.encode({
+  task_id = ID, verdict = 'republished', evidence = due > now and 'quiet' or 'due', iteration = tonumber(row.iteration),
+  publications = tries, dispatch_age_ms = waited, next_due_ms = now + distance,
+  saved_age_ms = now - (tonumber(row.saved_at) or now), recoveries = tonumber(row.recoveries),
+  reason = due > now and 'No message was left in the queue, and no worker had claimed it: its message was lost.'
+    or 'No worker had claimed it in time, so its message was sent again.',
+}), 2)), now, number(4))
 return { 'PUBLISH', row.seq, row.iteration }

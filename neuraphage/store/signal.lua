@@ -1,7 +1,7 @@
 -- signal: what people send. Input and answers go to the inbox, pause and cancel are flags while a process
 -- holds the task, resume, retry and reset are moves.
 -- ARGV: kind, key, value (inbox bytes, or the cancel reason), prompt, events_max, republish_ms, exec_ms,
---       conversation_ms, inbox_max, signals_max, by
+--       conversation_ms, inbox_max, signals_max, by, why_max
 local kind, key, value, prompt, by = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[11]
 local limits = { events_max = number(5), republish_ms = number(6), exec_ms = number(7), conversation_ms = number(8) }
 local row = read(COMMON)
@@ -42,6 +42,13 @@ local function input_or_answer()
     redis.call('ZREM', DEADLINES, ID .. '|' .. prompt)
   end
   event(kind == 'answer' and 'AnswerReceived' or 'InputReceived', cjson.encode({ prompt = prompt, by = by }), limits.events_max)
+  if by == 'timeout' then
+    note_decision(cjson.encode({
+      task_id = ID, verdict = 'deadline', evidence = 'due', iteration = tonumber(row.iteration),
+      saved_age_ms = now - (tonumber(row.saved_at) or now), recoveries = tonumber(row.recoveries),
+      reason = 'Nobody had answered in time: the default answer of the prompt was given.',
+    }), now, number(12))
+  end
   if row.status == 'WaitingForUser' and inbox_ready() then
     queue_task(row, now, 'Queued', 'user_input', { seq = seq }, limits)
   end

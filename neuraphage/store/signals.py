@@ -7,7 +7,7 @@ from neuraphage.model.message import Entry
 from neuraphage.model.prompt import InboxItem
 from neuraphage.model.task import Status, TaskSpec
 from neuraphage.ports import Signal, SignalKind, Signalled, SignalVerdict
-from neuraphage.store.context import SIGNAL_KEYS_MAX, StoreContext
+from neuraphage.store.context import SIGNAL_KEYS_MAX, WHY_MAX, StoreContext
 from neuraphage.store.encode import entry_bytes, inbox_bytes, spec_bytes
 from neuraphage.store.scripts import script
 
@@ -94,6 +94,7 @@ def signal(context: StoreContext, task_id: str, sent: Signal, at_ms: int = 0) ->
             context.settings.max_inbox_items,
             SIGNAL_KEYS_MAX,
             sent.by,
+            WHY_MAX,
         ],
     )
     verdict = SignalVerdict(reply[0].decode())
