@@ -5,7 +5,7 @@ from __future__ import annotations
 from neuraphage.testing.scripted_api import Pace, ScriptedReply, ScriptRequest, reply
 
 STREAMED = Pace(between_events_s=0.01, chunk_chars=7)
-SLOW = Pace(between_events_s=0.05, chunk_chars=8)
+SLOW = Pace(between_events_s=0.04, chunk_chars=12)
 THOUGHT = "Let me see what there is before I say anything at all about it."
 LOOK = (
     "I look at the greeting first, and then I say what I think of it, in one sentence that is a good deal longer "
@@ -15,6 +15,7 @@ LONG = "Every word of this reply takes its time. " * 12
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m"
 DONE = f"It is polite now.{EVIL}"
 COMMAND = "printf 'line 1 of the output\\n'; seq 20; printf '\\033[2Jcleared\\n'"
+INTRODUCTION = "There are two greetings, and I cannot tell which of them is meant."
 QUESTION = "Which of the two greetings should it be?"
 OPTIONS = ["Good day", "Good evening, and welcome"]
 FILE = "greet.py"
@@ -51,7 +52,7 @@ def _slow(request: ScriptRequest) -> ScriptedReply:
 
 def _ask(request: ScriptRequest) -> ScriptedReply:
     if not request.tool_results:
-        return reply(tools=[("ask_user", {"question": QUESTION, "options": OPTIONS})])
+        return reply(INTRODUCTION, tools=[("ask_user", {"question": QUESTION, "options": OPTIONS})])
     return reply(f"You said: {request.tool_results[0].text}")
 
 

@@ -13,16 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from clikit import PROCESS_LIMIT_S, SCRIPT, Ran, run_process
+from clikit import PROCESS_LIMIT_S, SCRIPT
 from devstack import DevStack, wait_for
 from neuraphage.model.task import Status, TaskRecord
-from runscript import BEFORE, DONE, EVIL, FILE, LONG, LOOK, OPTIONS, QUESTION, THOUGHT
+from runscript import BEFORE, DONE, EVIL, FILE, INTRODUCTION, LONG, LOOK, OPTIONS, QUESTION, THOUGHT
 from terminalkit import Terminal
 
 pytestmark = [pytest.mark.real_redis, pytest.mark.real_workers]
 PLAY = ("--script", "runscript:play")
 WIDTHS = [40, 80, 200]
 PROMPT_END = r"answer \[no\]: "
+OLD_LINE, NEW_LINE = '-    return "hi " + name', '+    title = "Dr. "'
 
 
 @pytest.fixture(scope="module")
@@ -38,20 +39,41 @@ def kept_stack() -> Iterator[DevStack]:
 
 
 @pytest.fixture
-def stack(kept_stack: DevStack, tmp_path: Path) -> DevStack:
-    """The stack, and a project to work on."""
-    (tmp_path / FILE).write_text(BEFORE)
+def stack(kept_stack: DevStack) -> DevStack:
+    """The stack."""
     return kept_stack
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> str:
     """The directory that tasks work in."""
+    (tmp_path / FILE).write_text(BEFORE)
     return str(tmp_path)
+
+
+@pytest.fixture
+def projects(tmp_path: Path) -> dict[int, str]:
+    """One for each width."""
+    for columns in WIDTHS:
+        (tmp_path / str(columns)).mkdir()
+        (tmp_path / str(columns) / FILE).write_text(BEFORE)
+    return {columns: str(tmp_path / str(columns)) for columns in WIDTHS}
 
 
 def on_terminal(stack: DevStack, *arguments: str, columns: int = 80, **env: str) -> Terminal:
     return Terminal(*arguments, env=stack.env | env, columns=columns)
+
+
+def runs(stack: DevStack, projects: dict[int, str], prompt: str, *options: str) -> list[Terminal]:
+    """The same task on a terminal of each width, at once."""
+    arguments = {columns: ("run", prompt, "--dir", project, *options, *PLAY) for columns, project in projects.items()}
+    return [on_terminal(stack, *arguments[columns], columns=columns) for columns in WIDTHS]
+
+
+def submit(stack: DevStack, prompt: str, project: str) -> str:
+    """Submit without the second that a command takes to start."""
+    with stack.client() as client:
+        return client.submit(prompt, working_dir=project)
 
 
 def task_id_in(text: str) -> str:
@@ -66,115 +88,97 @@ def record_of(stack: DevStack, task_id: str) -> TaskRecord:
         return client.get(task_id)
 
 
-@pytest.mark.parametrize("columns", WIDTHS)
-def test_a_whole_task_in_one_terminal(stack: DevStack, project: str, columns: int) -> None:
+def test_a_whole_task_in_one_terminal(stack: DevStack, projects: dict[int, str]) -> None:
     """Text, thinking, a diff to allow, a command, results and cost; nothing too wide, no word torn, nothing evil."""
-    seen = on_terminal(stack, "run", "polite please", "--dir", project, *PLAY, columns=columns)
-    seen.see(PROMPT_END)
-    assert (Path(project) / FILE).read_text() == BEFORE
-    asked = "\n".join(seen.lines)
-    for part in (
-        "? May edit run?",
-        f"> edit {FILE}",
-        "@@ -2,7 +2,8 @@",
-        '-    return "hi " + name',
-        '+    title = "Dr. "',
-    ):
-        assert part in asked
-    assert "a line wider than the others" in seen.text  # what is to be allowed is never cut
-    assert f"in{project}" in "".join(seen.text.split())
-    assert "y = yes, n = no" in asked
-    seen.type("maybe")
-    seen.see("type y, n, a or v")
-    seen.see(PROMPT_END)
-    seen.type("y")
-    seen.see("May run_command run")
-    seen.see(PROMPT_END)
-    seen.type("a")
-    assert seen.ended() == 0
-    assert 'title = "Dr. "' in (Path(project) / FILE).read_text()
-    assert seen.too_wide() == []
-    for words in (THOUGHT, LOOK, "I make it polite."):
-        assert words in seen.text
-    assert f"> edit {FILE}: done" in seen.text
-    assert "cleared" in seen.text
-    assert "14 lines before" in seen.text
-    assert "[exit code 0]" in seen.text
-    assert re.search(r"turn 1 done, [\d,]+ tokens, \$0\.\d{4} so far", seen.text)
-    assert re.search(r"completed 4 turns, [\d,]+ tokens, \$0\.\d{4}", seen.text)
-    assert not any(code in seen.raw for code in ("\x1b]", "\x1b[2J", "\x9b", "\x07"))
-    assert "It is polite now." in seen.text
+    for seen in runs(stack, projects, "polite please"):
+        project = projects[seen.columns]
+        seen.see(PROMPT_END)
+        assert (Path(project) / FILE).read_text() == BEFORE
+        asked = "\n".join(seen.lines)
+        for part in ("? May edit run?", f"> edit {FILE}", "@@ -2,7 +2,8 @@", OLD_LINE, NEW_LINE, "y = yes, n = no"):
+            assert part in asked
+        assert "a line wider than the others" in seen.text  # what is to be allowed is never cut
+        assert f"in{project}" in "".join(seen.text.split())
+        seen.type("maybe")
+        seen.see("type y, n, a or v")
+        seen.see(PROMPT_END)
+        seen.type("y")
+        seen.see("May run_command run")
+        seen.see(PROMPT_END)
+        seen.type("a")
+        assert seen.ended() == 0
+        assert 'title = "Dr. "' in (Path(project) / FILE).read_text()
+        assert seen.too_wide() == []
+        for words in (THOUGHT, LOOK, "I make it polite.", f"> edit {FILE}: done", "14 lines before", "cleared"):
+            assert words in seen.text
+        assert re.search(r"turn 1 done, [\d,]+ tokens, \$0\.\d{4} so far", seen.text)
+        assert re.search(r"\[exit code 0\].* completed 4 turns, [\d,]+ tokens, \$0\.\d{4}", seen.text)
+        assert not any(code in seen.raw for code in ("\x1b]", "\x1b[2J", "\x9b", "\x07"))
 
 
-@pytest.mark.parametrize("columns", WIDTHS)
-def test_the_first_ctrl_c_pauses_after_the_step_in_hand(stack: DevStack, project: str, columns: int) -> None:
+def test_the_first_ctrl_c_pauses_after_the_step_in_hand(stack: DevStack, projects: dict[int, str]) -> None:
     """The reply in hand ends and is kept; the printed command goes on, and nothing counts as a crash."""
-    seen = on_terminal(stack, "run", "slow please", "--dir", project, "--allow", "*", *PLAY, columns=columns)
-    seen.see("Every")
-    seen.interrupt()
-    seen.see("leaves at once")
-    assert seen.ended() == 130
-    assert seen.too_wide() == []
-    assert seen.text.count("takes its time.") >= LONG.count("takes its time.") - 1  # one is cut by what is said
-    task_id = task_id_in(seen.raw)
-    record = record_of(stack, task_id)
-    assert record.status is Status.PAUSED
-    assert record.counters.model_calls == 1
-    assert f"neuraphage resume {task_id}" in seen.text
+    terminals = runs(stack, projects, "slow please", "--allow", "*")
+    for seen in terminals:
+        seen.see("Every")
+        seen.interrupt()
+    for seen in terminals:
+        seen.see("leaves at once")
+        assert seen.ended() == 130
+        assert seen.too_wide() == []
+        assert seen.text.count("takes its time.") >= LONG.count("takes its time.") - 1  # one is cut by what is said
+        task_id = task_id_in(seen.raw)
+        record = record_of(stack, task_id)
+        assert (record.status, record.counters.model_calls) == (Status.PAUSED, 1)
+        assert f"neuraphage resume {task_id}" in seen.text
     assert stack.cli("resume", task_id).code == 0
     assert stack.cli("attach", task_id).code == 0
     counters = record_of(stack, task_id).counters
     assert (counters.model_calls, counters.model_resends, counters.recoveries_total) == (2, 0, 0)
 
 
-@pytest.mark.parametrize("columns", WIDTHS)
-def test_attach_shows_what_was_and_asks_in_place(stack: DevStack, project: str, columns: int) -> None:
+def test_attach_shows_what_was_and_asks_in_place(stack: DevStack, projects: dict[int, str]) -> None:
     """Who comes late sees the replies and calls so far, answers a question by its number, and sees the end."""
-    task_id = stack.cli("submit", "ask me", "--dir", project).out.strip()
-    assert stack.cli("attach", task_id).code == 3
-    seen = on_terminal(stack, "attach", task_id, columns=columns)
-    seen.see("answer: ")
-    assert QUESTION in seen.text
-    assert f"2 = {OPTIONS[1]}" in seen.text
-    seen.type("3")
-    seen.see("type a number from 1 to 2")
-    seen.see("answer: ")
-    seen.type("2")
-    assert seen.ended() == 0
-    assert f"You said: {OPTIONS[1]}" in seen.text
-    assert seen.too_wide() == []
+    ids = {columns: submit(stack, "ask me", projects[columns]) for columns in WIDTHS}
+    wait_for(lambda: all(record_of(stack, one).prompts for one in ids.values()), "the questions")
+    for seen in [on_terminal(stack, "attach", task_id, columns=columns) for columns, task_id in ids.items()]:
+        seen.see("answer: ")
+        assert INTRODUCTION in seen.text
+        assert QUESTION in seen.text
+        assert f"2 = {OPTIONS[1]}" in seen.text
+        seen.type("3")
+        seen.see("type a number from 1 to 2")
+        seen.see("answer: ")
+        seen.type("2")
+        assert seen.ended() == 0
+        assert f"You said: {OPTIONS[1]}" in seen.text
+        assert seen.too_wide() == []
 
 
-@pytest.mark.parametrize("columns", WIDTHS)
-def test_a_killed_worker_does_not_end_the_view(stack: DevStack, project: str, columns: int) -> None:
+def test_a_killed_worker_does_not_end_the_view(stack: DevStack, projects: dict[int, str]) -> None:
     """kill -9 in mid-reply: the same view tells of it, and shows the reply that is made in its place."""
-    seen = on_terminal(stack, "run", "slow please", "--dir", project, "--allow", "*", *PLAY, columns=columns)
-    seen.see("Every")
+    terminals = runs(stack, projects, "slow please", "--allow", "*")
+    for seen in terminals:
+        seen.see("Every")
     os.kill(stack.pid("worker"), signal.SIGKILL)
-    seen.see("recovered")
-    seen.see("That")
-    assert seen.ended() == 0
-    assert "asks the model again (call 2)" in seen.text
-    assert LONG.strip() in seen.text
-    assert seen.too_wide() == []
-    wait_for(lambda: stack.cli("health", "--ready").code == 0, "the worker")
+    for seen in terminals:
+        seen.see("recovered")
+        seen.see("That")
+        assert seen.ended() == 0
+        assert "asks the model again (call 2)" in seen.text
+        assert LONG.strip() in seen.text
+        assert seen.too_wide() == []
 
 
 def test_an_attached_view_can_be_left(stack: DevStack, project: str) -> None:
-    """Ctrl-C only detaches; Ctrl-D leaves a question open and says how it is answered."""
-    task_id = stack.cli("submit", "slow please", "--dir", project).out.strip()
+    """Ctrl-C detaches, and nothing else."""
+    task_id = submit(stack, "slow please", project)
     seen = on_terminal(stack, "attach", task_id)
     seen.see("Every")
     seen.interrupt()
     seen.see("the task goes on")
     assert seen.ended() == 130
-    again = on_terminal(stack, "attach", task_id)
-    again.see(PROMPT_END)
-    assert LONG.strip() in again.text
-    again.end_input()
-    assert again.ended() == 3
-    assert f"neuraphage answer {task_id.rpartition('-')[2]} ANSWER" in again.text
-    assert stack.cli("cancel", task_id).code == 0
+    assert record_of(stack, task_id).status is Status.RUNNING
 
 
 def test_an_answer_from_elsewhere_is_seen(stack: DevStack, project: str) -> None:
@@ -187,15 +191,19 @@ def test_an_answer_from_elsewhere_is_seen(stack: DevStack, project: str) -> None
 
 
 def test_enter_alone_denies(stack: DevStack, project: str) -> None:
-    """The default answer is no; what was typed before the question counts for nothing."""
-    seen = on_terminal(stack, "run", "slow please", "--dir", project, *PLAY)
-    seen.see("Every")
+    """The default answer is no; what was typed before the question counts for nothing. Ctrl-D leaves it open."""
+    seen = on_terminal(stack, "run", "polite please", "--dir", project, *PLAY)
+    seen.see("I look")
     seen.type("y")
     seen.see(PROMPT_END)
     seen.type("")
-    assert seen.ended() == 0
-    assert "A person did not allow this write_file call" in seen.text
-    assert not (Path(project) / "slow.txt").exists()
+    seen.see("May run_command run")
+    seen.see(PROMPT_END)
+    seen.end_input()
+    assert seen.ended() == 3
+    assert "A person did not allow this edit call" in seen.text
+    assert f"neuraphage answer {task_id_in(seen.raw)} ANSWER" in seen.text
+    assert (Path(project) / FILE).read_text() == BEFORE
 
 
 def test_a_pipe_gets_plain_text_and_the_answer_command(stack: DevStack, project: str) -> None:
@@ -227,7 +235,7 @@ def test_no_colour_on_a_terminal(stack: DevStack, project: str) -> None:
     seen.end_input()
     assert seen.ended() == 3
     assert re.search(r"\x1b\[[0-9;]*3[0-7]m", seen.raw) is None
-    assert '+    title = "Dr. "' in "\n".join(seen.lines)
+    assert NEW_LINE in "\n".join(seen.lines)
 
 
 def test_json_lines(stack: DevStack, project: str) -> None:
@@ -279,11 +287,10 @@ def test_a_reader_that_goes_away_ends_the_view_alone(stack: DevStack, project: s
 
 
 def test_the_answer_of_a_resumed_run(stack: DevStack, project: str) -> None:
-    """`run --resume ID --answer yes` goes on where a pipe had to stop, and shows only what is new."""
-    ran: Ran = stack.cli("run", "slow please", "--dir", project, *PLAY)
-    assert ran.code == 3
-    again = run_process("run", "--resume", task_id_in(ran.out), "--answer", "yes", *PLAY, env=stack.env)
-    assert again.code == 0, again.err
-    assert "That took a while." in again.out
-    assert LONG[:40] not in again.out
-    assert (Path(project) / "slow.txt").exists()
+    """`run --resume ID --answer TEXT` goes on where a pipe had to stop, and shows only what is new."""
+    task_id = submit(stack, "ask me", project)
+    wait_for(lambda: record_of(stack, task_id).prompts, "the question")
+    ran = stack.cli("run", "--resume", task_id, "--answer", "Good day", *PLAY)
+    assert ran.code == 0, ran.err
+    assert "You said: Good day" in ran.out
+    assert INTRODUCTION not in ran.out
