@@ -1,0 +1,25 @@
+"""The stack of docker-compose.yml as local processes, one for all tests here."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from deployment import Deployment
+
+from neuraphage.testing.scripted_api import ScriptedServer
+from stackkit.scripts import plan
+
+
+@pytest.fixture(scope="session")
+def deployment() -> Iterator[Deployment]:
+    """A project folder with everything up, and the model that the tasks' own plans play."""
+    with (
+        tempfile.TemporaryDirectory(prefix="np-deploy-", ignore_cleanup_errors=True) as folder,
+        ScriptedServer({"plan": plan}) as model,
+        Deployment(Path(folder), model.url) as running,
+    ):
+        running.compose.up([])
+        yield running
