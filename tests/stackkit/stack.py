@@ -123,10 +123,10 @@ class Stack(TaskViews):
         worker.start()
         return worker
 
-    def start_plain_worker(self, name: str, *arguments: str, **settings: Any) -> StackProcess:
-        """Start `celery -A workers.app worker` with these arguments and no others."""
-        argv = (sys.executable, "-m", "celery", "-A", "workers.app", "worker", *arguments)
-        worker = self._celery(name, argv, model_key=True, settings=settings)
+    def start_plain_worker(self, name: str, *arguments: str, app: str = "workers.app") -> StackProcess:
+        """Start `celery -A workers.app worker` with these arguments, at the level of our readiness, and no others."""
+        argv = (sys.executable, "-m", "celery", "-A", app, "worker", "-l", "INFO", *arguments)
+        worker = self._celery(name, argv, model_key=True)
         worker.start()
         return worker
 
@@ -145,6 +145,14 @@ class Stack(TaskViews):
         """Start beat."""
         process = self._celery("beat", beat_argv(self.plan), ready_text="beat: Starting")
         process.start(wait_ready=False)
+        return process
+
+    def start_second_beat(self) -> StackProcess:
+        """Start another beat, with a schedule file of its own."""
+        argv = [*beat_argv(self.plan)]
+        argv[argv.index("-s") + 1] += "-second"
+        process = self._celery("second-beat", argv, ready_text="beat: Starting")
+        process.start()
         return process
 
     def _celery(
@@ -256,11 +264,18 @@ class Stack(TaskViews):
         with self._broker() as broker:
             return [key.decode() for key in broker.scan_iter(match=pattern)]
 
+    def push(self, queue: str, raw: bytes) -> None:
+        """Put anything into a queue of the broker."""
+        with self._broker() as broker:
+            broker.lpush(self._queue_key(queue), raw)
+
+    def _queue_key(self, queue: str) -> str:
+        return f"np:{{{self.settings.namespace}}}:broker:{queue}"
+
     def message_ids(self, queue: str, task: str) -> list[str]:
         """Ids of the messages about a task that wait in a queue of the broker."""
         with self._broker() as broker:
-            key = f"np:{{{self.settings.namespace}}}:broker:{queue}"
-            ids = [json.loads(raw)["headers"]["id"] for raw in broker.lrange(key, 0, -1)]
+            ids = [json.loads(raw)["headers"]["id"] for raw in broker.lrange(self._queue_key(queue), 0, -1)]
         return [message_id for message_id in ids if message_id.startswith(task)]
 
     def drop_connections(self) -> None:
