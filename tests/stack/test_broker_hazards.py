@@ -86,11 +86,7 @@ def test_a_worker_that_does_not_know_the_task_only_delays_it(stack: Stack) -> No
 
 def test_a_message_that_cannot_be_decoded_is_dropped(stack: Stack) -> None:
     """A pickle is not opened, and the same worker goes on (B16)."""
-    delivery = {
-        "delivery_info": {"exchange": "", "routing_key": RUN_QUEUE},
-        "delivery_tag": "1",
-        "body_encoding": "base64",
-    }
+    info = {"exchange": "", "routing_key": RUN_QUEUE}
     pickled = {
         "body": "gASVAAAAAAAAAA==",
         "content-encoding": "binary",
