@@ -65,8 +65,6 @@ def _options(
 
 def main() -> None:
     """Run the command line; never shows a traceback for what a user can put right."""
-    if sys.platform == "win32":
-        sys.exit("neuraphage needs Linux or macOS; on Windows use WSL")
     be_lenient()
     sys.exit(exit_code_of(lambda: app(standalone_mode=False), sys.argv[1:]))
 

@@ -1,0 +1,371 @@
+"""What a task's view is made of: diffs, calls, answers, lines that fit; and wrong calls of `run`. No process."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from clikit import CommandLine
+from neuraphage.cli.call_text import DIFF_LINES, OUTPUT_LINES, body, outcome, title
+from neuraphage.cli.console import wrapped
+from neuraphage.cli.interrupts import Interrupts
+from neuraphage.cli.known_files import MAX_KNOWN_CHARS, KnownFiles, diff_of, without_numbers
+from neuraphage.cli.prompts import meant
+from neuraphage.cli.task_view import TaskView
+from neuraphage.cli.transcript import Transcript
+from neuraphage.cli.viewer import BAR, Viewer
+from neuraphage.dev.stack_use import UnusedStop, is_taken, lock_start, use_stack
+from neuraphage.dev.stop_request import StopRequest
+from neuraphage.errors import BadInput
+from neuraphage.model.prompt import PERMISSION_OPTIONS, Event, Prompt, PromptKind
+from neuraphage.ports import Delta
+
+NUMBERED = "     1\tone\n     2\ttwo\n     3\tthree"
+EDIT = {"path": "f", "old_string": "two", "new_string": "TWO"}
+
+
+def texts(lines: Sequence[tuple[str, str]]) -> list[str]:
+    return [text for text, _ in lines]
+
+
+# --- files ---
+
+
+@pytest.mark.parametrize(
+    ("result", "text"),
+    [
+        (NUMBERED, "one\ntwo\nthree\n"),
+        ("     1\ttab\tin it", "tab\tin it\n"),
+        ("     2\ttwo", None),
+        ("     1\tone\n     3\tthree", None),
+        (f"{NUMBERED}\n[9 lines left out below; go on with offset=4]", None),
+        ("[f is empty]", None),
+    ],
+)
+def test_only_a_whole_file_is_known(result: str, text: str | None) -> None:
+    """A part of a file, or a note about it, is not taken for the file."""
+    assert without_numbers(result) == text
+
+
+def test_what_is_known_moves_on_with_each_change() -> None:
+    """Read, edited, written; and forgotten when nobody can tell any more."""
+    files = KnownFiles()
+    files.was_read({"path": "f"}, NUMBERED)
+    files.called("edit", EDIT)
+    assert files.before("f") == "one\nTWO\nthree\n"
+    files.called("edit", EDIT)  # `two` is gone
+    assert files.before("f") is None
+    files.called("write_file", {"path": "f", "content": "new"})
+    assert files.before("f") == "new"
+    files.called("write_file", {"path": "f", "content": "x" * (MAX_KNOWN_CHARS + 1)})
+    assert files.before("f") is None
+    files.was_read({"path": "g", "offset": 1, "limit": 3}, NUMBERED)
+    assert files.before("g") is None
+
+
+def test_a_change_of_a_known_file_is_a_unified_diff() -> None:
+    """Line numbers and what stands around; without them when the file is not known."""
+    known = texts(diff_of("edit", EDIT, "one\ntwo\nthree\n"))
+    assert known == ["@@ -1,3 +1,3 @@", " one", "-two", "+TWO", " three"]
+    assert texts(diff_of("edit", EDIT, None)) == ["-two", "+TWO"]
+    assert texts(diff_of("write_file", {"content": "a\nb\n"}, "a\n")) == ["@@ -1 +1,2 @@", " a", "+b"]
+    assert texts(diff_of("write_file", {"content": "a\n"}, None)) == ["+a"]
+    assert dict(diff_of("edit", EDIT, None)) == {"-two": "red", "+TWO": "green"}
+
+
+# --- calls ---
+
+
+@pytest.mark.parametrize(
+    ("tool", "params", "shown"),
+    [
+        ("read_file", {"path": "a.py"}, "> read_file a.py"),
+        ("grep", {"pattern": "x+", "path": "src"}, "> grep x+ in src"),
+        ("glob", {"pattern": "*.py"}, "> glob *.py"),
+        ("run_command", {"command": "ls\npwd\nid"}, "$ ls (and 2 more lines)"),
+        ("of_a_plugin", {"a": 1, "b": "two"}, "> of_a_plugin a=1, b=two"),
+        ("of_a_plugin", {}, "> of_a_plugin"),
+    ],
+)
+def test_a_call_in_one_line(tool: str, params: dict[str, Any], shown: str) -> None:
+    """The tool, and what it works on."""
+    assert title(tool, params) == shown
+
+
+def test_a_call_that_is_decided_about_is_shown_whole() -> None:
+    """A long command, and the parameters of a tool that nobody here knows; in passing they are shortened."""
+    command = {"command": "\n".join(f"step {number}" for number in range(100))}
+    assert len(body("run_command", command, None, whole=True)) == 100
+    assert texts(body("run_command", command, None))[-1] == f"... {99 - DIFF_LINES} more lines"
+    assert '  "a": 1' in texts(body("of_a_plugin", {"a": 1}, None, whole=True))
+    assert body("of_a_plugin", {"a": 1}, None) == []
+
+
+def test_what_a_call_came_to() -> None:
+    """The last lines of a command with its end, a count for what was read, the reason of an error."""
+    output = "\n".join(f"line {number}" for number in range(50))
+    words, lines = outcome("run_command", f"{output}\n[exit code 1]", is_error=True)
+    assert words == ""
+    assert texts(lines)[0] == f"... {50 - OUTPUT_LINES} lines before"
+    assert lines[-1] == ("[exit code 1]", "red")
+    assert outcome("read_file", NUMBERED, is_error=False) == ("3 lines", [])
+    assert outcome("list_directory", "a\nb/", is_error=False) == ("2 entries", [])
+    assert outcome("read_file", "[f is empty]", is_error=False) == ("f is empty", [])
+    assert outcome("edit", "was not found", is_error=True) == ("", [("was not found", "red")])
+
+
+# --- answers ---
+
+PERMISSION = Prompt(prompt_id="p", kind=PromptKind.PERMISSION, text="May it?", options=PERMISSION_OPTIONS)
+CHOICE = Prompt(prompt_id="q", kind=PromptKind.QUESTION, text="Which?", options=("Red", "Blue"))
+FREE = Prompt(prompt_id="r", kind=PromptKind.QUESTION, text="What?")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "typed", "answer"),
+    [
+        (PERMISSION, "y", "yes"),
+        (PERMISSION, " Yes ", "yes"),
+        (PERMISSION, "", "no"),
+        (PERMISSION, "a", "always"),
+        (PERMISSION, "v", "never"),
+        (PERMISSION, "sure", None),
+        (CHOICE, "2", "Blue"),
+        (CHOICE, "red", "red"),
+        (CHOICE, "3", None),
+        (CHOICE, "", None),
+        (FREE, "2", "2"),
+        (FREE, "  ", None),
+    ],
+)
+def test_what_a_typed_line_means(prompt: Prompt, typed: str, answer: str | None) -> None:
+    """Keys, words and numbers; anything else is asked again, and only a permission has a default."""
+    if answer is None:
+        with pytest.raises(BadInput):
+            meant(prompt, typed)
+    else:
+        assert meant(prompt, typed) == answer
+
+
+# --- the view ---
+
+
+class Written:
+    """A view of a made-up conversation, and what it writes."""
+
+    def __init__(self, *entries: Mapping[str, Any], terminal: bool = False, width: int = 80) -> None:
+        self.file = io.StringIO()
+        console = Console(
+            file=self.file,
+            width=width,
+            force_terminal=terminal,
+            color_system=None,
+            markup=False,
+            soft_wrap=True,
+            highlight=False,
+        )
+        self.viewer = Viewer(console)
+        self.view = TaskView(self.viewer, Transcript(lambda first: entries[first:]))
+
+    def saw(self, *items: Event | Delta) -> list[str]:
+        for item in items:
+            self.view.show(item)
+        self.view.end_text()
+        return self.file.getvalue().splitlines()
+
+
+def said(text: str, *calls: Mapping[str, Any]) -> dict[str, Any]:
+    return {"role": "assistant", "content": [{"type": "text", "text": text}, *calls]}
+
+
+def called(tool: str, **params: Any) -> dict[str, Any]:
+    return {"type": "tool_use", "id": f"id-{tool}", "name": tool, "input": params}
+
+
+def came_to(tool: str, text: str, **more: Any) -> dict[str, Any]:
+    return {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": f"id-{tool}", "content": text, **more}],
+    }
+
+
+ASKED = Event(kind="RequestSent", data={"attempt": 1})
+REPLIED = Event(kind="ResponseReceived", data={})
+
+
+def of_tool(kind: str, tool: str) -> Event:
+    return Event(kind=kind, data={"tool": tool, "id": f"id-{tool}", "error": False, "unknown": False})
+
+
+@pytest.mark.parametrize(
+    ("pieces", "shown"),
+    [
+        ((), ["Hello there."]),
+        (("Hello ",), ["Hello there."]),
+        (("Hello ", "there."), ["Hello there."]),
+        (("there.",), ["there.", "Hello there."]),
+    ],
+)
+def test_a_reply_is_whole_however_much_of_it_streamed(pieces: tuple[str, ...], shown: list[str]) -> None:
+    """Who comes late, or misses the end, gets the rest from what is stored; nobody gets it twice."""
+    written = Written(said("Hello there."))
+    lines = written.saw(ASKED, *[Delta("text", piece) for piece in pieces], REPLIED)
+    assert lines == [f"{BAR}{line}" for line in shown]
+
+
+def test_a_call_with_its_diff_and_its_failure() -> None:
+    """The diff comes when it starts, the reason when it fails; a read is one line, at its end."""
+    written = Written(
+        said("", called("read_file", path="f")),
+        came_to("read_file", NUMBERED),
+        said("", called("edit", **EDIT)),
+        came_to("edit", "The disk is full.", is_error=True),
+    )
+    assert written.saw(of_tool("ToolStarted", "read_file")) == []
+    assert written.saw(of_tool("ToolCompleted", "read_file"))[-1] == "  > read_file f: 3 lines"
+    assert written.saw(of_tool("ToolStarted", "edit"))[1:] == [
+        "  > edit f",
+        "    @@ -1,3 +1,3 @@",
+        "     one",
+        "    -two",
+        "    +TWO",
+        "     three",
+    ]
+    assert written.saw(of_tool("ToolCompleted", "edit"))[7:] == ["    The disk is full."]
+
+
+def test_the_summary_is_shown_whole_and_once() -> None:
+    """What complete_task says is the task's result; a last reply that says the same is not repeated."""
+    summary = "All of it. " * 100
+    ended = Event(kind="TaskCompleted", data={"summary": summary})
+    assert Written().saw(ended) == [f"{BAR}{summary}", "  completed"]
+    assert Written(said(summary)).saw(ASKED, REPLIED, ended) == [f"{BAR}{summary}", "  completed"]
+
+
+def test_content_cannot_pass_for_a_line_of_ours() -> None:
+    """Output and files stand further in, without their control codes."""
+    written = Written(
+        said("", called("run_command", command="x")), came_to("run_command", "  failed: no\n\x1b[2J\n[exit code 0]")
+    )
+    lines = written.saw(of_tool("ToolStarted", "run_command"), of_tool("ToolCompleted", "run_command"))
+    assert lines == ["  $ x", "      failed: no", "    \N{REPLACEMENT CHARACTER}[2J", "    [exit code 0]"]
+
+
+def test_the_passing_line_is_for_terminals_and_never_too_wide() -> None:
+    """A pipe gets none; on a terminal the next line takes its place."""
+    pipe, terminal = Written(), Written(terminal=True, width=40)
+    for written in (pipe, terminal):
+        written.viewer.status("x" * 100)
+        written.viewer.line("next")
+    assert pipe.file.getvalue() == "next\n"
+    passing, _, left = terminal.file.getvalue().partition("\r\x1b[2K")
+    assert cell_len(passing) < 40
+    assert left == "next\n"
+
+
+@pytest.mark.parametrize("width", [7, 20, 40, 200])
+@pytest.mark.parametrize(
+    "text", ["a few words  and  blanks", "模型" * 40, "x" * 150, "", "two\nlines that go on", "  in"]
+)
+def test_broken_lines_fit_and_lose_nothing(text: str, width: int) -> None:
+    """No line is wider than the terminal, and no character is lost."""
+    rows = [row.plain for row in wrapped(Text(text), width, "    ", keep_blanks=True)]
+    assert all(cell_len(row) <= width for row in rows)
+    assert "".join("".join(rows).split()) == "".join(text.split())
+
+
+# --- the call ---
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run"], "either what to do, or --resume"),
+        (["run", "x", "--resume", "a"], "either what to do, or --resume"),
+        (["run", "x", "--answer", "yes"], "--answer goes with --resume"),
+        (["run", "  "], "the prompt is empty"),
+        (["run", "x"], "ANTHROPIC_API_KEY"),
+        (["run", "x", "--model", "claude"], "ANTHROPIC_API_KEY"),
+        (["run", "x", "--script", "nocolon"], "module:attribute"),
+        (["run", "x", "--dir", "/nowhere/at/all"], "there is no such directory"),
+        (["run", "x", "--max-turns", "-1"], "--max-turns"),
+    ],
+)
+def test_wrong_calls_of_run(cli: CommandLine, tmp_path: Path, arguments: list[str], words: str) -> None:
+    """One line, exit 2, and no stack."""
+    ran = cli(*arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert words in ran.err
+    assert ran.err.count("\n") == 1
+    assert not (tmp_path / "data" / "logs").exists()
+
+
+def test_a_script_is_not_played_on_servers_of_someone_else(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """--script starts a stack; servers that the environment names have one."""
+    monkeypatch.setenv("NEURAPHAGE_STATE_URL", "redis://127.0.0.1:1/1")
+    assert "NEURAPHAGE_STATE_URL" in cli("run", "x", "--script", "a:b").err
+
+
+def test_windows_is_refused_in_one_line() -> None:
+    """Before anything is imported that only Unix has."""
+    pretend = "import sys; sys.platform = 'win32'; sys.modules.update(fcntl=None, termios=None, resource=None)"
+    ended = subprocess.run(
+        [sys.executable, "-c", f"{pretend}; from neuraphage.cli.main import main; main()"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert "WSL" in ended.stderr
+    assert ended.stderr.count("\n") == 1
+
+
+# --- who uses a stack ---
+
+
+def test_a_stack_ends_with_its_last_user(tmp_path: Path) -> None:
+    """Two users: one may leave. With the second the stack ends, and nobody can become a user of it any more."""
+    first, second = use_stack(tmp_path), use_stack(tmp_path)
+    assert first is not None
+    assert second is not None
+    stop = StopRequest()
+    unused = UnusedStop(tmp_path, stop)
+    unused.start()
+    first.close()
+    assert not stop.wait(0.5)
+    second.close()
+    unused.join(10)
+    assert stop.asked
+    assert not stop.at_once
+    assert use_stack(tmp_path) is None
+
+
+def test_one_starts_a_stack_at_a_time(tmp_path: Path) -> None:
+    """The second waits until the first has done it; a folder that nobody holds is not taken."""
+    lock = lock_start(tmp_path)
+    assert lock is not None
+    assert lock_start(tmp_path) is None
+    lock.close()
+    assert not is_taken(tmp_path)
+
+
+def test_the_second_ctrl_c_leaves() -> None:
+    """The first is counted, the second raises; afterwards Ctrl-C is what it was."""
+    before = signal.getsignal(signal.SIGINT)
+    with Interrupts() as interrupts:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert interrupts.count == 1
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
