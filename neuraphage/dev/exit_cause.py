@@ -30,7 +30,7 @@ _CAUSES: tuple[tuple[str, re.Pattern[str]], ...] = (
 
 ADVICE = {
     "disk full": "free some space",
-    "port in use": "another program took its port; stop this stack and start it again, so that it takes another",
+    "port in use": "another program took its port; stop this stack and start it again to take another one",
     "append-only file is damaged": "copy the folder appendonlydir beside the log to a safe place, then run"
     " valkey-check-aof --fix on the .aof file named in the log",
     "no permission": "let this user write to the data folder, or choose another NEURAPHAGE_DATA_DIR",

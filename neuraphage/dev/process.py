@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from neuraphage.errors import StackError
 
 MAX_LOG_BYTES = 10_000_000
 """A log larger than this is set aside as `<name>.1` when its process starts."""
+FULL_BYTES = 65_536
+"""A disk with less room than this is full."""
 _TETHER = Path(__file__).with_name("tether.py")
 
 
@@ -63,6 +66,14 @@ def size_bytes(path: Path) -> int:
         return path.stat().st_size
     except FileNotFoundError:
         return 0
+
+
+def is_full(folder: Path) -> bool:
+    """Tell whether the disk of a folder has no room for even a short log."""
+    try:
+        return shutil.disk_usage(folder).free < FULL_BYTES
+    except OSError:
+        return False
 
 
 def is_alive(process: psutil.Process) -> bool:

@@ -113,7 +113,7 @@ def test_the_cause_is_read_from_what_was_written_since_the_start(tmp_path: Path,
         until(lambda: changes.states("one").count("exited") >= 2, "the second end")
     details = [change.detail for change in changes.seen if change.state is ProcessState.EXITED]
     assert details[0].startswith("killed by SIGKILL; ")
-    assert details[1].startswith("ended with status 3, disk full: free some space; ")
+    assert details[1].startswith("ended with status 3, disk full (free some space); ")
 
 
 def test_a_process_that_never_becomes_ready_stops_the_start(tmp_path: Path) -> None:
