@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -21,6 +21,7 @@ from neuraphage.cli.console import (
 )
 from neuraphage.cli.prompts import show_open_prompt
 from neuraphage.cli.viewer import Viewer
+from neuraphage.model.recovery import Decision
 from neuraphage.model.task import CancelledDetail, CompletedDetail, FailedDetail, Status, TaskRecord
 
 LAST_MESSAGES = 4
@@ -79,7 +80,7 @@ def show(task_id: TaskId, as_json: AsJson = False) -> None:
         plain = record.model_dump(mode="json")
         plain["journal"] = {key: entry.model_dump(mode="json") for key, entry in journal.items()}
         plain["last_messages"] = entries
-        plain["decisions"] = decisions
+        plain["decisions"] = [decision.model_dump(mode="json") for decision in decisions]
         print_json(plain)
         return
     lines = describe(record)
@@ -91,9 +92,8 @@ def show(task_id: TaskId, as_json: AsJson = False) -> None:
         show_open_prompt(Viewer(out), record, prompt)
 
 
-def _decision(decision: dict[str, Any]) -> str:
-    reading = decision["reading"]
-    return f"{local_time(decision['at_ms'])} {reading.get('verdict', '')}: {reading.get('reason', '')}"
+def _decision(decision: Decision) -> str:
+    return f"{local_time(decision.at_ms)} {decision.reading.verdict}: {decision.reading.reason}"
 
 
 def describe(record: TaskRecord) -> list[tuple[str, str]]:

@@ -103,10 +103,9 @@ def _login_advice(text: str) -> str:
 def _tls_advice(error: BaseException) -> str | None:
     for cause in _causes(error):
         if isinstance(cause, ssl.SSLCertVerificationError):
-            return (
-                f"the certificate of the state server is not trusted ({getattr(cause, 'verify_message', cause)}); name the authority that"
-                " signed it in the URL: ?ssl_ca_certs=/path/ca.pem"
-            )
+            said = getattr(cause, "verify_message", cause)
+            trust = "name the authority that signed it in the URL: ?ssl_ca_certs=/path/ca.pem"
+            return f"the certificate of the state server is not trusted ({said}); {trust}"
         if isinstance(cause, ssl.SSLError) and "CERTIFICATE_REQUIRED" in str(cause):
             return "the state server asks for a certificate: ?ssl_certfile=/path/cert.pem&ssl_keyfile=/path/key.pem"
         is_plain = isinstance(cause, ssl.SSLError) and ("WRONG_VERSION" in str(cause) or "RECORD_LAYER" in str(cause))

@@ -1,0 +1,201 @@
+"""The client for asyncio: the same names, to be awaited.
+
+Each call runs in one of a few threads of the client's own, so that nothing blocks the event loop. Waiting is done
+outside them: `wait`, `events` and `follow` look again in short steps, so a thousand of them hold no thread, and one
+that is cancelled ends at once and leaves nothing behind. A cancelled request may have been carried out all the same;
+repeat it under the same `key`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, ParamSpec, Self, TypeVar
+
+from neuraphage.client.sync import FIRST_EVENT, OUTAGE_PATIENCE_S, OUTAGE_PAUSE_S, Client
+from neuraphage.errors import AccessRefused, StoreUnavailable
+from neuraphage.model.effect import JournalEntry
+from neuraphage.model.prompt import Event
+from neuraphage.model.readings import Explanation
+from neuraphage.model.recovery import Decision, RecoveryReport
+from neuraphage.model.task import TERMINAL, Status, TaskRecord
+from neuraphage.ports import Signalled
+from neuraphage.settings import Settings
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+THREADS = 8
+"""Calls of one client that run side by side; each takes a millisecond or so."""
+POLL_S = 0.1
+
+
+class AsyncClient:
+    """A client of one namespace for asyncio. Use it as an async context manager.
+
+    Every method means what `Client`'s means, takes the same arguments and raises the same errors.
+
+    Args:
+        settings: where the servers are; from the environment and the files of settings when not given.
+
+    Raises:
+        SettingsError: a setting is wrong, or a server's URL cannot be read. No connection is made yet.
+    """
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self._client = Client(settings)
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="neuraphage-client")
+
+    @property
+    def settings(self) -> Settings:
+        """Its settings."""
+        return self._client.settings
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Wait for calls in flight and close all connections; nothing of the client works after it."""
+        closing = asyncio.ensure_future(asyncio.to_thread(self._close))
+        await asyncio.shield(closing)
+
+    def _close(self) -> None:
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        self._client.close()
+
+    async def _call(self, method: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, partial(method, *args, **kwargs))
+
+    # --- requests ---
+
+    async def submit(self, prompt: str, **fields: Any) -> str:
+        """As `Client.submit`, with the same keywords."""
+        return await self._call(self._client.submit, prompt, **fields)
+
+    async def send(self, task_id: str, text: str, *, key: str | None = None) -> Signalled:
+        """As `Client.send`."""
+        return await self._call(self._client.send, task_id, text, key=key)
+
+    async def answer(
+        self, task_id: str, text: str, *, prompt_id: str | None = None, key: str | None = None
+    ) -> Signalled:
+        """As `Client.answer`."""
+        return await self._call(self._client.answer, task_id, text, prompt_id=prompt_id, key=key)
+
+    async def pause(self, task_id: str, *, key: str | None = None) -> Signalled:
+        """As `Client.pause`."""
+        return await self._call(self._client.pause, task_id, key=key)
+
+    async def resume(self, task_id: str, *, key: str | None = None) -> Signalled:
+        """As `Client.resume`."""
+        return await self._call(self._client.resume, task_id, key=key)
+
+    async def cancel(self, task_id: str, *, reason: str = "", key: str | None = None) -> Signalled:
+        """As `Client.cancel`."""
+        return await self._call(self._client.cancel, task_id, reason=reason, key=key)
+
+    async def retry(self, task_id: str, *, key: str | None = None) -> Signalled:
+        """As `Client.retry`."""
+        return await self._call(self._client.retry, task_id, key=key)
+
+    async def reset(self, task_id: str, *, key: str | None = None) -> Signalled:
+        """As `Client.reset`."""
+        return await self._call(self._client.reset, task_id, key=key)
+
+    async def wake(self, task_id: str) -> bool:
+        """As `Client.wake`."""
+        return await self._call(self._client.wake, task_id)
+
+    # --- reads ---
+
+    async def find(self, prefix: str) -> str:
+        """As `Client.find`."""
+        return await self._call(self._client.find, prefix)
+
+    async def get(self, task_id: str) -> TaskRecord:
+        """As `Client.get`."""
+        return await self._call(self._client.get, task_id)
+
+    async def list(self, *statuses: Status, limit: int = 100) -> Sequence[TaskRecord]:
+        """As `Client.list`."""
+        return await self._call(self._client.list, *statuses, limit=limit)
+
+    async def conversation(self, task_id: str, *, first: int = 0) -> Sequence[dict[str, Any]]:
+        """As `Client.conversation`."""
+        return await self._call(self._client.conversation, task_id, first=first)
+
+    async def journal(self, task_id: str) -> dict[str, JournalEntry]:
+        """As `Client.journal`."""
+        return await self._call(self._client.journal, task_id)
+
+    async def decisions(self, task_id: str) -> Sequence[Decision]:
+        """As `Client.decisions`."""
+        return await self._call(self._client.decisions, task_id)
+
+    async def why(self, task_id: str) -> Explanation:
+        """As `Client.why`."""
+        return await self._call(self._client.why, task_id)
+
+    async def counts(self) -> dict[str, int]:
+        """As `Client.counts`."""
+        return await self._call(self._client.counts)
+
+    async def recovery_report(self) -> RecoveryReport | None:
+        """As `Client.recovery_report`."""
+        return await self._call(self._client.recovery_report)
+
+    async def history(self, task_id: str, *, after: str = FIRST_EVENT) -> Sequence[Event]:
+        """As `Client.history`, without waiting."""
+        return await self._call(self._client.history, task_id, after=after)
+
+    # --- following ---
+
+    async def events(self, task_id: str, *, after: str = FIRST_EVENT, follow: bool = False) -> AsyncIterator[Event]:
+        """As `Client.events`: an async iterator that may be left at any time and resumed after any event's id."""
+        full_id = await self.find(task_id)
+        lines = await self.history(full_id, after=after)
+        while True:
+            for line in lines:
+                after = line.event_id or after
+                yield line
+            # asked before the next read: what was written up to the end is in it
+            over = not follow or (await self._patiently(self._client.get, full_id)).status in TERMINAL
+            lines = await self._patiently(partial(self._client.history, after=after), full_id)
+            if not lines:
+                if over:
+                    return
+                await asyncio.sleep(POLL_S)
+
+    async def wait(
+        self, task_id: str, *, timeout_s: float | None = None, until: Iterable[Status] = TERMINAL
+    ) -> TaskRecord:
+        """As `Client.wait`."""
+        full_id, wanted = await self.find(task_id), frozenset(until)
+        record = await self.get(full_id)
+        try:
+            async with asyncio.timeout(timeout_s):
+                while record.status not in wanted:
+                    await asyncio.sleep(POLL_S)
+                    record = await self._patiently(self._client.get, full_id)
+        except TimeoutError:
+            raise TimeoutError(f"{full_id} is still {record.status} after {timeout_s} s") from None
+        return record
+
+    async def _patiently(self, read: Callable[[str], T], task_id: str) -> T:
+        """Read again while the state server is away; see sync.patiently."""
+        limit_s = time.monotonic() + OUTAGE_PATIENCE_S
+        while True:
+            try:
+                return await self._call(read, task_id)
+            except AccessRefused:
+                raise
+            except StoreUnavailable:
+                if time.monotonic() > limit_s:
+                    raise
+            await asyncio.sleep(OUTAGE_PAUSE_S)

@@ -1,0 +1,288 @@
+"""What a client asks of tasks: submit, send, answer, pause, resume, cancel, retry, reset."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Iterable
+from typing import Self
+
+from pydantic import ValidationError
+
+from neuraphage.configuration import load
+from neuraphage.errors import BadInput
+from neuraphage.model.task import Limits, Mode, OnUnknownOutcome, TaskSpec
+from neuraphage.ports import Signalled
+from neuraphage.queue import CeleryDispatcher, make_app
+from neuraphage.runtime.service import TaskService
+from neuraphage.settings import Settings
+from neuraphage.store import reading
+from neuraphage.wiring import build_store, new_task_id, redactor
+
+FULL_ID_CHARS = len("task-") + 36
+
+
+class TaskCommands:
+    """Connections of one namespace, and every request that changes a task. `Client` adds the reads.
+
+    Args:
+        settings: where the servers are; from the environment and the files of settings when not given.
+
+    Raises:
+        SettingsError: a setting is wrong, or a server's URL cannot be read.
+    """
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self.settings = settings or load()
+        self._app = make_app(self.settings)
+        self._store = build_store(self.settings)
+        self._dispatcher = CeleryDispatcher(self._app)
+        self._service = TaskService(self._store, self._dispatcher, redactor(), lambda: secrets.token_hex(8))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections; nothing of the client works after it."""
+        self._app.close()
+        self._store.context.client.close()
+
+    def submit(  # noqa: PLR0913 - every field of a task is a keyword; nothing is positional but the prompt
+        self,
+        prompt: str,
+        *,
+        working_dir: str | None = None,
+        name: str | None = None,
+        model: str | None = None,
+        allow: Iterable[str] = (),
+        mode: Mode = Mode.AUTONOMOUS,
+        on_unknown_outcome: OnUnknownOutcome = OnUnknownOutcome.TELL_MODEL,
+        max_turns: int | None = None,
+        max_cost_usd: float | None = None,
+        system: str = "",
+        tags: Iterable[str] = (),
+        priority: int = 2,
+        permission_timeout_s: float | None = None,
+        key: str | None = None,
+    ) -> str:
+        """Submit a task.
+
+        Args:
+            prompt: what to do.
+            working_dir: directory the tools work in (an absolute path on the workers' machine).
+            name: one line for lists; from the prompt when not given.
+            model: model id.
+            allow: tools that need no asking; `*` for all.
+            mode: whether the model's end_turn completes the task or waits for the next message.
+            on_unknown_outcome: what to do about an interrupted command whose outcome nothing knows.
+            max_turns: limit of turns.
+            max_cost_usd: limit of money, dollars.
+            system: extra system prompt text.
+            tags: free labels.
+            priority: 0 (critical) to 4 (low).
+            permission_timeout_s: seconds until an unanswered permission counts as denied.
+            key: idempotency key; a repeat returns the first task's id.
+
+        Returns:
+            The task's id.
+
+        Raises:
+            BadInput: an argument is out of its range.
+            StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same `key`.
+        """
+        if not prompt.strip():
+            raise BadInput("the prompt is empty; write what the task should do")
+        if not math.isfinite(max_cost_usd or 0):
+            raise BadInput(f"max_cost_usd is {max_cost_usd}; give a number of dollars")
+        settings = self.settings
+        cost = settings.max_cost_microusd if max_cost_usd is None else round(max_cost_usd * 1_000_000)
+        try:
+            spec = TaskSpec(
+                task_id=new_task_id(),
+                name=name or _one_line(prompt),
+                prompt=prompt,
+                model=model or settings.default_model,
+                max_tokens=settings.max_tokens,
+                working_dir=working_dir,
+                system=system,
+                allow=tuple(allow),
+                mode=mode,
+                on_unknown_outcome=on_unknown_outcome,
+                limits=Limits(max_turns=settings.max_turns if max_turns is None else max_turns, max_cost_microusd=cost),
+                priority=priority,
+                tags=tuple(tags),
+                permission_timeout_s=permission_timeout_s,
+                created_at_ms=self._store.clock.wall_ms(),
+            )
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise BadInput(f"{'.'.join(str(p) for p in first['loc'])}: {first['msg']}") from None
+        return self._service.submit(spec, key)
+
+    def send(self, task_id: str, text: str, *, key: str | None = None) -> Signalled:
+        """Send a message to the model; it is read with the next request.
+
+        Args:
+            task_id: the task, by id or a unique beginning or end of it.
+            text: the message.
+            key: idempotency key; a repeat under the same one changes nothing.
+
+        Returns:
+            The verdict, ACCEPTED or REPEATED, and where the task stands after it.
+
+        Raises:
+            TaskNotFound: there is no such task.
+            IllegalMove: the task is over.
+            BadInput: several tasks fit, the text is empty or too long, or too many messages are unread.
+            StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same key.
+        """
+        return self._service.send(self.find(task_id), text, key)
+
+    def answer(self, task_id: str, text: str, *, prompt_id: str | None = None, key: str | None = None) -> Signalled:
+        """Answer an open prompt.
+
+        Args:
+            task_id: the task, by id or a unique beginning or end of it.
+            text: the answer; a permission prompt takes yes, no, always or never.
+            prompt_id: which prompt, by id or unique beginning; not needed when one is open.
+            key: idempotency key; a repeat under the same one changes nothing.
+
+        Returns:
+            The verdict, ACCEPTED or REPEATED, and where the task stands after it.
+
+        Raises:
+            TaskNotFound: there is no such task.
+            PromptNotOpen: no such prompt is open: it was answered, timed out, or never asked.
+            IllegalMove: the task is over.
+            BadInput: several prompts are open and none is named, or the answer is none of the options.
+            StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same key.
+        """
+        return self._service.answer(self.find(task_id), prompt_id, text, key)
+
+    def pause(self, task_id: str, *, key: str | None = None) -> Signalled:
+        """Stop after the step in hand, until resumed.
+
+        Args:
+            task_id: the task, by id or a unique beginning or end of it.
+            key: idempotency key; a repeat under the same one changes nothing.
+
+        Returns:
+            The verdict, ACCEPTED or REPEATED, and where the task stands after it.
+
+        Raises:
+            TaskNotFound: there is no such task.
+            IllegalMove: the task is over or paused.
+            BadInput: several tasks fit.
+            StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same key.
+        """
+        return self._service.pause(self.find(task_id), key)
+
+    def resume(self, task_id: str, *, key: str | None = None) -> Signalled:
+        """Go on with a paused task.
+
+        Args:
+            task_id: the task, by id or a unique beginning or end of it.
+            key: idempotency key; a repeat under the same one changes nothing.
+
+        Returns:
+            The verdict, ACCEPTED or REPEATED, and where the task stands after it.
+
+        Raises:
+            TaskNotFound: there is no such task.
+            IllegalMove: the task is not paused.
+            BadInput: several tasks fit.
+            StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same key.
+        """
+        return self._service.resume(self.find(task_id), key)
+
+    def cancel(self, task_id: str, *, reason: str = "", key: str | None = None) -> Signalled:
+        """End a task; a running effect is stopped.
+
+        Args:
+            task_id: the task, by id or a unique beginning or end of it.
+            reason: kept with the task.
+            key: idempotency key; a repeat under the same one changes nothing.
+
+        Returns:
+            The verdict, ACCEPTED or REPEATED, and where the task stands after it.
+
+        Raises:
+            TaskNotFound: there is no such task.
+            IllegalMove: the task is over.
+            BadInput: several tasks fit.
+            StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same key.
+        """
+        return self._service.cancel(self.find(task_id), reason, key)
+
+    def retry(self, task_id: str, *, key: str | None = None) -> Signalled:
+        """Go on with a failed task from its last step.
+
+        Args:
+            task_id: the task, by id or a unique beginning or end of it.
+            key: idempotency key; a repeat under the same one changes nothing.
+
+        Returns:
+            The verdict, ACCEPTED or REPEATED, and where the task stands after it.
+
+        Raises:
+            TaskNotFound: there is no such task.
+            IllegalMove: the task has not failed, or a repeat cannot help it.
+            BadInput: several tasks fit.
+            StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same key.
+        """
+        return self._service.retry(self.find(task_id), key)
+
+    def reset(self, task_id: str, *, key: str | None = None) -> Signalled:
+        """Start a failed task anew; its conversation is archived.
+
+        Args:
+            task_id: the task, by id or a unique beginning or end of it.
+            key: idempotency key; a repeat under the same one changes nothing.
+
+        Returns:
+            The verdict, ACCEPTED or REPEATED, and where the task stands after it.
+
+        Raises:
+            TaskNotFound: there is no such task.
+            IllegalMove: the task has not failed.
+            BadInput: several tasks fit.
+            StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same key.
+        """
+        return self._service.reset(self.find(task_id), key)
+
+    def wake(self, task_id: str) -> bool:
+        """Send the wake-up message of a task that waits for a worker again.
+
+        Returns:
+            Whether it waits for one and the broker took the message.
+
+        Raises:
+            TaskNotFound, BadInput, CorruptRecord, StoreUnavailable, StoreError: see `Client.get`.
+        """
+        record = self._store.get(self.find(task_id))
+        if record.place != "outbox":
+            return False
+        return self._dispatcher.publish_turn(
+            record.task_id, record.counters.iteration, record.seq, record.marker.name.value
+        )
+
+    def find(self, prefix: str) -> str:
+        """The full id of the one task that fits.
+
+        Args:
+            prefix: a whole id, or a unique beginning or end of one.
+
+        Raises:
+            TaskNotFound: none fits. A whole id is not looked up, so it is returned as it is.
+            BadInput: several fit, or the text is empty.
+            StoreUnavailable, StoreError: the ids could not be read.
+        """
+        return reading.find(self._store.context, prefix) if len(prefix) < FULL_ID_CHARS else prefix
+
+
+def _one_line(prompt: str) -> str:
+    words = " ".join(prompt.split())
+    return (words[:77] + "...") if len(words) > 80 else words or "task"

@@ -1,0 +1,254 @@
+"""The client for programs that wait: reads, and following a task as it goes."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+from neuraphage.client.commands import TaskCommands
+from neuraphage.decide.why import Rules, explain
+from neuraphage.errors import AccessRefused, BadInput, CorruptRecord, StoreUnavailable, TaskNotFound
+from neuraphage.model.effect import JournalEntry
+from neuraphage.model.prompt import Event
+from neuraphage.model.readings import Explanation
+from neuraphage.model.recovery import Decision, RecoveryReport
+from neuraphage.model.task import TERMINAL, Status, TaskRecord
+from neuraphage.ports import Delta
+from neuraphage.settings import Settings
+from neuraphage.store import live, reading, readings, reports
+
+T = TypeVar("T")
+
+POLL_BLOCK_MS = 1_000
+"""One blocking read of events; well under the socket timeout."""
+OUTAGE_PATIENCE_S = 60.0
+"""How long events, follow and wait sit out an outage of the state server: longer than a restart or a failover."""
+OUTAGE_PAUSE_S = 0.2
+FIRST_EVENT = "0"
+_EVENT_ID = re.compile(r"\d{1,20}(-\d{1,20})?")
+
+
+class Client(TaskCommands):
+    """A client of one namespace. Thread-safe; use it as a context manager.
+
+    Args:
+        settings: where the servers are; from the environment and the files of settings when not given.
+
+    Raises:
+        SettingsError: a setting is wrong, or a server's URL cannot be read. No connection is made yet.
+    """
+
+    def get(self, task_id: str) -> TaskRecord:
+        """One task.
+
+        Args:
+            task_id: the task, by id or a unique beginning or end of it.
+
+        Raises:
+            TaskNotFound: there is no such task.
+            BadInput: several fit.
+            CorruptRecord: its record breaks its own rules; it was left untouched.
+            SchemaTooNew: a newer release wrote it.
+            StoreUnavailable, StoreError: the state server did not answer.
+        """
+        return self._store.get(self.find(task_id))
+
+    def list(self, *statuses: Status, limit: int = 100) -> Sequence[TaskRecord]:
+        """Tasks by status (all when none is named), newest first; unreadable ones are skipped (R40).
+
+        Raises:
+            StoreUnavailable, StoreError: the state server did not answer.
+        """
+        found = []
+        for task_id in reading.task_ids(self._store.context, statuses or tuple(Status), limit):
+            with contextlib.suppress(TaskNotFound, CorruptRecord):
+                found.append(self._store.get(task_id))
+        return found
+
+    def conversation(self, task_id: str, *, first: int = 0) -> Sequence[dict[str, Any]]:
+        """The stored conversation from entry number `first` on, oldest first. Raises: see `get`."""
+        return reading.conversation(self._store.context, self._existing(task_id), first)
+
+    def journal(self, task_id: str) -> dict[str, JournalEntry]:
+        """The journal of the present turn. Raises: see `get`."""
+        return reading.journal(self._store.context, self._existing(task_id))
+
+    def decisions(self, task_id: str) -> Sequence[Decision]:
+        """What sweep and watchers decided about the task, with their readings, oldest first. Raises: see `get`."""
+        return readings.task_decisions(self._store.context, self._existing(task_id))
+
+    def why(self, task_id: str) -> Explanation:
+        """Why the task stands where it stands, and what happens next, by these settings. Raises: see `get`."""
+        return explain(readings.readings(self._store.context, self.find(task_id)), rules_of(self.settings))
+
+    def counts(self) -> dict[str, int]:
+        """Tasks by status, and members of the four places. Raises: see `list`."""
+        return reading.counts(self._store.context)
+
+    def recovery_report(self) -> RecoveryReport | None:
+        """The newest recovery report that is not empty; None if there never was one. Raises: see `list`."""
+        return reports.last_report(self._store.context)
+
+    def history(self, task_id: str, *, after: str = FIRST_EVENT, block_ms: int | None = None) -> Sequence[Event]:
+        """One read of the history: up to a thousand lines after an event id, oldest first.
+
+        Args:
+            task_id: the task.
+            after: resume after this event id.
+            block_ms: wait so long for the first line; None for not at all.
+
+        Raises:
+            BadInput: `after` is no event id. Else see `get`.
+        """
+        return self._events(self._existing(task_id), event_id(after), block_ms)
+
+    # --- following: the first read fails at once, the later ones sit out an outage ---
+
+    def events(self, task_id: str, *, after: str = FIRST_EVENT, follow: bool = False) -> Iterator[Event]:
+        """History lines after an event id, oldest first. Each has its own id, after which a later call goes on.
+
+        Args:
+            task_id: the task.
+            after: resume after this event id.
+            follow: go on until the task is over; blocks between events.
+
+        Raises:
+            BadInput: `after` is no event id.
+            StoreUnavailable: the server was away for longer than OUTAGE_PATIENCE_S. Else see `get`.
+        """
+        full_id, after = self._existing(task_id), event_id(after)
+        while True:
+            over = follow and patiently(partial(self._store.get, full_id)).status in TERMINAL
+            block_ms = POLL_BLOCK_MS if follow and not over else None
+            lines = patiently(partial(self._events, full_id, after, block_ms))
+            for line in lines:
+                after = line.event_id or after
+                yield line
+            if not lines and (not follow or over):
+                return
+
+    def follow(
+        self, task_id: str, *, after: str = FIRST_EVENT, poll_s: float = 0.05
+    ) -> Iterator[Event | Delta | TaskRecord]:
+        """The task as it goes: history lines and pieces of the streaming reply, in order.
+
+        After each round the present record is yielded, so that the caller decides when to stop; it ends by
+        itself when the task is over.
+
+        Args:
+            task_id: the task.
+            after: resume after this event id; pieces that are older are left out too.
+            poll_s: seconds between two rounds.
+
+        Raises:
+            BadInput, StoreUnavailable: as `events`.
+        """
+        full_id, context = self.find(task_id), self._store.context
+        self._store.get(full_id)
+        seen_event = seen_delta = event_id(after)  # one server clock numbers both
+        watched_s = 0.0
+        while True:
+            if time.monotonic() - watched_s > self.settings.live_ttl_s / 3:
+                patiently(partial(live.watch, context, full_id))
+                watched_s = time.monotonic()
+            record = patiently(partial(self._store.get, full_id))
+            found = patiently(partial(live.snapshot, context, full_id, seen_event, seen_delta))
+            for stream_id, item in found:
+                is_event = isinstance(item, Event)
+                seen_event, seen_delta = (stream_id, seen_delta) if is_event else (seen_event, stream_id)
+                yield item
+            yield record
+            if record.status in TERMINAL and not found:
+                return
+            time.sleep(poll_s)
+
+    def wait(self, task_id: str, *, timeout_s: float | None = None, until: Iterable[Status] = TERMINAL) -> TaskRecord:
+        """Wait until the task is over (or in one of the statuses given).
+
+        Args:
+            task_id: the task.
+            timeout_s: seconds to wait; None for ever.
+            until: statuses to wait for.
+
+        Returns:
+            The task as it stood then.
+
+        Raises:
+            TimeoutError: it was not within the timeout. Else as `events`.
+        """
+        full_id, wanted = self.find(task_id), frozenset(until)
+        deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
+        record, after = self._store.get(full_id), FIRST_EVENT
+        while record.status not in wanted:
+            left_ms = POLL_BLOCK_MS if deadline_s is None else int((deadline_s - time.monotonic()) * 1000)
+            if left_ms <= 0:
+                raise TimeoutError(f"{full_id} is still {record.status} after {timeout_s} s")
+            block_ms = max(1, min(POLL_BLOCK_MS, left_ms))
+            lines = patiently(partial(self._events, full_id, after, block_ms), deadline_s)
+            after = lines[-1].event_id or after if lines else after
+            record = patiently(partial(self._store.get, full_id), deadline_s)
+        return record
+
+    def _events(self, full_id: str, after: str, block_ms: int | None) -> Sequence[Event]:
+        return reading.events(self._store.context, full_id, after=after, block_ms=block_ms)
+
+    def _existing(self, task_id: str) -> str:
+        """The full id of a task that exists; also of one whose record cannot be read, so that it can be looked into."""
+        full_id = self.find(task_id)
+        with contextlib.suppress(CorruptRecord):
+            self._store.get(full_id)
+        return full_id
+
+
+def event_id(text: str) -> str:
+    """An event id that the server takes.
+
+    Raises:
+        BadInput: it is none.
+    """
+    if not _EVENT_ID.fullmatch(text):
+        raise BadInput(f"{text!r} is no event id; give one as `neuraphage events --json` shows it, or 0 for the start")
+    return text
+
+
+def patiently(read: Callable[[], T], deadline_s: float | None = None) -> T:
+    """Read again while the state server is away.
+
+    Args:
+        read: the read.
+        deadline_s: end earlier, by the monotonic clock.
+
+    Raises:
+        StoreUnavailable: it stayed away.
+        AccessRefused: it lets this process not in; not repeated.
+    """
+    limit_s = time.monotonic() + OUTAGE_PATIENCE_S
+    while True:
+        try:
+            return read()
+        except AccessRefused:
+            raise
+        except StoreUnavailable:
+            if time.monotonic() > min(limit_s, deadline_s or limit_s):
+                raise
+        time.sleep(OUTAGE_PAUSE_S)
+
+
+def rules_of(settings: Settings) -> Rules:
+    """The settings that decide about tasks, as `explain` takes them."""
+    return Rules(
+        lease_ms=int(settings.lease_s * 1000),
+        heartbeat_ms=int(settings.heartbeat_s * 1000),
+        sweep_ms=int(settings.sweep_s * 1000),
+        absent_host_ms=int(settings.absent_host_s * 1000),
+        saved_max_age_ms=int(settings.saved_max_age_s * 1000),
+        wait_poll_ms=int(settings.wait_poll_s * 1000),
+        first_republish_ms=int(settings.first_republish_s * 1000),
+        max_republish_ms=int(settings.max_republish_s * 1000),
+        max_recoveries=settings.max_recoveries,
+        recovery_policy=settings.recovery_policy.value,
+    )

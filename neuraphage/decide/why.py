@@ -1,0 +1,275 @@
+"""Why a task stands where it stands, and what happens next: plain sentences from readings. It decides nothing.
+
+The rules themselves are in the scripts of the store (`recover`, `republish`, `fire`) and in the watcher; a test holds
+the forecasts here against what those do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neuraphage.decide.duration import duration
+from neuraphage.model.readings import Clocks, Explanation, Forecast, Holder, TaskReadings
+from neuraphage.model.task import BlockedDetail, CancelledDetail, FailedDetail, PausedDetail, Status, TaskRecord
+
+SWEEP_OVERDUE_INTERVALS = 3
+"""Then the watcher sweeps itself."""
+
+
+HOST_CHARS = 8
+"""Of a host's identity; enough to tell hosts apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The settings that decide. All times in milliseconds.
+
+    Args:
+        lease_ms, heartbeat_ms, sweep_ms, absent_host_ms, saved_max_age_ms, wait_poll_ms: see settings.
+        first_republish_ms, max_republish_ms: distances of two publications.
+        max_recoveries: see settings.
+        recovery_policy: auto, confirm or off.
+    """
+
+    lease_ms: int
+    heartbeat_ms: int
+    sweep_ms: int
+    absent_host_ms: int
+    saved_max_age_ms: int
+    wait_poll_ms: int
+    first_republish_ms: int
+    max_republish_ms: int
+    max_recoveries: int
+    recovery_policy: str
+
+    @property
+    def missed_ms(self) -> int:
+        """So long without a renewal makes a lease late, and so far apart are the two visits."""
+        return 2 * self.heartbeat_ms
+
+    def distance_ms(self, publications: int) -> int:
+        """How far the next publication lies after this many."""
+        doubled: int = self.first_republish_ms * 2 ** min(publications, 20)
+        return min(doubled, self.max_republish_ms)
+
+
+def explain(readings: TaskReadings, rules: Rules) -> Explanation:
+    """Explain one task.
+
+    Args:
+        readings: what was read.
+        rules: the settings.
+    """
+    record = readings.record
+    match record.status, record.place:
+        case ((Status.COMPLETED | Status.CANCELLED | Status.FAILED), _):
+            because, following = _ended(record)
+        case Status.PAUSED, _:
+            because, following = _paused(readings)
+        case Status.WAITING_FOR_USER, _:
+            because, following = _waits_for_person(readings)
+        case Status.BLOCKED, _:
+            because, following = _blocked(readings, rules)
+        case _, "outbox":
+            because, following = _waits_for_worker(readings, rules)
+        case _, "timers":
+            because, following = _waits_for_time(readings)
+        case _, "leases":
+            because, following = _held(readings, rules)
+        case _:
+            because = ["It is in none of the four places, which a task that is not over never is."]
+            following = [Forecast(text="Report this with the output of `neuraphage show --json`.")]
+    if record.cancel_requested:
+        because.append("A person has cancelled it; whoever holds it ends it with the next step.")
+    elif record.pause_requested:
+        because.append("A person has asked for a pause; it is paused with the next step.")
+    if record.place is not None:
+        because += _sweep_trouble(readings, rules)
+    return Explanation(
+        task_id=record.task_id,
+        status=record.status,
+        place=record.place,
+        because=tuple(because),
+        next=tuple(following),
+        clocks=clocks(readings, rules),
+        decisions=readings.decisions,
+    )
+
+
+def clocks(readings: TaskReadings, rules: Rules) -> Clocks:
+    """The readings as ages."""
+    record, now_ms, due_ms = readings.record, readings.now_ms, readings.due_ms
+    held = record.place == "leases" and due_ms is not None
+    sent_ms = None
+    if record.place == "outbox" and due_ms is not None:
+        sent_ms = now_ms - (due_ms - rules.distance_ms(readings.publications))
+    return Clocks(
+        dispatch_ms=sent_ms,
+        claim_ms=(due_ms or 0) - now_ms if held else None,
+        progress_ms=now_ms - ((due_ms or 0) - rules.lease_ms) if held else None,
+        checkpoint_ms=now_ms - record.saved_at_ms if record.saved_at_ms else None,
+        sweep_ms=now_ms - readings.last_sweep_ms if readings.last_sweep_ms else None,
+    )
+
+
+_Said = tuple[list[str], list[Forecast]]
+
+
+def _ended(record: TaskRecord) -> _Said:
+    match record.detail:
+        case FailedDetail(error=error, recoverable=True):
+            return [f"It failed: {error}"], [
+                Forecast(text=f"Nothing by itself; `neuraphage retry {record.task_id}` goes on from the last step.")
+            ]
+        case FailedDetail(error=error):
+            return [f"It failed: {error}"], [
+                Forecast(text="Nothing: a repeat cannot help. Correct the cause and submit a new task.")
+            ]
+        case CancelledDetail(reason=reason):
+            return ["A person cancelled it" + (f": {reason}" if reason else ".")], [
+                Forecast(text="Nothing: it is over.")
+            ]
+        case _:
+            return ["It is completed."], [Forecast(text="Nothing: it is over.")]
+
+
+def _paused(readings: TaskReadings) -> _Said:
+    record = readings.record
+    detail = record.detail
+    reason = detail.reason if isinstance(detail, PausedDetail) else ""
+    ago = f" {duration(readings.now_ms - detail.paused_at_ms)} ago" if isinstance(detail, PausedDetail) else ""
+    because = {
+        "recovery": f"Its worker died, and the recovery policy left it to a person{ago}.",
+        "shutdown": f"Its worker was shut down{ago}.",
+    }.get(reason, f"A person paused it{ago}.")
+    resume = f"Nothing by itself, it is kept for ever; `neuraphage resume {record.task_id}` goes on with it."
+    return [because], [Forecast(text=resume)]
+
+
+def _waits_for_person(readings: TaskReadings) -> _Said:
+    because, following = [], []
+    for prompt in readings.record.prompts:
+        because.append(f"It asks a person ({duration(readings.now_ms - prompt.opened_at_ms)} ago): {prompt.text}")
+        if prompt.deadline_ms is not None:
+            left_ms = max(0, prompt.deadline_ms - readings.now_ms)
+            text = f"In {duration(left_ms)} the sweep answers {prompt.default_answer!r} for the person."
+            following.append(Forecast(text=text, in_ms=left_ms))
+    if not because:
+        because.append("It waits for a person's message.")
+    if not following:
+        answer = f"Nothing by itself, it holds no worker; `neuraphage answer {readings.record.task_id} ...` goes on."
+        following.append(Forecast(text=answer))
+    return because, following
+
+
+def _blocked(readings: TaskReadings, rules: Rules) -> _Said:
+    detail = readings.record.detail
+    if not isinstance(detail, BlockedDetail):
+        return ["It waits for something else."], []
+    left_ms = max(0, detail.waiting_since_ms + rules.wait_poll_ms - readings.now_ms)
+    ago = duration(readings.now_ms - detail.waiting_since_ms)
+    text = f"The sweep wakes it in {duration(left_ms)}, if nothing does before."
+    return [f"It has waited {ago} for {detail.resource or 'something else'}."], [Forecast(text=text, in_ms=left_ms)]
+
+
+def _waits_for_worker(readings: TaskReadings, rules: Rules) -> _Said:
+    waited_ms = clocks(readings, rules).dispatch_ms or 0
+    times = readings.publications
+    sent = "sent" if not times else f"sent again by the sweep, {times} time{'s' if times > 1 else ''} so far,"
+    because = [f"It waits for a worker: its message was {sent} {duration(waited_ms)} ago and no worker has claimed it."]
+    if readings.workers == 0:
+        because.append("No worker process is registered: start one (`neuraphage dev`, or a Celery worker of np.run).")
+    elif readings.workers:
+        because.append(f"{_count(readings.workers, 'worker process')} registered; they may all be busy.")
+    because += _recoveries(readings.record, rules)
+    left_ms = max(0, (readings.due_ms or 0) - readings.now_ms)
+    when = f"in {duration(left_ms)}" if left_ms else "with its next visit"
+    again = f"The sweep will publish it again {when}, sooner if it finds the queue empty."
+    return because, [Forecast(text=again, in_ms=left_ms)]
+
+
+def _waits_for_time(readings: TaskReadings) -> _Said:
+    left_ms = max(0, (readings.due_ms or 0) - readings.now_ms)
+    because = ["A model call failed in a way that passes; it waits before it asks again."]
+    return because, [Forecast(text=f"In {duration(left_ms)} it goes to a worker.", in_ms=left_ms)]
+
+
+def _held(readings: TaskReadings, rules: Rules) -> _Said:
+    record, due_ms, now_ms = readings.record, readings.due_ms or 0, readings.now_ms
+    left_ms = due_ms - now_ms
+    renewed_ms = rules.lease_ms - left_ms
+    is_late = renewed_ms >= rules.missed_ms
+    because = [_holding(readings.holder, record, renewed_ms, is_late=is_late), *_recoveries(record, rules)]
+    following = []
+    if not is_late:
+        text = f"Its lease runs out in {duration(left_ms)}, unless it is renewed, as it is every "
+        following.append(Forecast(text=f"{text}{duration(rules.heartbeat_ms)}.", in_ms=left_ms))
+    elif readings.suspect_since_ms is None:
+        because.append("Two renewals were missed: it is hung, cut off, or stopped.")
+        following.append(Forecast(text="The next visit marks it suspect; a second one decides.", in_ms=None))
+    else:
+        since_ms = now_ms - readings.suspect_since_ms
+        because.append(f"It is suspect: {duration(since_ms)} ago a first visit found two renewals missed.")
+        second_ms = max(0, left_ms, rules.missed_ms - since_ms)
+        lease = f"Its lease runs out in {duration(left_ms)}" if left_ms > 0 else "Its lease is over"
+        text = f"{lease}; the second visit{_when(second_ms)} recovers it: {outcome(readings, rules)}."
+        following.append(Forecast(text=f"{text} A renewal before that clears the mark.", in_ms=second_ms))
+    if readings.holder is not None and readings.holder.connected is False and rules.recovery_policy != "off":
+        text = (
+            "Its process has no connection: the watcher of its host recovers the task as soon as it sees it gone, a"
+            f" watcher elsewhere after {duration(rules.absent_host_ms)} of absence; {outcome(readings, rules)}."
+        )
+        following.insert(0, Forecast(text=text))
+    return because, following
+
+
+def outcome(readings: TaskReadings, rules: Rules) -> str:
+    """What a recovery now would make of the task: the order of the script `recover`."""
+    record = readings.record
+    begun = record.counters.iteration > 0 or record.marker.name.value != "task_created"
+    if record.cancel_requested:
+        return "it is cancelled"
+    if begun and readings.now_ms - record.saved_at_ms > rules.saved_max_age_ms:
+        return "it fails, since its last step is too old to go on from"
+    if record.counters.recoveries + 1 >= rules.max_recoveries:
+        return f"it fails, since {record.counters.recoveries + 1} workers died or hung in a row without an outcome"
+    if record.pause_requested:
+        return "it is paused, as a person asked"
+    if rules.recovery_policy != "auto":
+        return "it is paused until a person resumes it"
+    return "it goes on from its marker" if begun else "it starts over"
+
+
+def _holding(holder: Holder | None, record: TaskRecord, renewed_ms: int, *, is_late: bool) -> str:
+    who = "a process that is not registered any more"
+    if holder is not None and holder.pid is not None:
+        who = f"worker process {holder.pid} on host {(holder.host or '?')[:8]}"
+    state = "held" if is_late else "worked on"
+    renewed = f"its lease was renewed {duration(renewed_ms)} ago"
+    return f"It is {state} by {who}; {renewed}. Marker: {record.marker.name.value}."
+
+
+def _recoveries(record: TaskRecord, rules: Rules) -> list[str]:
+    count = record.counters.recoveries
+    if not count:
+        return []
+    times = f"{count} time{'s' if count > 1 else ''}"
+    limit = f"at {rules.max_recoveries} it fails, so that a poisonous step is not paid for ever"
+    return [f"It was recovered {times} since its last outcome; {limit}."]
+
+
+def _sweep_trouble(readings: TaskReadings, rules: Rules) -> list[str]:
+    if not readings.last_sweep_ms:
+        return ["No sweep has ever run here: start beat and a worker of np.control (`neuraphage dev` has both)."]
+    late_ms = readings.now_ms - readings.last_sweep_ms
+    if late_ms <= SWEEP_OVERDUE_INTERVALS * rules.sweep_ms + rules.sweep_ms:
+        return []
+    return [f"No sweep has run for {duration(late_ms)}: look at beat, the worker of np.control and the broker."]
+
+
+def _when(in_ms: int) -> str:
+    return f" (in {duration(in_ms)})" if in_ms else ""
+
+
+def _count(number: int, name: str) -> str:
+    return f"{number} {name} is" if number == 1 else f"{number} {name}es are"

@@ -1,0 +1,70 @@
+"""Everything that decisions about one task are made from, for people who ask why. It only reads."""
+
+from __future__ import annotations
+
+import contextlib
+
+from neuraphage.errors import AccessRefused
+from neuraphage.model.readings import Holder, TaskReadings
+from neuraphage.model.recovery import Decision, RecoveryReading
+from neuraphage.model.task import TaskRecord
+from neuraphage.store import processes
+from neuraphage.store.client import translated
+from neuraphage.store.context import StoreContext
+from neuraphage.store.places import now_ms
+from neuraphage.store.reading import decisions, get
+from neuraphage.store.reports import last_sweep_ms
+
+
+def readings(context: StoreContext, task_id: str) -> TaskReadings:
+    """Read one task and its surroundings.
+
+    Raises:
+        TaskNotFound, CorruptRecord, StoreUnavailable, StoreError: see the message.
+    """
+    record = get(context, task_id)
+    with translated("read clocks"), context.client.pipeline(transaction=True) as pipe:
+        pipe.hget(context.keys.task(task_id), "published")
+        pipe.hget(context.keys.suspects, task_id)
+        pipe.llen(context.keys.inbox(task_id))
+        pipe.hlen(context.keys.processes)
+        if record.place is not None:
+            pipe.zscore(getattr(context.keys, record.place), task_id)
+        published, suspect, unread, workers, *scores = pipe.execute()
+    due_ms = None if not scores or scores[0] is None else int(scores[0])
+    return TaskReadings(
+        record=record,
+        now_ms=now_ms(context),
+        due_ms=due_ms,
+        publications=_counted(published, record.seq),
+        suspect_since_ms=_counted(suspect, due_ms) or None,
+        unread=unread,
+        holder=_holder(context, record),
+        workers=workers,
+        last_sweep_ms=last_sweep_ms(context),
+        decisions=task_decisions(context, task_id),
+    )
+
+
+def task_decisions(context: StoreContext, task_id: str) -> tuple[Decision, ...]:
+    """Decisions of the sweep and the watchers about the task, oldest first."""
+    rows = decisions(context, task_id)
+    return tuple(Decision(at_ms=row["at_ms"], reading=RecoveryReading.model_validate(row["reading"])) for row in rows)
+
+
+def _counted(raw: bytes | None, wanted: int | None) -> int:
+    """The second number of a stored `<first>:<second>`; 0 when the first is another than wanted."""
+    first, _, second = (raw or b"").decode().partition(":")
+    return int(second) if wanted is not None and first == str(wanted) and second.isdecimal() else 0
+
+
+def _holder(context: StoreContext, record: TaskRecord) -> Holder | None:
+    if record.place != "leases" or record.owner is None:
+        return None
+    row = next((row for row in processes.registered(context) if row.process_id == record.owner), None)
+    connected: bool | None = None
+    with contextlib.suppress(AccessRefused):  # a client's user may be forbidden to list connections
+        connected = record.owner in processes.connected(context)
+    if row is None:
+        return Holder(process_id=record.owner, connected=connected)
+    return Holder(process_id=record.owner, pid=row.pid, host=row.host, connected=connected)
