@@ -14,6 +14,7 @@ from pathlib import Path
 
 from celery import Celery
 
+from neuraphage.data_folder import SPOOL
 from neuraphage.decide.cost import cost_microusd
 from neuraphage.decide.redaction import Redactor, secrets_in
 from neuraphage.errors import SettingsError, SpoolError
@@ -51,7 +52,8 @@ def build_store(settings: Settings) -> RedisStore:
 
 def command_spool(settings: Settings) -> CommandSpool:
     """The spool of this host: one folder a namespace, so that no watcher ends the commands of another."""
-    return CommandSpool(Path(settings.data_dir) / "spool" / settings.namespace, settings.spool_max_bytes)
+    root = Path(settings.data_dir) / SPOOL / settings.namespace
+    return CommandSpool(root, settings.spool_max_bytes, quota_bytes=settings.spool_quota_bytes)
 
 
 def build_spool(settings: Settings) -> Spool:

@@ -17,6 +17,7 @@ from celery import signals
 from celery.exceptions import WorkerLostError
 
 from neuraphage.configuration import load_or_exit
+from neuraphage.data_folder import make_data_folder
 from neuraphage.queue import make_app
 from neuraphage.runtime.health import HealthBeat
 from neuraphage.runtime.process import WorkerProcess
@@ -59,6 +60,15 @@ def worker_process() -> WorkerProcess:
             _Local.process = build_process(settings, app, is_draining, is_closed)
             _Local.process.start()
         return _Local.process
+
+
+@signals.celeryd_init.connect
+def _make_data_folder(**_: Any) -> None:
+    try:
+        make_data_folder(settings.data_dir)
+    except OSError as error:
+        sys.stderr.write(f"worker: make {settings.data_dir}: {error.strerror}; choose another NEURAPHAGE_DATA_DIR\n")
+        sys.exit(2)
 
 
 @signals.celeryd_init.connect

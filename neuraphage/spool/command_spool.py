@@ -40,15 +40,19 @@ class CommandSpool:
         root: folder of the entries; made with mode 0700.
         max_output_bytes: a command that writes more is ended.
         runner_path: the program that runs a command.
+        quota_bytes: no new command starts while the folder holds more; None for no quota.
 
     Raises:
         SpoolError: the folder cannot be made or made private.
     """
 
-    def __init__(self, root: Path, max_output_bytes: int, runner_path: Path = RUNNER) -> None:
+    def __init__(
+        self, root: Path, max_output_bytes: int, runner_path: Path = RUNNER, quota_bytes: int | None = None
+    ) -> None:
         self._root = root.absolute()
         self._max_output_bytes = max_output_bytes
         self._runner_path = runner_path
+        self._quota = None if quota_bytes is None else retention.Quota(self._root, quota_bytes)
         self._over: set[str] = set()
         try:
             self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -79,11 +83,13 @@ class CommandSpool:
 
         Raises:
             BadInput: the command itself cannot be run as given.
-            SpoolError: this call did not start it: no space, no permission, no process, or no decision in
-                10 s (it is then sealed).
+            SpoolError: this call did not start it: no space, the quota, no permission, no process, or no decision
+                in 10 s (it is then sealed).
         """
         entry = self._entry(command.effect_id)
         order = pack(command, entry.path, self._max_output_bytes)
+        if self._quota is not None and not entry.is_decided():
+            self._quota.check()
         self._make(entry)
         deadline_s = time.monotonic() + _START_LIMIT_S
         if not entry.is_decided():

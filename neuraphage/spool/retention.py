@@ -17,6 +17,39 @@ _OVER = frozenset({SpoolState.DONE, SpoolState.SEALED, SpoolState.LOST})
 _ABANDONED_S = 600.0
 """Age past which an entry that was made but never decided has no starter any more."""
 _TRASH = "trash."
+_MEASURED_FOR_S = 5.0
+"""The size of the spool is looked at again after so long: a look reads every entry."""
+
+
+class Quota:
+    """How much a spool may hold before no new command starts.
+
+    Args:
+        root: folder of the entries.
+        limit_bytes: the quota.
+    """
+
+    def __init__(self, root: Path, limit_bytes: int) -> None:
+        self._root = root
+        self._limit_bytes = limit_bytes
+        self._held_bytes = 0
+        self._measured_s = -_MEASURED_FOR_S
+
+    def check(self) -> None:
+        """Refuse a new command while the spool holds too much.
+
+        Raises:
+            SpoolError: it does.
+        """
+        if time.monotonic() - self._measured_s >= _MEASURED_FOR_S:
+            self._held_bytes = total_bytes(self._root)
+            self._measured_s = time.monotonic()
+        if self._held_bytes > self._limit_bytes:
+            raise SpoolError(
+                f"the spool {self._root} holds {self._held_bytes} bytes, over its quota of {self._limit_bytes}"
+                " (spool_quota_bytes): no new command starts until the output of ended ones has been removed, which"
+                " happens exec_retention_s after their end; raise the quota, or shorten that time"
+            )
 
 
 def expire(entries: Iterator[Entry], older_than_s: float) -> int:
