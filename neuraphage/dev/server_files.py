@@ -60,6 +60,7 @@ def open_files(data_dir: Path) -> ServerFiles:
     """
     folder = data_dir.absolute() / "server"
     try:
+        make_data_folder(folder.parent)
         _private_folder(folder)
         socket_path = folder / "server.sock"
         if len(os.fsencode(socket_path)) > MAX_SOCKET_PATH_BYTES:
