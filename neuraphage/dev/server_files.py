@@ -14,6 +14,7 @@ from typing import IO
 
 from platformdirs import user_runtime_path
 
+from neuraphage.data_folder import make_data_folder
 from neuraphage.errors import StackError
 
 MAX_SOCKET_PATH_BYTES = 103
