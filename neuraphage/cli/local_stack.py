@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Self, TypeVar
 
+from neuraphage.data_folder import make_data_folder
 from neuraphage.dev import stack_file
 from neuraphage.dev.stack_use import is_taken, lock_start, use_stack
 from neuraphage.errors import BadInput, StackError
@@ -56,7 +57,7 @@ class LocalStack:
             if self._script is not None:
                 raise BadInput("--script starts a stack of its own: take NEURAPHAGE_STATE_URL out of the environment")
             return self
-        self._data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_data_folder(self._data_dir)
         try:
             self._use = self._await(lambda: use_stack(self._data_dir), "another stack ends")
             with self._await(lambda: lock_start(self._data_dir), "another stack starts"):
