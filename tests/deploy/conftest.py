@@ -18,7 +18,7 @@ def deployment() -> Iterator[Deployment]:
     """A project folder with everything up, and the model that the tasks' own plans play."""
     with (
         tempfile.TemporaryDirectory(prefix="np-deploy-", ignore_cleanup_errors=True) as folder,
-        ScriptedServer({"plan": plan}) as model,
+        ScriptedServer({"plan": plan}, default="echo") as model,
         Deployment(Path(folder), model.url) as running,
     ):
         running.compose.up([])

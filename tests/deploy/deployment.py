@@ -75,6 +75,11 @@ class Deployment:
         for name, number in self.compose.running():
             self.compose.kill(name, number)
 
+    @property
+    def password(self) -> str:
+        """Of the server."""
+        return self.passwords["REDIS_PASSWORD"]
+
     def client(self) -> Client:
         """A client, as one on this machine would be made."""
         url = f"redis://:{self.passwords['REDIS_PASSWORD']}@127.0.0.1:{self.ports['redis']}"

@@ -74,13 +74,12 @@ class LocalCompose:
             self.signal(name, signal.SIGTERM, number)
         for name, number in chosen:
             process = self._process(name, number)
-            if process is None:
-                continue
-            try:
-                process.wait(seconds(self.services[name].raw["stop_grace_period"]))
-            except psutil.TimeoutExpired:
-                process.kill()
-                process.wait(LIMIT_S)
+            if process is not None:
+                try:
+                    process.wait(seconds(self.services[name].raw["stop_grace_period"]))
+                except psutil.TimeoutExpired:
+                    process.kill()
+            self._await_end(name, number)
 
     def signal(self, name: str, number: int, container: int = 1) -> None:
         """Send a signal to a container's first process; the kernel ends the rest with it."""
@@ -94,9 +93,9 @@ class LocalCompose:
         if process is not None:
             below = [] if namespaces() else process.children(recursive=True)
             process.kill()
-            process.wait(LIMIT_S)
             for child in below:
                 child.kill()
+            self._await_end(name, container)
 
     def execute(self, name: str, argv: Sequence[str], container: int = 1, **options: object) -> int:
         """Run a program inside a running container; returns its exit code."""
@@ -192,12 +191,19 @@ class LocalCompose:
             return None
         return None if ended else process
 
+    def _await_end(self, name: str, number: int) -> None:
+        deadline_s = time.monotonic() + LIMIT_S
+        while self._exists(name, number):
+            if time.monotonic() > deadline_s:
+                raise SystemExit(f"{name} did not end")
+            time.sleep(0.02)
+
     def _await_health(self, name: str, number: int) -> None:
         deadline_s = time.monotonic() + LIMIT_S
         while not self.healthy(name, number):
             if time.monotonic() > deadline_s or not self._exists(name, number):
                 raise SystemExit(f"{name} is not healthy:\n{self.log(name, number)[-4000:]}")
-            time.sleep(0.1)
+            time.sleep(0.3)
 
     def _env(self, service: Service) -> dict[str, str]:
         """The image's environment, then the service's."""
@@ -205,6 +211,7 @@ class LocalCompose:
             "PATH": os.pathsep.join([str(self.state / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]),
             "HOME": str(self._home()),
             "PYTHONUNBUFFERED": "1",
+            "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
             "NEURAPHAGE_DATA_DIR": str(self.state / "neuraphage-data"),
             "VALKEY_PORT": str(self.ports["redis"]),
         }

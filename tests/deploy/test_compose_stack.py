@@ -11,7 +11,7 @@ from base64 import b64encode
 import psutil
 import pytest
 from deployment import Deployment, ran, wait_for
-from localcompose import ORDER, namespaces
+from localcompose import ORDER
 
 from neuraphage.model.task import Status
 from stackkit.scripts import command, task_prompt, turn
@@ -82,21 +82,3 @@ def test_each_beat_keeps_a_schedule_of_its_own(deployment: Deployment) -> None:
     finally:
         compose.signal("beat-1", signal.SIGCONT)
     wait_for(lambda: compose.healthy("beat-1"), "beat to tick again")
-
-
-@pytest.mark.skipif(not namespaces(), reason="this kernel gives an ordinary user no process namespaces")
-def test_a_command_goes_on_while_a_second_worker_container_watches(deployment: Deployment) -> None:
-    """Two worker containers and the control container share one data folder and one machine, and see no processes of
-    each other; the watcher of none of them ends the command of another."""
-    compose = deployment.compose
-    compose.up(["worker"], scale=2)
-    work = deployment.folder("shared")
-    try:
-        with deployment.client() as client:
-            # longer than two looks of a watcher at the spool (heartbeat_s)
-            prompt = task_prompt(turn("", command("echo begin >> log; sleep 3; echo end >> log")), turn("done"))
-            task_id = client.submit(prompt, working_dir=str(work), allow=["*"])
-            assert client.wait(task_id, timeout_s=60).status is Status.COMPLETED
-        assert (work / "log").read_text() == "begin\nend\n"
-    finally:
-        compose.kill("worker", 2)

@@ -1,4 +1,4 @@
-"""The Dockerfile, as far as it can be judged without an engine: linted, its user and folders, and the wheel it builds."""
+"""The Dockerfile, as far as it can be judged without an engine: linted, its user and folders, the wheel it builds."""
 
 from __future__ import annotations
 
