@@ -64,13 +64,21 @@ def open_files(data_dir: Path) -> ServerFiles:
         make_data_folder(folder.parent)
         _private_folder(folder)
         socket_path = folder / "server.sock"
-        if len(os.fsencode(socket_path)) > MAX_SOCKET_PATH_BYTES:
+        if not _is_short(socket_path):
             socket_path = _short_run_folder(folder) / "s"
     except OSError as error:
         raise StackError(
             f"make the server's folder {folder}: {error.strerror or error}; choose another NEURAPHAGE_DATA_DIR"
         ) from error
     return ServerFiles(folder, socket_path)
+
+
+def find_socket(data_dir: Path) -> Path | None:
+    """Where the server's socket is or will be; None when a run folder for it is yet to be made. Makes nothing."""
+    socket_path = data_dir.absolute() / "server" / "server.sock"
+    if _is_short(socket_path):
+        return socket_path
+    return next((folder / "s" for folder in _run_folders(socket_path.parent) if folder.is_dir()), None)
 
 
 def take_lock(files: ServerFiles) -> IO[str]:
@@ -145,22 +153,29 @@ def _refuse_foreign_parents(folder: Path) -> None:
 
 def _short_run_folder(folder: Path) -> Path:
     """Make a folder with a short path that belongs to this server folder alone."""
+    failure: OSError = FileNotFoundError(0, "no folder with a path short enough for a unix socket")
+    for run_folder in _run_folders(folder):
+        try:
+            run_folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _refuse_foreign_parents(run_folder)
+            _private_folder(run_folder.parent)
+            _private_folder(run_folder)
+        except OSError as error:
+            failure = error
+            continue
+        return run_folder
+    raise failure
+
+
+def _run_folders(folder: Path) -> list[Path]:
+    """Folders with a short path that could be made for this server folder, the best one first."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it only says that XDG_RUNTIME_DIR is not set
         bases = [user_runtime_path("neuraphage"), Path(tempfile.gettempdir()) / f"neuraphage-{os.getuid()}"]
     bases.append(SHORTEST / f"neuraphage-{os.getuid()}")
     name = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
-    failure: OSError = FileNotFoundError(0, "no folder with a path short enough for a unix socket")
-    for base in bases:
-        if len(os.fsencode(base / name / "s")) > MAX_SOCKET_PATH_BYTES:
-            continue
-        try:
-            base.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _refuse_foreign_parents(base / name)
-            _private_folder(base)
-            _private_folder(base / name)
-        except OSError as error:
-            failure = error
-            continue
-        return base / name
-    raise failure
+    return [base / name for base in bases if _is_short(base / name / "s")]
+
+
+def _is_short(socket_path: Path) -> bool:
+    return len(os.fsencode(socket_path)) <= MAX_SOCKET_PATH_BYTES
