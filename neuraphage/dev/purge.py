@@ -1,0 +1,82 @@
+"""Remove what neuraphage keeps on this host: only from a folder that it made, and only while nobody uses that."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from neuraphage.data_folder import MARK, SPOOL, Kept, is_ours, kept_in, size_bytes
+from neuraphage.dev.server_files import ServerFiles, open_files, take_lock
+from neuraphage.dev.server_probe import find_process
+from neuraphage.errors import BadInput, StackError
+from neuraphage.settings import Settings
+from neuraphage.spool.command_spool import CommandSpool
+from neuraphage.wiring import host_health
+
+
+@contextmanager
+def unused_folder(settings: Settings) -> Iterator[list[Kept]]:
+    """Hold the data folder, so that no stack starts in it, and tell what would be removed from it.
+
+    Raises:
+        BadInput: neuraphage has not made the folder.
+        StackError: something uses it.
+    """
+    folder = settings.data_dir
+    if not is_ours(folder):
+        kept = ", ".join(str(thing.path) for thing in kept_in(folder)) or "nothing"
+        raise BadInput(
+            f"{folder} was not made by neuraphage (it has no {MARK} in it), so nothing of it is removed;"
+            f" by hand you may remove what neuraphage keeps there: {kept}"
+        )
+    files = open_files(folder)
+    with take_lock(files):
+        users = [*_users(settings, files)]
+        if users:
+            raise StackError(f"{folder} is in use: {'; '.join(users)}")
+        run_folder = files.socket_path.parent
+        elsewhere = [Kept(run_folder, "socket of the local stack", size_bytes(run_folder))]
+        yield [*kept_in(folder), *(elsewhere if run_folder != files.folder else [])]
+
+
+def remove(settings: Settings, kept: list[Kept]) -> list[str]:
+    """Remove things that `unused_folder` told of, and the data folder if nothing else is in it.
+
+    Returns:
+        Names of what is left in the folder: it is not neuraphage's.
+
+    Raises:
+        OSError: something cannot be removed; what was removed before is gone.
+    """
+    for thing in kept:
+        if thing.path.is_dir():
+            shutil.rmtree(thing.path)
+        else:
+            thing.path.unlink(missing_ok=True)
+    folder = settings.data_dir
+    left = sorted(os.listdir(folder))  # noqa: PTH208 - names are wanted
+    if left == [MARK]:
+        (folder / MARK).unlink()
+        folder.rmdir()
+        return []
+    return [name for name in left if name != MARK]
+
+
+def _users(settings: Settings, files: ServerFiles) -> Iterator[str]:
+    server = find_process(files.config)
+    if server is not None:
+        yield f"its server (pid {server.pid}) runs, left by a stack that was killed; start `neuraphage dev` and stop it"
+    for namespace in _namespaces(settings.data_dir / "health"):
+        for process in host_health(settings.model_copy(update={"namespace": namespace})):
+            yield f"worker {process.name} (pid {process.pid}) runs; stop it"
+    for namespace in _namespaces(settings.data_dir / SPOOL):
+        spool = CommandSpool(settings.data_dir / SPOOL / namespace, settings.spool_max_bytes)
+        for effect_id, task_id in spool.running():
+            yield f"a command of {task_id or 'a task'} runs ({effect_id}); wait for its end, or cancel the task"
+
+
+def _namespaces(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
