@@ -16,6 +16,7 @@ from neuraphage import __version__
 from neuraphage.cli import (
     admin_commands,
     config_commands,
+    place_commands,
     demo_command,
     read_commands,
     run_command,
@@ -46,6 +47,7 @@ task_commands.register(app)
 read_commands.register(app)
 admin_commands.register(app)
 config_commands.register(app)
+place_commands.register(app)
 
 
 def _version(wanted: bool) -> None:
