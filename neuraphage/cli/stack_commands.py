@@ -15,13 +15,14 @@ from pydantic import SecretStr
 from neuraphage.celery_app import find_workers
 from neuraphage.cli.connection import load_settings
 from neuraphage.cli.console import complain
+from neuraphage.cli.exit_codes import INTERRUPTED_EXIT
 from neuraphage.cli.stack_view import StackView
 from neuraphage.configuration import server_variables
 from neuraphage.dev import stack_file
 from neuraphage.dev.address import ServerAddress
 from neuraphage.dev.flower import prepare_flower
 from neuraphage.dev.local_model import free_port, scripted_environ
-from neuraphage.dev.other_server import count_workers
+from neuraphage.dev.other_server import find_workers_of
 from neuraphage.dev.resolve import resolve_server
 from neuraphage.dev.server import EmbeddedServer
 from neuraphage.dev.server_files import open_files, take_lock
@@ -117,14 +118,14 @@ def _server(settings: Settings, script: str | None) -> Iterator[tuple[ServerAddr
 def _look_at(server: ServerAddress, settings: Settings, script: str | None) -> None:
     """Refuse a server that does not answer, and a script where others would get its replies; name who shares it."""
     urls = {"state_url": SecretStr(server.state_url), "broker_url": SecretStr(server.broker_url)}
-    others = count_workers(settings.model_copy(update=urls))
+    others = find_workers_of(settings.model_copy(update=urls))
     if not others:
         return
-    shared = f"namespace {settings.namespace!r} of this server is in use: {others} other worker processes"
+    shared = f"namespace {settings.namespace!r} of this server is in use by {', '.join(others)}"
     another = "give this project a namespace of its own (NEURAPHAGE_NAMESPACE, or namespace in ./neuraphage.toml)"
     if script is not None:
-        raise BadInput(f"{shared}, whose tasks would be played by the script; {another}")
-    complain(f"{shared} share its tasks with this stack; if that is not meant, {another}")
+        raise BadInput(f"{shared}: their tasks would be played by the script; {another}")
+    complain(f"{shared}, which share their tasks with this stack; if that is not meant, {another}")
 
 
 def _run(plan: StackPlan, own: EmbeddedServer | None, stop: StopRequest, note: Callable[[], Path]) -> int:
@@ -153,6 +154,6 @@ def _run(plan: StackPlan, own: EmbeddedServer | None, stop: StopRequest, note: C
             stack_file.remove(plan.data_dir)
     if stop.at_once:
         view.say("stopped at once; the data is kept, and the next start goes on with what was in hand")
-    else:
-        view.say("stopped; the data is kept")
+        return INTERRUPTED_EXIT
+    view.say("stopped; the data is kept")
     return view.exit_code

@@ -10,29 +10,32 @@ from neuraphage.settings import Settings
 from neuraphage.wiring import build_store
 
 CONNECT_RETRIES = 1
+ANSWER_S = 1.0
+"""How long workers have to answer."""
 
 
-def count_workers(settings: Settings) -> int:
-    """How many worker processes use this namespace now, on this machine or another.
+def find_workers_of(settings: Settings) -> list[str]:
+    """Name the Celery workers that use this namespace now, on this machine or another.
 
     Args:
         settings: state and broker server, and the namespace.
 
     Raises:
-        StoreError: the state server does not answer, or lets us not in.
-        StackError: the broker does not answer, or lets us not in.
+        StoreError: the state server does not answer, or does not let us in.
+        StackError: the broker does not answer, or does not let us in.
     """
     store = build_store(settings)
     try:
-        workers = len(store.connected())
+        store.now_ms()
     finally:
         store.context.client.close()
-    url = settings.broker_url.get_secret_value()
+    app = make_app(settings)
     try:
-        with make_app(settings).connection_for_write() as connection:
+        with app.connection_for_write() as connection:
             broker: Any = connection
             broker.ensure_connection(max_retries=CONNECT_RETRIES, interval_start=0.1)
-            broker.default_channel.client.ping()
+            answers = app.control.ping(timeout=ANSWER_S, connection=connection)
     except BROKER_DOWN as error:
+        url = settings.broker_url.get_secret_value()
         raise StackError(f"the broker {masked(url)} does not answer ({error}); start it, or correct its URL") from None
-    return workers
+    return sorted(node for answer in answers for node in answer)

@@ -1,0 +1,128 @@
+"""`neuraphage dev --flower` on a real terminal: what it shows, and what Ctrl-C does once and twice."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from pydantic import SecretStr
+
+from devstack import DevStack, wait_for
+from neuraphage.client import Client
+from neuraphage.dev.server import EmbeddedServer
+from neuraphage.model.effect import MarkerName
+from neuraphage.model.task import Status, TaskRecord
+from neuraphage.settings import Settings
+from terminalkit import Terminal
+
+pytestmark = [pytest.mark.real_redis, pytest.mark.real_workers]
+PLAY = ("--script", "runscript:play")
+PROCESSES = ("server", "model", "worker", "control", "beat", "flower")
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[DevStack]:
+    """A data folder, its environment and its clients; the tests start the stack on a terminal."""
+    with tempfile.TemporaryDirectory(prefix="np-") as folder:
+        yield DevStack(Path(folder), PLAY)
+
+
+@pytest.fixture
+def terminal(place: DevStack) -> Iterator[Terminal]:
+    """A stack that is up."""
+    seen = Terminal("dev", "--flower", *PLAY, env=place.env, columns=120)
+    try:
+        seen.see("Ctrl-C stops")
+        yield seen
+    finally:
+        seen.close()
+
+
+def pids(seen: Terminal) -> dict[str, int]:
+    """Process ids by name, from the lines of the start."""
+    return {name: int(pid) for name, pid in re.findall(r"^  (\w+) +ready  pid (\d+)", "\n".join(seen.lines), re.M)}
+
+
+def calling(place: DevStack, folder: Path) -> str:
+    """Submit a task and wait until its model call is under way; returns its id."""
+    task_id = place.cli("submit", "slow please", "--dir", str(folder), "--allow", "*").out.strip()
+    with place.client() as client:
+        wait_for(lambda: client.get(task_id).marker.name is MarkerName.REQUEST_SENT, "the model call")
+    return task_id
+
+
+def at_rest(place: DevStack, task_id: str) -> TaskRecord:
+    """The task's record while no stack runs."""
+    with EmbeddedServer(place.data_dir) as server:
+        urls = {"state_url": server.address.state_url, "broker_url": server.address.broker_url}
+        with Client(
+            Settings(data_dir=place.data_dir, **{name: SecretStr(url) for name, url in urls.items()})
+        ) as client:
+            return client.get(task_id)
+
+
+def ask_flower(url: str, login: str) -> Any:
+    """An answer of Flower's API."""
+    value = base64.b64encode(login.encode()).decode()
+    request = urllib.request.Request(url, headers={"Authorization": f"Basic {value}"})
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return json.loads(answer.read())
+
+
+def test_what_is_shown_and_the_first_ctrl_c(place: DevStack, terminal: Terminal, tmp_path: Path) -> None:
+    """One line a process; Flower sees workers and turns and keeps its login; Ctrl-C waits for the reply in hand."""
+    running = pids(terminal)
+    assert sorted(running) == sorted(PROCESSES)
+    assert all(os.getsid(pid) == pid for pid in running.values()), "the terminal's Ctrl-C must not reach them"
+    task_id = calling(place, tmp_path)
+    wait_for(lambda: place.cli("show", task_id, "--json").json["status"] == "Completed", "the first task")
+    check_flower(place, terminal, running)
+    task_id = calling(place, tmp_path)
+    terminal.interrupt()
+    assert terminal.ended() == 0
+    assert "stopping after the step in hand; Ctrl-C again stops at once" in terminal.text
+    assert terminal.text.endswith("stopped; the data is kept")
+    assert not any(psutil.pid_exists(pid) for pid in running.values())
+    record = at_rest(place, task_id)
+    assert record.marker.name is not MarkerName.REQUEST_SENT, "the reply was waited for and kept"
+    assert (record.status, record.counters.model_calls, record.counters.recoveries_total) == (Status.RUNNING, 1, 0)
+
+
+def check_flower(place: DevStack, terminal: Terminal, running: dict[str, int]) -> None:
+    """Its address is shown, its login is in a private file and nowhere else; it lists the worker and a turn."""
+    file = place.data_dir / "flower" / "login.txt"
+    assert file.stat().st_mode & 0o077 == 0
+    url, user, password = [line.rpartition(": ")[2] for line in file.read_text().splitlines()]
+    assert f"{url} (login in {file})" in terminal.text
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        ask_flower(f"{url}/api/tasks", f"{user}:wrong")
+    turns = wait_for(lambda: ask_flower(f"{url}/api/tasks?taskname=neuraphage.run_turn", f"{user}:{password}"), "turns")
+    assert {turn["worker"].split("@")[0] for turn in turns.values()} == {"worker-default"}
+    logs = "".join(log.read_text(errors="replace") for log in (place.data_dir / "logs").iterdir())
+    arguments = " ".join(word for pid in running.values() for word in psutil.Process(pid).cmdline())
+    assert password not in logs + arguments + terminal.raw
+    connections = psutil.Process(running["flower"]).net_connections("inet")
+    assert {one.laddr.ip for one in connections if one.status == psutil.CONN_LISTEN} == {"127.0.0.1"}
+
+
+def test_the_second_ctrl_c_waits_for_nothing(place: DevStack, terminal: Terminal, tmp_path: Path) -> None:
+    """The call in hand is given up, to be made again; no process is left."""
+    running = pids(terminal)
+    task_id = calling(place, tmp_path)
+    terminal.interrupt()
+    terminal.see("again stops at once")
+    terminal.interrupt()
+    assert terminal.ended() == 130
+    assert "stopped at once; the data is kept" in terminal.text
+    assert not any(psutil.pid_exists(pid) for pid in running.values())
+    assert at_rest(place, task_id).marker.name is MarkerName.REQUEST_SENT
