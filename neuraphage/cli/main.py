@@ -18,10 +18,12 @@ from neuraphage.cli import (
     config_commands,
     place_commands,
     demo_command,
+    events_command,
     read_commands,
     run_command,
     stack_commands,
     task_commands,
+    why_command,
 )
 from neuraphage.cli.console import BROKEN_PIPE_EXIT, be_lenient, complain, out
 from neuraphage.cli.exit_codes import INTERRUPTED_EXIT
@@ -45,6 +47,8 @@ demo_command.register(app)
 stack_commands.register(app)
 task_commands.register(app)
 read_commands.register(app)
+events_command.register(app)
+why_command.register(app)
 admin_commands.register(app)
 config_commands.register(app)
 place_commands.register(app)

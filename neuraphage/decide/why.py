@@ -83,7 +83,7 @@ def explain(readings: TaskReadings, rules: Rules) -> Explanation:
         because.append("A person has cancelled it; whoever holds it ends it with the next step.")
     elif record.pause_requested:
         because.append("A person has asked for a pause; it is paused with the next step.")
-    if record.place is not None:
+    if record.place in {"outbox", "leases", "timers"} or any(found.in_ms is not None for found in following):
         because += _sweep_trouble(readings, rules)
     return Explanation(
         task_id=record.task_id,
@@ -112,6 +112,11 @@ def clocks(readings: TaskReadings, rules: Rules) -> Clocks:
     )
 
 
+def short_id(record: TaskRecord) -> str:
+    """The random end of the id, which every command takes."""
+    return record.task_id.rpartition("-")[2]
+
+
 _Said = tuple[list[str], list[Forecast]]
 
 
@@ -119,7 +124,7 @@ def _ended(record: TaskRecord) -> _Said:
     match record.detail:
         case FailedDetail(error=error, recoverable=True):
             return [f"It failed: {error}"], [
-                Forecast(text=f"Nothing by itself; `neuraphage retry {record.task_id}` goes on from the last step.")
+                Forecast(text=f"Nothing by itself; `neuraphage retry {short_id(record)}` goes on from the last step.")
             ]
         case FailedDetail(error=error):
             return [f"It failed: {error}"], [
@@ -142,7 +147,7 @@ def _paused(readings: TaskReadings) -> _Said:
         "recovery": f"Its worker died, and the recovery policy left it to a person{ago}.",
         "shutdown": f"Its worker was shut down{ago}.",
     }.get(reason, f"A person paused it{ago}.")
-    resume = f"Nothing by itself, it is kept for ever; `neuraphage resume {record.task_id}` goes on with it."
+    resume = f"Nothing by itself, it is kept for ever; `neuraphage resume {short_id(record)}` goes on with it."
     return [because], [Forecast(text=resume)]
 
 
@@ -157,7 +162,7 @@ def _waits_for_person(readings: TaskReadings) -> _Said:
     if not because:
         because.append("It waits for a person's message.")
     if not following:
-        answer = f"Nothing by itself, it holds no worker; `neuraphage answer {readings.record.task_id} ...` goes on."
+        answer = f"Nothing by itself, it holds no worker; `neuraphage answer {short_id(readings.record)} ...` goes on."
         following.append(Forecast(text=answer))
     return because, following
 
@@ -232,7 +237,7 @@ def outcome(readings: TaskReadings, rules: Rules) -> str:
     if begun and readings.now_ms - record.saved_at_ms > rules.saved_max_age_ms:
         return "it fails, since its last step is too old to go on from"
     if record.counters.recoveries + 1 >= rules.max_recoveries:
-        return f"it fails, since {record.counters.recoveries + 1} workers died or hung in a row without an outcome"
+        return f"it fails, at {record.counters.recoveries + 1} recoveries in a row without an outcome"
     if record.pause_requested:
         return "it is paused, as a person asked"
     if rules.recovery_policy != "auto":

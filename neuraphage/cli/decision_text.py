@@ -1,0 +1,51 @@
+"""One line for people about each decision of the sweep and the watchers. Pure."""
+
+from __future__ import annotations
+
+from neuraphage.decide.duration import duration
+from neuraphage.model.readings import Clocks
+from neuraphage.model.recovery import RecoveryReading
+
+_EVIDENCE = {
+    "expired": "its lease was late",
+    "gone": "its process was seen to be gone",
+    "absent": "its host was absent",
+    "quiet": "the queue was empty",
+}
+
+
+def decision_text(reading: RecoveryReading) -> str:
+    """The decision, its reason, and the readings it was made from."""
+    facts = [_EVIDENCE.get(reading.evidence, "")]
+    if reading.marker:
+        facts.append(f"turn {reading.iteration}, {reading.marker}")
+    if reading.dispatch_age_ms is not None:
+        facts.append(f"message sent {duration(reading.dispatch_age_ms)} before")
+    if reading.publications > 1:
+        facts.append(f"{reading.publications} times by now")
+    if reading.lease_age_ms is not None:
+        over = reading.lease_age_ms
+        facts.append(f"lease over for {duration(over)}" if over >= 0 else f"lease had {duration(-over)} left")
+    if reading.heartbeat_age_ms is not None:
+        facts.append(f"renewed {duration(reading.heartbeat_age_ms)} before")
+    if reading.saved_age_ms is not None:
+        facts.append(f"last step {duration(reading.saved_age_ms)} before")
+    if reading.recoveries:
+        facts.append(f"{reading.recoveries} since its last outcome")
+    return f"{reading.verdict}: {reading.reason} ({'; '.join(fact for fact in facts if fact)})"
+
+
+def clocks_text(clocks: Clocks) -> str:
+    """The clocks that run, in a few words each."""
+    words = []
+    if clocks.dispatch_ms is not None:
+        words.append(f"message sent {duration(clocks.dispatch_ms)} ago")
+    if clocks.claim_ms is not None:
+        left = clocks.claim_ms
+        words.append(f"lease ends in {duration(left)}" if left >= 0 else f"lease over for {duration(-left)}")
+    if clocks.progress_ms is not None:
+        words.append(f"renewed {duration(clocks.progress_ms)} ago")
+    if clocks.checkpoint_ms is not None:
+        words.append(f"last step saved {duration(clocks.checkpoint_ms)} ago")
+    words.append("no sweep yet" if clocks.sweep_ms is None else f"last sweep {duration(clocks.sweep_ms)} ago")
+    return ", ".join(words)

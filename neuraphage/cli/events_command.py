@@ -1,0 +1,48 @@
+"""`neuraphage events`: the history of a task, line by line, resumable after any of them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from neuraphage.cli.arguments import AsJson, TaskId
+from neuraphage.cli.connection import connect
+from neuraphage.cli.console import fitted, harmless, local_time, out
+from neuraphage.cli.event_text import STYLES, event_text
+from neuraphage.cli.json_lines import JsonLines
+from neuraphage.client.sync import FIRST_EVENT
+from neuraphage.model.prompt import Event
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog="Example: neuraphage events 1dd199f3d80d --follow --json")(events)
+
+
+def events(
+    task_id: TaskId,
+    after: Annotated[str, typer.Option(help="Only what came after this event id.")] = FIRST_EVENT,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the task is over.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what happened to a task, oldest first.
+
+    Each line begins with its event id; --after ID goes on behind it. With --json: one JSON document a line.
+    """
+    lines, found = JsonLines(), False
+    with connect() as client:
+        for event in client.events(task_id, after=after, follow=follow):
+            found = True
+            if as_json:
+                lines.show(event)
+            else:
+                _show(event)
+        if not found and not as_json:
+            out.print(f"nothing after {after} yet; wait for it with --follow")
+
+
+def _show(event: Event) -> None:
+    head = f"{event.event_id}  {local_time(event.at_ms)}  "
+    line = harmless(f"{head}{' '.join(event_text(event).split())}", STYLES.get(event.kind, ""))
+    out.print(fitted(line, out.width if out.is_terminal else None))
