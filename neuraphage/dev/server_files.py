@@ -7,6 +7,7 @@ import hashlib
 import os
 import stat
 import tempfile
+import time
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,8 @@ from neuraphage.errors import StackError
 
 MAX_SOCKET_PATH_BYTES = 103
 """Longest path of a unix socket that every platform takes (macOS: 104 with the closing zero)."""
+LOCK_TRIES = 6
+LOCK_AGAIN_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,20 +94,36 @@ def take_lock(files: ServerFiles) -> IO[str]:
         StackError: another launcher holds it.
     """
     lock = _open_private(files.folder / "lock", "a+")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
+    if not _lock_alone(lock):
         lock.seek(0)
         holder = lock.read(20).strip() or "unknown"
         lock.close()
         raise StackError(
-            f"take the data folder {files.folder.parent}: process {holder} runs a server there already;"
-            " stop it, or choose another NEURAPHAGE_DATA_DIR"
+            f"take the data folder {files.folder.parent}: process {holder} runs a stack there already;"
+            " use that one, stop it, or choose another NEURAPHAGE_DATA_DIR"
+        )
+    try:
+        lock.truncate(0)
+        os.write(lock.fileno(), str(os.getpid()).encode())  # unbuffered: closing the file has nothing left to write
+    except OSError as error:
+        lock.close()
+        raise StackError(
+            f"write {files.folder / 'lock'}: {error.strerror or error}; free some space or choose another"
+            " NEURAPHAGE_DATA_DIR"
         ) from error
-    lock.truncate(0)
-    lock.write(str(os.getpid()))
-    lock.flush()
     return lock
+
+
+def _lock_alone(lock: IO[str]) -> bool:
+    """Lock a file; others hold it for a moment when they look whether there is a stack."""
+    for _ in range(LOCK_TRIES):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            time.sleep(LOCK_AGAIN_S)
+            continue
+        return True
+    return False
 
 
 def write_private(path: Path, text: str) -> None:

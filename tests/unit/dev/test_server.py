@@ -123,7 +123,7 @@ def test_a_second_launcher_is_refused_by_name(data_dir: Path) -> None:
     """Two servers on one folder would ruin its data; the message names the folder and the holder."""
     with EmbeddedServer(data_dir) as server:
         pid = server.pid
-        with pytest.raises(StackError, match=rf"{data_dir}.*process {os.getpid()} runs a server there"):
+        with pytest.raises(StackError, match=rf"{data_dir}.*process {os.getpid()} runs a stack there"):
             EmbeddedServer(data_dir).start()
         assert server.pid == pid
     with EmbeddedServer(data_dir):
