@@ -1,6 +1,6 @@
 """A stand-in for valkey-cli, which no Python package brings: what the deployment's files and RUNBOOK.md use of it.
 
-It speaks to the real server: a command and its raw answer, or `--rdb -`, a snapshot by the protocol of replicas.
+It speaks to the real server: a command and its raw answer, or `--rdb FILE`, a snapshot by the protocol of replicas.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
+from pathlib import Path
 from typing import Any
 
 import redis
@@ -15,8 +16,8 @@ import redis
 
 def main(argv: list[str]) -> int:
     """The password comes from REDISCLI_AUTH, as with the real one."""
-    if argv == ["--rdb", "-"]:
-        sys.stdout.buffer.write(snapshot())
+    if argv[:1] == ["--rdb"]:
+        Path(argv[1]).write_bytes(snapshot())
         return 0
     database = int(argv.pop(1)) if argv[:1] == ["-n"] else 0
     if database:
