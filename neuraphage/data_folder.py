@@ -11,6 +11,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich.filesize import decimal
+
 from neuraphage.settings import Settings
 
 MARK = ".neuraphage"
@@ -101,7 +103,7 @@ def quota_warnings(settings: Settings) -> list[str]:
     }
     sizes = [(what, size_bytes(path), name, then) for what, (path, name, then) in quotas.items()]
     return [
-        f"{what} holds {size} bytes, over its quota of {getattr(settings, name)} ({name}): {then}"
+        f"{what} holds {decimal(size)}, over its quota of {decimal(getattr(settings, name))} ({name}): {then}"
         for what, size, name, then in sizes
         if size > getattr(settings, name)
     ]

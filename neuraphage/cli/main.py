@@ -16,9 +16,10 @@ from neuraphage import __version__
 from neuraphage.cli import (
     admin_commands,
     config_commands,
-    place_commands,
     demo_command,
+    doctor_command,
     events_command,
+    place_commands,
     read_commands,
     run_command,
     stack_commands,
@@ -52,6 +53,7 @@ why_command.register(app)
 admin_commands.register(app)
 config_commands.register(app)
 place_commands.register(app)
+doctor_command.register(app)
 
 
 def _version(wanted: bool) -> None:

@@ -1,0 +1,162 @@
+"""`doctor`: looks at what goes wrong at three in the morning, and says what to do."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.metadata
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+import typer
+from packaging.requirements import Requirement
+
+from neuraphage.celery_app import PACKAGE, find_workers, is_ours
+from neuraphage.cli.arguments import AsJson
+from neuraphage.cli.connection import load_settings, server_settings
+from neuraphage.cli.console import harmless, out, print_json
+from neuraphage.data_folder import free_bytes, quota_warnings, size_bytes
+from neuraphage.decide import diagnosis
+from neuraphage.decide.diagnosis import Finding, Level
+from neuraphage.dev.server_checks import queues_of_workers, read_broker, read_state_server
+from neuraphage.dev.stack_file import script_of_running_stack
+from neuraphage.errors import NeuraphageError
+from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE
+from neuraphage.settings import Settings
+from neuraphage.wiring import API_KEY_VARIABLE, build_store, host_health
+
+_MARKS = {Level.OK: ("ok", "green"), Level.WARNING: ("warning", "yellow"), Level.PROBLEM: ("PROBLEM", "bold red")}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog="Example: neuraphage doctor --json")(doctor)
+
+
+def doctor(as_json: AsJson = False) -> None:
+    """Look at everything that tasks need, and say what to do about what is wrong.
+
+    Exit status 0 when nothing is wrong (warnings may stand), 1 when something is.
+    """
+    settings = load_settings()
+    findings = []
+    for finding in _findings(settings):
+        findings.append(finding)
+        if not as_json:
+            _show(finding)
+    is_well = all(finding.level is not Level.PROBLEM for finding in findings)
+    if as_json:
+        print_json({"ok": is_well, "findings": [asdict(finding) for finding in findings]})
+    else:
+        out.print(_summary(findings))
+    raise typer.Exit(0 if is_well else 1)
+
+
+def _findings(settings: Settings) -> Iterator[Finding]:
+    yield diagnosis.python_finding(tuple(sys.version_info[:3]), sys.platform)
+    yield _packages()
+    yield from _workers_package()
+    yield _disk(settings)
+    yield diagnosis.quota_finding(quota_warnings(settings), size_bytes(settings.data_dir))
+    yield diagnosis.key_finding(
+        API_KEY_VARIABLE,
+        is_set=bool(os.environ.get(API_KEY_VARIABLE)),
+        workers_here=len(host_health(settings)),
+        plays_script=script_of_running_stack(settings.data_dir) is not None,
+    )
+    try:
+        settings = server_settings()
+    except NeuraphageError as error:
+        yield Finding(
+            "state server",
+            Level.PROBLEM,
+            str(error),
+            "name the servers or start a stack; nothing that needs a server was looked at",
+        )
+        return
+    yield from _servers(settings)
+
+
+def _servers(settings: Settings) -> Iterator[Finding]:
+    state = broker = None
+    try:
+        state = read_state_server(settings)
+        yield from diagnosis.server_findings("state", state)
+        yield from diagnosis.durability_findings(state)
+        yield diagnosis.clock_finding(state)
+    except NeuraphageError as error:
+        yield Finding("state server", Level.PROBLEM, str(error), "start it, or correct state_url")
+    try:
+        broker = read_broker(settings)
+        yield from diagnosis.server_findings("broker", broker)
+        yield from diagnosis.workers_findings(queues_of_workers(settings), (RUN_QUEUE, CONTROL_QUEUE))
+    except NeuraphageError as error:
+        yield Finding("broker server", Level.PROBLEM, str(error), "start it, or correct broker_url")
+    if state is not None and broker is not None:
+        yield diagnosis.databases_finding(state, broker)
+    if state is not None:
+        store = build_store(settings)
+        yield diagnosis.sweep_finding(store.last_sweep_ms(), store.now_ms(), settings.sweep_s)
+
+
+def _packages() -> Finding:
+    wanted = [Requirement(text) for text in importlib.metadata.requires("neuraphage") or ()]
+    ours = [one for one in wanted if one.marker is None or one.marker.evaluate({"extra": ""})]
+    wrong = []
+    for requirement in ours:
+        try:
+            version = importlib.metadata.version(requirement.name)
+        except importlib.metadata.PackageNotFoundError:
+            wrong.append(f"{requirement.name} is not installed")
+            continue
+        if not requirement.specifier.contains(version, prereleases=True):
+            wrong.append(f"{requirement.name} {version} is installed, and {requirement.specifier} is wanted")
+    return diagnosis.packages_finding(wrong, len(ours))
+
+
+def _workers_package() -> Iterator[Finding]:
+    check = "workers package"
+    try:
+        ours = find_workers()
+    except NeuraphageError as error:
+        yield Finding(check, Level.PROBLEM, str(error), "see above")
+        return
+    spec = importlib.machinery.PathFinder.find_spec(PACKAGE, [str(Path.cwd()), *sys.path])
+    found = None if spec is None or spec.origin is None else Path(spec.origin)
+    if found is not None and not is_ours(found):
+        to_do = "here, write celery -A neuraphage.celery_app in place of celery -A workers.app"
+        yield Finding(check, Level.WARNING, f"{found} hides neuraphage's own in this folder", to_do)
+        return
+    yield Finding(check, Level.OK, str(ours))
+
+
+def _disk(settings: Settings) -> Finding:
+    folder, problem, free = settings.data_dir, None, 0
+    try:
+        free = free_bytes(folder)
+        nearest = next(path for path in (folder, *folder.parents) if path.is_dir())
+        with tempfile.NamedTemporaryFile(dir=nearest, prefix=".neuraphage-doctor-") as file:
+            file.write(b"\0")
+            file.flush()
+    except OSError as error:
+        problem = error.strerror or str(error)
+    return diagnosis.disk_finding(str(folder), problem, free, settings.min_free_bytes)
+
+
+def _show(finding: Finding) -> None:
+    word, style = _MARKS[finding.level]
+    text = harmless(f"{word:<8}", style) + harmless(f" {finding.check}: {finding.found}", indent=" " * 11)
+    out.print(text)
+    if finding.to_do:
+        out.print(harmless(f"{'':<8}   do: {finding.to_do}", indent=" " * 11))
+
+
+def _summary(findings: list[Finding]) -> str:
+    counts = {level: sum(finding.level is level for finding in findings) for level in Level}
+    if counts[Level.PROBLEM]:
+        return f"{counts[Level.PROBLEM]} of {len(findings)} checks found a problem"
+    warnings = counts[Level.WARNING]
+    return "all well" if not warnings else f"nothing is wrong; {warnings} of {len(findings)} checks have a warning"

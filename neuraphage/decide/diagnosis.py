@@ -1,0 +1,249 @@
+"""What `doctor` says: from readings of servers, processes and disks to findings. Pure.
+
+A finding tells what was looked at, what was found, and what to do. Only a problem makes `doctor` fail; a warning is
+something that an operator may have chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from rich.filesize import decimal
+
+OLDEST_PYTHON = (3, 11)
+OLDEST_SERVER = (6, 2)
+CLOCK_LIMIT_MS = 2_000
+"""Ids, ages and logs of two hosts are compared by people and by retention; leases go by the server's clock alone."""
+MEMORY_WARNING, MEMORY_PROBLEM = 0.75, 0.95
+LATE_SWEEPS, MISSING_SWEEPS = 2, 5
+"""In sweep intervals: beat is late; nobody sweeps, not even the watchers, which stand in after three."""
+
+
+class Level(StrEnum):
+    """How bad a finding is."""
+
+    OK = "ok"
+    WARNING = "warning"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding.
+
+    Args:
+        check: stable name.
+        level: how bad it is.
+        found: what was found.
+        to_do: what to do; empty when it is well.
+    """
+
+    check: str
+    level: Level
+    found: str
+    to_do: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerReading:
+    """What a server told about itself. None: it did not say, or this user may not ask.
+
+    Args:
+        version: as Redis counts (Valkey tells that too).
+        run_id: random name of the server process.
+        db: number of the database.
+        appendonly: whether writes are kept on disk.
+        appendfsync: when they are on the disk.
+        maxmemory_policy: what it does when memory is full.
+        used_bytes, limit_bytes: memory; a limit of 0 is none.
+        ahead_ms: how far its clock is ahead of this host's.
+    """
+
+    version: str
+    run_id: str = ""
+    db: int | None = None
+    appendonly: bool | None = None
+    appendfsync: str | None = None
+    maxmemory_policy: str | None = None
+    used_bytes: int = 0
+    limit_bytes: int = 0
+    ahead_ms: int | None = None
+
+
+def python_finding(version: tuple[int, ...], platform: str) -> Finding:
+    """The interpreter and the system."""
+    found = f"Python {'.'.join(map(str, version[:3]))} on {platform}"
+    if version[:2] < OLDEST_PYTHON:
+        return Finding("python", Level.PROBLEM, found, "use Python 3.11 or newer")
+    if platform not in ("linux", "darwin"):
+        return Finding("python", Level.PROBLEM, found, "use Linux or macOS; on Windows use WSL")
+    return Finding("python", Level.OK, found)
+
+
+def packages_finding(wrong: Sequence[str], count: int) -> Finding:
+    """The libraries.
+
+    Args:
+        wrong: each one that is missing or of a version that was not asked for, as a sentence.
+        count: how many were looked at.
+    """
+    if wrong:
+        return Finding("packages", Level.PROBLEM, "; ".join(wrong), "install neuraphage again with pip")
+    return Finding("packages", Level.OK, f"{count} libraries are of versions that fit")
+
+
+def server_findings(name: str, reading: ServerReading) -> list[Finding]:
+    """A server that answers.
+
+    Args:
+        name: state or broker.
+        reading: what it told.
+    """
+    numbers = tuple(int(part) for part in reading.version.split(".")[:2] if part.isdecimal())
+    old = len(numbers) == 2 and numbers < OLDEST_SERVER
+    version = Finding(
+        f"{name} server", Level.PROBLEM if old else Level.OK, f"version {reading.version}", old * "use 6.2 or newer"
+    )
+    findings = [version, _memory(name, reading)]
+    policy, right = reading.maxmemory_policy, "noeviction"
+    if policy not in (None, right):
+        to_do = f"CONFIG SET maxmemory-policy {right}, and in its configuration: else it throws tasks away when full"
+        findings.append(Finding(f"{name} eviction", Level.PROBLEM, f"maxmemory-policy is {policy}", to_do))
+    elif policy == right:
+        findings.append(Finding(f"{name} eviction", Level.OK, f"maxmemory-policy is {right}"))
+    return findings
+
+
+def durability_findings(reading: ServerReading) -> list[Finding]:
+    """Whether the state server keeps what it acknowledged. The broker need not: its messages are made again."""
+    check = "durability"
+    if reading.appendonly is False:
+        to_do = "CONFIG SET appendonly yes, and in its configuration: else a restart loses every task"
+        return [Finding(check, Level.PROBLEM, "appendonly is no", to_do)]
+    if reading.appendonly is None or reading.appendfsync is None:
+        to_do = "look yourself: appendonly must be yes, appendfsync always"
+        return [Finding(check, Level.WARNING, "the server does not tell how it writes to disk", to_do)]
+    if reading.appendfsync != "always":
+        lost = "the last second of committed work" if reading.appendfsync == "everysec" else "committed work"
+        to_do = f"CONFIG SET appendfsync always, unless a power cut may cost {lost}"
+        return [Finding(check, Level.WARNING, f"appendfsync is {reading.appendfsync}", to_do)]
+    return [Finding(check, Level.OK, "appendonly is yes, appendfsync is always")]
+
+
+def clock_finding(reading: ServerReading) -> Finding:
+    """The clocks of this host and of the state server."""
+    if reading.ahead_ms is None:
+        return Finding("clock", Level.WARNING, "the server's time cannot be read", "let this user run TIME")
+    seconds = reading.ahead_ms / 1000
+    found = f"the server's clock is {abs(seconds):.1f} s {'ahead of' if seconds >= 0 else 'behind'} this host's"
+    if abs(reading.ahead_ms) > CLOCK_LIMIT_MS:
+        return Finding("clock", Level.PROBLEM, found, "set both clocks by NTP")
+    return Finding("clock", Level.OK, found)
+
+
+def databases_finding(state: ServerReading, broker: ServerReading) -> Finding:
+    """Whether tasks and messages lie apart."""
+    if state.run_id and state.run_id == broker.run_id and state.db == broker.db:
+        to_do = "give broker_url another database number: a flush of the queue would delete every task"
+        return Finding("databases", Level.PROBLEM, f"state and broker share database {state.db} of a server", to_do)
+    return Finding("databases", Level.OK, "state and broker lie apart")
+
+
+def workers_findings(queues: Mapping[str, Sequence[str]], wanted: Sequence[str]) -> list[Finding]:
+    """Who takes messages.
+
+    Args:
+        queues: of each worker that answered, by its node name.
+        wanted: queues that must have one.
+    """
+    findings = []
+    for queue in wanted:
+        names = sorted(name for name, taken in queues.items() if queue in taken)
+        if names:
+            findings.append(Finding(f"workers of {queue}", Level.OK, ", ".join(names)))
+        else:
+            to_do = f"start one: celery -A neuraphage.celery_app worker -P threads -Q {queue}; locally, neuraphage dev"
+            findings.append(Finding(f"workers of {queue}", Level.PROBLEM, "no worker answers", to_do))
+    return findings
+
+
+def sweep_finding(last_ms: int, now_ms: int, interval_s: float) -> Finding:
+    """Whether beat asks for sweeps and somebody does them.
+
+    Args:
+        last_ms: server time of the last sweep; 0 for never.
+        now_ms: server time.
+        interval_s: of the sweep.
+    """
+    to_do = "start beat (celery -A neuraphage.celery_app beat) and a worker of np.control"
+    if last_ms <= 0:
+        return Finding("beat", Level.PROBLEM, "no sweep has ever run in this namespace", to_do)
+    age_s = max(0.0, (now_ms - last_ms) / 1000)
+    found = f"the last sweep was {age_s:.1f} s ago; one is due every {interval_s:g} s"
+    if age_s > MISSING_SWEEPS * interval_s:
+        return Finding("beat", Level.PROBLEM, found, to_do)
+    if age_s > LATE_SWEEPS * interval_s:
+        return Finding("beat", Level.PROBLEM, f"{found}; the watchers of workers stand in for beat", to_do)
+    return Finding("beat", Level.OK, found)
+
+
+def disk_finding(path: str, problem: str | None, free_bytes: int, min_free_bytes: int) -> Finding:
+    """Whether the data folder can be written to, and has room.
+
+    Args:
+        path: the folder.
+        problem: why it cannot be written to, or None.
+        free_bytes: free space.
+        min_free_bytes: the setting.
+    """
+    if problem is not None:
+        to_do = "give this user the folder, or set another data_dir"
+        return Finding("data folder", Level.PROBLEM, f"{path} cannot be written to: {problem}", to_do)
+    found = f"{path} can be written to; {decimal(free_bytes)} are free"
+    if free_bytes < min_free_bytes:
+        to_do = f"free some space: less than min_free_bytes ({decimal(min_free_bytes)}) is left"
+        return Finding("data folder", Level.PROBLEM, found, to_do)
+    return Finding("data folder", Level.OK, found)
+
+
+def quota_finding(warnings: Sequence[str], held_bytes: int) -> Finding:
+    """Whether the spool and the data folder are within their quotas."""
+    if warnings:
+        to_do = "see `neuraphage where`; raise the quota, or let ended tasks go sooner (exec_retention_s)"
+        return Finding("quotas", Level.PROBLEM, "; ".join(warnings), to_do)
+    return Finding("quotas", Level.OK, f"the data folder holds {decimal(held_bytes)}, within its quotas")
+
+
+def key_finding(name: str, *, is_set: bool, workers_here: int, plays_script: bool) -> Finding:
+    """Whether workers of this host can call the model. The key's value is never looked at.
+
+    Args:
+        name: of the variable.
+        is_set: whether this process has it.
+        workers_here: worker processes on this host, which have environments of their own.
+        plays_script: whether the running stack calls no model.
+    """
+    if is_set:
+        return Finding("API key", Level.OK, f"{name} is set")
+    if plays_script:
+        return Finding("API key", Level.OK, "the running stack plays a script and needs none")
+    if workers_here:
+        found = f"{name} is not set here; the {workers_here} worker processes of this host have their own environment"
+        return Finding("API key", Level.WARNING, found, "see to it that it is set in theirs")
+    return Finding("API key", Level.WARNING, f"{name} is not set", "set it for every worker that runs turns")
+
+
+def _memory(name: str, reading: ServerReading) -> Finding:
+    check = f"{name} memory"
+    if not reading.limit_bytes:
+        return Finding(check, Level.OK, f"{decimal(reading.used_bytes)} are used; there is no limit")
+    share = reading.used_bytes / reading.limit_bytes
+    found = f"{decimal(reading.used_bytes)} of {decimal(reading.limit_bytes)} are used ({share:.0%})"
+    to_do = "raise maxmemory, or let ended tasks go sooner (exec_retention_s, conversation_retention_s)"
+    if share >= MEMORY_PROBLEM:
+        return Finding(check, Level.PROBLEM, f"{found}; a full server refuses every write", to_do)
+    if share >= MEMORY_WARNING:
+        return Finding(check, Level.WARNING, found, to_do)
+    return Finding(check, Level.OK, found)

@@ -1,0 +1,67 @@
+"""Ask both servers and all workers how they are, for `doctor`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from celery import Celery
+
+from neuraphage.configuration import masked_url
+from neuraphage.decide.diagnosis import ServerReading
+from neuraphage.errors import StackError
+from neuraphage.queue import BROKER_DOWN, make_app
+from neuraphage.settings import Settings
+from neuraphage.store.server_report import read_server, reading_of
+
+ANSWER_S = 1.5
+"""How long workers have to answer."""
+
+
+def read_state_server(settings: Settings) -> ServerReading:
+    """What the state server tells about itself.
+
+    Raises:
+        StoreError: it does not answer, or does not let us in.
+        SettingsError: its URL cannot be read.
+    """
+    return read_server(settings.state_url.get_secret_value())
+
+
+def read_broker(settings: Settings) -> ServerReading:
+    """What the broker tells about itself, over a connection as Celery makes it.
+
+    Raises:
+        StackError: it does not answer, or does not let us in.
+        SettingsError: its URL cannot be read.
+    """
+    with _app(settings) as (_, connection):
+        return reading_of(connection.default_channel.client)
+
+
+def queues_of_workers(settings: Settings) -> dict[str, list[str]]:
+    """The queues that each worker of this namespace takes messages from, by its node name; on any host.
+
+    Raises:
+        StackError: the broker does not answer.
+        SettingsError: its URL cannot be read.
+    """
+    with _app(settings) as (app, connection):
+        answers = app.control.inspect(timeout=ANSWER_S, connection=connection).active_queues() or {}
+    return {node: [queue["name"] for queue in queues] for node, queues in answers.items()}
+
+
+@contextmanager
+def _app(settings: Settings) -> Iterator[tuple[Celery, Any]]:
+    url = masked_url(settings.broker_url.get_secret_value())
+    app = make_app(settings)
+    try:
+        with app.connection_for_write() as connection:
+            broker: Any = connection
+            broker.ensure_connection(max_retries=1, interval_start=0.1)
+            yield app, connection
+    except BROKER_DOWN as error:
+        raise StackError(f"the broker {url} does not answer: {error}") from None
+    finally:
+        app.close()
