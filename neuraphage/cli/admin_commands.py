@@ -10,6 +10,7 @@ import typer
 
 from neuraphage import __version__
 from neuraphage.cli.arguments import AsJson
+from neuraphage.cli.completion import task_ids
 from neuraphage.cli.connection import connect, load_settings
 from neuraphage.cli.console import complain, harmless, local_time, out, print_json, short_id
 from neuraphage.client import Client
@@ -30,9 +31,12 @@ def register(app: typer.Typer) -> None:
 
 
 def recover(
-    resume: Annotated[str | None, typer.Option(help="Go on with this paused or failed task.")] = None,
+    resume: Annotated[
+        str | None, typer.Option(help="Go on with this paused or failed task.", autocompletion=task_ids)
+    ] = None,
     reset: Annotated[
-        str | None, typer.Option(help="Start this failed task anew; its conversation is archived.")
+        str | None,
+        typer.Option(help="Start this failed task anew; its conversation is archived.", autocompletion=task_ids),
     ] = None,
     all_reset: Annotated[bool, typer.Option("--all-reset", help="Start all recoverable failed tasks anew.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,

@@ -7,9 +7,12 @@ from typing import Annotated
 
 import typer
 
+from neuraphage.cli.completion import task_ids
 from neuraphage.errors import BadInput
 
-TaskId = Annotated[str, typer.Argument(help="Task id, or a unique part of its beginning or end.")]
+TaskId = Annotated[
+    str, typer.Argument(help="Task id, or a unique part of its beginning or end.", autocompletion=task_ids)
+]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON with stable names, for programs.")]
 
 
