@@ -32,7 +32,7 @@ class LocalStack:
     """Use the stack of the data folder, or start one that ends when its last user has left.
 
     A started stack is a process of a session of its own: a terminal's Ctrl-C does not reach it, and it ends after
-    the step in hand, however this process ends. Servers that NEURAPHAGE_STATE_URL names are used as they are.
+    the step in hand, however this process ends. Servers that the settings name are used as they are.
 
     Args:
         settings: data folder.
@@ -42,6 +42,7 @@ class LocalStack:
 
     def __init__(self, settings: Settings, script: str | None, tell: Callable[[str], None]) -> None:
         self._data_dir = settings.data_dir.absolute()
+        self._is_named = settings.names_servers
         self._script = script
         self._tell = tell
         self._use: IO[bytes] | None = None
@@ -53,9 +54,9 @@ class LocalStack:
         return self._process is not None
 
     def __enter__(self) -> Self:
-        if os.environ.get("NEURAPHAGE_STATE_URL"):
+        if self._is_named:
             if self._script is not None:
-                raise BadInput("--script starts a stack of its own: take NEURAPHAGE_STATE_URL out of the environment")
+                raise BadInput("--script starts a stack of its own: take NEURAPHAGE_STATE_URL out of the settings")
             return self
         make_data_folder(self._data_dir)
         try:
@@ -99,16 +100,15 @@ class LocalStack:
         log_path = self._data_dir / "logs" / "dev.log"
         log_path.parent.mkdir(mode=0o700, exist_ok=True)
         env = os.environ | {"NEURAPHAGE_DATA_DIR": str(self._data_dir)}
-        argv = [sys.executable, "-m", "neuraphage.cli", "dev", "--while-used"]
+        # -P: a person's directory may hold modules with the names of ours
+        argv = [sys.executable, "-P", "-m", "neuraphage.cli", "dev", "--while-used"]
         if self._script is not None:
             argv += ["--script", self._script]
             env["PYTHONPATH"] = os.pathsep.join([str(Path.cwd()), *filter(None, [env.get("PYTHONPATH")])])
         log = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         try:
-            # not in the person's directory: Python would import their modules in place of ours
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and command
                 argv,
-                cwd=self._data_dir,
                 env=env,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -150,4 +150,5 @@ def _last_words(log: Path) -> str:
     text = log.read_bytes()[-_OUTPUT_TAIL_BYTES:].decode("utf-8", "replace")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     complaints = [line.removeprefix("neuraphage: ") for line in lines if line.startswith("neuraphage: ")]
-    return (complaints or lines or ["it said nothing"])[-1].rstrip(".")
+    said = (complaints or lines or ["it said nothing"])[-1]
+    return f"{said} {lines[-1]}" if said.endswith(":") else said.rstrip(".")

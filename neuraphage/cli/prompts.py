@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from neuraphage.cli.call_text import CHANGES, COMMAND, body, title
 from neuraphage.cli.console import local_time, short_id
+from neuraphage.cli.hints import command_line
 from neuraphage.cli.transcript import Call
 from neuraphage.cli.viewer import BAR, Viewer
 from neuraphage.errors import BadInput
@@ -77,8 +78,8 @@ def answer_command(record: TaskRecord, prompt: Prompt) -> str:
 
     ANSWER stands for the answer: one given here would be sent by whoever copies the line.
     """
-    which = f" --prompt {prompt.prompt_id}" if len(record.prompts) > 1 else ""
-    return f"neuraphage answer {short_id(record.task_id)}{which} ANSWER"
+    which = ("--prompt", prompt.prompt_id) if len(record.prompts) > 1 else ()
+    return command_line("answer", short_id(record.task_id), *which, "ANSWER")
 
 
 def question(prompt: Prompt) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import shlex
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from neuraphage.cli.connection import connect, load_settings
 from neuraphage.cli.console import console, short_id
 from neuraphage.cli.exit_codes import INTERRUPTED_EXIT, exit_code
 from neuraphage.cli.follow import Scene, follow, scene, tell_end
+from neuraphage.cli.hints import command_line
 from neuraphage.cli.interrupts import Interrupts
 from neuraphage.cli.json_lines import JsonLines
 from neuraphage.cli.local_stack import LocalStack
@@ -70,7 +72,9 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
         raise BadInput(f"--script {script}: write module:attribute")
     working_dir = existing_dir(directory or Path())
     waiting = Viewer(console(stderr=as_json))
-    with LocalStack(load_settings(), script, waiting.status) as stack:
+    with contextlib.ExitStack() as at_end:
+        at_end.callback(waiting.end_text)
+        stack = at_end.enter_context(LocalStack(load_settings(), script, waiting.status))
         waiting.end_text()
         with connect() as client, Interrupts() as interrupts:
             after = "0"
@@ -85,9 +89,8 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
                     max_turns=max_turns,
                     max_cost_usd=max_cost,
                 )
-            words = _Words(task_id, stack.started, script)
-            code = _Run(client, task_id, words, interrupts, as_json=as_json).to_its_end(after)
-    waiting.end_text()
+            commands = NextCommands(task_id, stack.started, script)
+            code = _Run(client, task_id, commands, interrupts, as_json=as_json).to_its_end(after)
     raise typer.Exit(code)
 
 
@@ -110,7 +113,7 @@ def _resumed(client: Client, wanted: str, answer: str | None) -> tuple[str, str]
 
 
 @dataclass(frozen=True)
-class _Words:
+class NextCommands:
     """Command lines that go on with the task, for this stack.
 
     Args:
@@ -127,10 +130,10 @@ class _Words:
         """Go on."""
         short = short_id(self.task_id)
         if not self.own_stack:
-            return f"neuraphage resume {short}"
-        return f"neuraphage run --resume {short}" + (f" --script {self.script}" if self.script else "")
+            return command_line("resume", short)
+        return command_line("run", "--resume", short, *(("--script", shlex.quote(self.script)) if self.script else ()))
 
-    def all(self, record: TaskRecord) -> list[str]:
+    def lines(self, record: TaskRecord) -> list[str]:
         """Go on with a task that waits or is paused."""
         if record.status is Status.PAUSED:
             return [f"paused; go on with: {self.resume()}"]
@@ -146,15 +149,17 @@ class _Run:
     Args:
         client: to the stack.
         task_id: full id.
-        words: command lines that go on with it.
+        commands: command lines that go on with it.
         interrupts: Ctrl-C.
         as_json: whether a program reads.
     """
 
-    def __init__(self, client: Client, task_id: str, words: _Words, interrupts: Interrupts, *, as_json: bool) -> None:
+    def __init__(
+        self, client: Client, task_id: str, commands: NextCommands, interrupts: Interrupts, *, as_json: bool
+    ) -> None:
         self._client = client
         self._task_id = task_id
-        self._words = words
+        self._next = commands
         self._interrupts = interrupts
         self._shown: Scene = scene(client, task_id, as_json=as_json)
         self._pausing = False
@@ -172,9 +177,9 @@ class _Run:
             record = follow(self._client, self._task_id, self._shown, after=after, on_round=self._round)
         except KeyboardInterrupt:
             show.line("left; the task stops after the step in hand", "yellow")
-            show.line(f"  go on with: {self._words.resume()}", "dim")
+            show.line(f"  go on with: {self._next.resume()}", "dim")
             raise typer.Exit(INTERRUPTED_EXIT) from None
-        tell_end(self._shown, record, self._words.all)
+        tell_end(self._shown, record, self._next.lines)
         if isinstance(show, JsonLines):
             show.end(record)
         if self._pausing and record.status not in TERMINAL:
@@ -199,6 +204,6 @@ class _Run:
         if self._shown.viewer is not None:
             self._shown.viewer.interrupted()
         self._shown.show.line("pausing after the step in hand; Ctrl-C again leaves at once", "yellow")
-        self._shown.show.line(f"  go on with: {self._words.resume()}", "dim")
+        self._shown.show.line(f"  go on with: {self._next.resume()}", "dim")
         if isinstance(self._shown.show, TaskView):
             self._shown.show.note = "pausing: waits for the step in hand"

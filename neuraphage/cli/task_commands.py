@@ -13,6 +13,7 @@ from neuraphage.cli.connection import connect
 from neuraphage.cli.console import out, short_id
 from neuraphage.cli.exit_codes import INTERRUPTED_EXIT, exit_code
 from neuraphage.cli.follow import follow, scene, tell_end
+from neuraphage.cli.hints import command_line
 from neuraphage.cli.prompts import answer_command
 from neuraphage.model.task import Status, TaskRecord
 
@@ -84,7 +85,7 @@ def attach(task_id: TaskId, as_json: AsJson = False) -> None:
 
 def _next_commands(record: TaskRecord) -> list[str]:
     if record.status is Status.PAUSED:
-        return [f"paused; go on with: neuraphage resume {short_id(record.task_id)}"]
+        return [f"paused; go on with: {command_line('resume', short_id(record.task_id))}"]
     return [answer_command(record, prompt) for prompt in record.prompts]
 
 

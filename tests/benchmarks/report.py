@@ -87,6 +87,19 @@ def scale_rows(sweep_ms: float, few_ms: float, many_ms: float, waiting_bytes: fl
     ]
 
 
+def view_rows(progress_ms: Sequence[float], waiting_ms: Sequence[float]) -> list[Row]:
+    """What a person at a terminal waits for."""
+    found = {"progress": progress_ms, "a question": waiting_ms}
+    return [
+        Row(
+            f"from a write to the terminal, {name}, ms",
+            f"p50 {median(values):.0f}, max {max(values):.0f}, {len(values)} times",
+            "max 200",
+        )
+        for name, values in found.items()
+    ]
+
+
 def memory_rows(rss_bytes: int, idle_percent: tuple[float, float]) -> list[Row]:
     """A busy and an idle worker."""
     watching, not_watching = idle_percent

@@ -80,15 +80,6 @@ def test_from_the_first_run_to_the_last(place: DevStack, tmp_path: Path) -> None
     wait_for(lambda: processes_of(place.data_dir) == [], "the end of all processes")
 
 
-def test_a_waiting_run_in_a_pipe_names_a_command_for_later(place: DevStack, tmp_path: Path) -> None:
-    """The stack is gone when it is read, so the command is one that starts a stack again."""
-    ran = place.cli("run", "ask me", "--dir", str(tmp_path), *PLAY)
-    assert ran.code == 3, ran.err
-    task = ran.out.split()[1]
-    assert f"  neuraphage run --resume {task} --script runscript:play --answer ANSWER\n" in ran.out
-    assert f"neuraphage answer {task} ANSWER\n" in ran.out
-
-
 def test_a_stack_that_cannot_start(place: DevStack, tmp_path: Path) -> None:
     """One line with the reason, exit 1, and no task."""
     (place.data_dir / "server").write_text("in the way")

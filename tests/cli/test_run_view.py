@@ -16,19 +16,24 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from clikit import CommandLine
+from clikit import Bench, CommandLine
 from neuraphage.cli.call_text import DIFF_LINES, OUTPUT_LINES, body, outcome, title
 from neuraphage.cli.console import wrapped
 from neuraphage.cli.interrupts import Interrupts
 from neuraphage.cli.known_files import MAX_KNOWN_CHARS, KnownFiles, diff_of, without_numbers
 from neuraphage.cli.prompts import meant
+from neuraphage.cli.run_command import NextCommands
 from neuraphage.cli.task_view import TaskView
 from neuraphage.cli.transcript import Transcript
 from neuraphage.cli.viewer import BAR, Viewer
+from neuraphage.dev import stack_file
+from neuraphage.dev.address import external_address
+from neuraphage.dev.server_files import open_files, take_lock
 from neuraphage.dev.stack_use import UnusedStop, is_taken, lock_start, use_stack
 from neuraphage.dev.stop_request import StopRequest
 from neuraphage.errors import BadInput
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Event, Prompt, PromptKind
+from neuraphage.model.task import Status
 from neuraphage.ports import Delta
 
 NUMBERED = "     1\tone\n     2\ttwo\n     3\tthree"
@@ -315,6 +320,39 @@ def test_a_script_is_not_played_on_servers_of_someone_else(cli: CommandLine, mon
     """--script starts a stack; servers that the environment names have one."""
     monkeypatch.setenv("NEURAPHAGE_STATE_URL", "redis://127.0.0.1:1/1")
     assert "NEURAPHAGE_STATE_URL" in cli("run", "x", "--script", "a:b").err
+
+
+@pytest.mark.parametrize(
+    ("running", "asked", "words"),
+    [
+        ("a:b", None, "plays the script a:b and calls no model"),
+        ("a:b", "c:d", "plays the script a:b and calls no model"),
+        (None, "c:d", "calls the real model"),
+    ],
+)
+def test_nothing_is_played_or_paid_unasked(
+    cli: CommandLine, tmp_path: Path, running: str | None, asked: str | None, words: str
+) -> None:
+    """A person's files are safe from a stack that plays a script, or another one, and their purse from a real model."""
+    folder = tmp_path / "data"
+    with take_lock(open_files(folder)):
+        stack_file.write(folder, external_address("redis://127.0.0.1:1/1", None), "default", "m", running)
+        ran = cli("run", "x", *(("--script", asked) if asked else ()))
+    assert (ran.code, ran.out) == (2, "")
+    assert words in ran.err
+
+
+def test_the_command_that_goes_on_starts_a_stack_when_there_will_be_none(bench: Bench) -> None:
+    """With a stack of its own `run` names itself, with the script; on another's stack the short commands do."""
+    task_id = bench.kit.waiting(PERMISSION)
+    record, short = bench.client.get(task_id), task_id.rpartition("-")[2]
+    assert NextCommands(task_id, own_stack=False, script=None).lines(record) == [f"neuraphage answer {short} ANSWER"]
+    own = NextCommands(task_id, own_stack=True, script="a:b").lines(record)
+    assert own[0] == f"neuraphage run --resume {short} --script a:b --answer ANSWER"
+    paused = bench.kit.put(Status.PAUSED)
+    assert NextCommands(paused, own_stack=True, script=None).lines(bench.client.get(paused)) == [
+        f"paused; go on with: neuraphage run --resume {paused.rpartition('-')[2]}"
+    ]
 
 
 def test_windows_is_refused_in_one_line() -> None:
