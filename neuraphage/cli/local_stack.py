@@ -105,7 +105,7 @@ class LocalStack:
         if self._script is not None:
             argv += ["--script", self._script]
             env["PYTHONPATH"] = os.pathsep.join([str(Path.cwd()), *filter(None, [env.get("PYTHONPATH")])])
-        log = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        log = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and command
                 argv,
