@@ -84,7 +84,7 @@ def _refuse_unknown_queues(options: dict[str, Any] | None = None, **_: Any) -> N
 
 @signals.setup_logging.connect
 def _logging(loglevel: int | str | None = None, logfile: str | None = None, **_: Any) -> None:
-    configure(loglevel, logfile)
+    configure(settings, loglevel, logfile)
 
 
 @signals.worker_process_init.connect

@@ -22,6 +22,7 @@ from neuraphage.dev import stack_file
 from neuraphage.dev.address import ServerAddress
 from neuraphage.dev.flower import prepare_flower
 from neuraphage.dev.local_model import free_port, scripted_environ
+from neuraphage.dev.log_rotation import LogRotation
 from neuraphage.dev.other_server import find_workers_of
 from neuraphage.dev.resolve import resolve_server
 from neuraphage.dev.server import EmbeddedServer
@@ -81,7 +82,14 @@ def dev(
         if while_used:  # started by `run`: ends when the last one that uses it has left
             UnusedStop(settings.data_dir, stop).start()
         model = SCRIPTED_MODEL if script else settings.default_model
-        return _run(plan, own, stop, lambda: stack_file.write(plan.data_dir, address, plan.namespace, model, script))
+        with LogRotation(lambda: _logs(plan, own), settings.log_max_bytes, settings.log_files):
+            return _run(
+                plan, own, stop, lambda: stack_file.write(plan.data_dir, address, plan.namespace, model, script)
+            )
+
+
+def _logs(plan: StackPlan, own: EmbeddedServer | None) -> list[Path]:
+    return [*plan.log_dir.glob("*.log"), *([] if own is None else [own.files.log])]
 
 
 def _check(script: str | None) -> None:

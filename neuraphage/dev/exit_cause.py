@@ -66,6 +66,8 @@ def read_tail(path: Path, start_bytes: int = 0, max_bytes: int = TAIL_BYTES) -> 
     try:
         with path.open("rb") as log:
             size_bytes = log.seek(0, 2)
+            if size_bytes < start_bytes:
+                start_bytes = 0  # it was set aside meanwhile
             log.seek(max(start_bytes, size_bytes - max_bytes))
             return log.read(max_bytes).decode("utf-8", errors="replace")
     except OSError:

@@ -1,0 +1,90 @@
+"""Log files that do not grow without limit: large ones are set aside as `name.1`, `name.2`, ..., the oldest go."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from io import TextIOWrapper
+from logging import LogRecord
+from logging.handlers import WatchedFileHandler
+from pathlib import Path
+
+
+def aside(log: Path, number: int) -> Path:
+    """Name of the file that is `number` rotations old."""
+    return log.with_name(f"{log.name}.{number}")
+
+
+def make_room(log: Path, keep: int) -> None:
+    """Move each file that was set aside on by one, so that `name.1` is free.
+
+    Args:
+        log: the log.
+        keep: how many are kept, the one that comes now included.
+    """
+    aside(log, keep).unlink(missing_ok=True)
+    for number in range(keep - 1, 0, -1):
+        if aside(log, number).exists():
+            aside(log, number).replace(aside(log, number + 1))
+
+
+def copy_aside(log: Path, keep: int) -> None:
+    """Set aside a log that another process holds open for appending, and goes on writing to.
+
+    What it writes in the instant between the last copied byte and the cut is lost.
+
+    Args:
+        log: the log.
+        keep: how many files that were set aside are kept.
+
+    Raises:
+        OSError: it cannot be copied; nothing is cut.
+    """
+    make_room(log, keep)
+    target = os.open(aside(log, 1), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with log.open("rb") as source, os.fdopen(target, "wb") as copy:
+        shutil.copyfileobj(source, copy)
+    os.truncate(log, 0)
+
+
+class RotatingLogFile(WatchedFileHandler):
+    """A log file that several processes may write to (a prefork worker and its children).
+
+    Whoever finds it large sets it aside, one at a time by a lock of the file; the others see that and open the new
+    one. It is also opened again when something else, such as logrotate, has moved it away.
+
+    Args:
+        path: of the file; private to this user.
+        max_bytes: size from which it is set aside.
+        keep: how many files that were set aside are kept.
+    """
+
+    def __init__(self, path: str, max_bytes: int, keep: int) -> None:
+        self._max_bytes = max_bytes
+        self._keep = keep
+        super().__init__(path, encoding="utf-8")
+
+    def emit(self, record: LogRecord) -> None:
+        """Write a record."""
+        try:
+            self._set_aside_if_large()
+        except OSError:
+            self.handleError(record)  # the line is written all the same
+        super().emit(record)
+
+    def _open(self) -> TextIOWrapper:
+        fd = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        return os.fdopen(fd, "a", encoding="utf-8")
+
+    def _set_aside_if_large(self) -> None:
+        if self.stream is None or os.fstat(self.stream.fileno()).st_size < self._max_bytes:
+            return
+        log = Path(self.baseFilename)
+        fcntl.flock(self.stream, fcntl.LOCK_EX)
+        try:
+            if log.exists() and os.path.samestat(log.stat(), os.fstat(self.stream.fileno())):
+                make_room(log, self._keep)
+                log.replace(aside(log, 1))
+        finally:
+            fcntl.flock(self.stream, fcntl.LOCK_UN)
