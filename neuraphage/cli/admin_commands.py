@@ -14,6 +14,7 @@ from neuraphage.cli.completion import task_ids
 from neuraphage.cli.connection import connect, load_settings
 from neuraphage.cli.console import complain, harmless, local_time, out, print_json, short_id
 from neuraphage.client import Client
+from neuraphage.data_folder import quota_warnings
 from neuraphage.errors import BadInput, IllegalMove
 from neuraphage.model.recovery import RecoveryReading, RecoveryReport
 from neuraphage.model.task import FailedDetail, Status, TaskRecord
@@ -117,16 +118,20 @@ def health(
     """
     if live and ready:
         raise BadInput("give only one of --live and --ready")
-    processes = host_health(load_settings())
+    settings = load_settings()
+    processes, warnings = host_health(settings), quota_warnings(settings)
     is_live, is_ready = overall(processes)
     if as_json:
-        print_json({"live": is_live, "ready": is_ready, "processes": [asdict(process) for process in processes]})
+        shown = [asdict(process) for process in processes]
+        print_json({"live": is_live, "ready": is_ready, "processes": shown, "warnings": warnings})
     else:
         if not processes:
             complain("no worker process of this data folder and namespace runs on this host")
         for process in processes:
             word = "ready" if process.ready else "live" if process.live else "not live"
             out.print(harmless("; ".join([f"{process.name} (pid {process.pid}): {word}", *process.problems])))
+        for warning in warnings:
+            complain(f"warning: {warning}")
     raise typer.Exit(0 if (is_live if live else is_ready) else 1)
 
 
