@@ -281,7 +281,7 @@ def test_health_without_workers(cli: CommandLine) -> None:
     ran = cli("health", "--live")
     assert ran.code == 1
     assert "no worker process" in ran.err
-    assert cli("health", "--json").json == {"live": False, "ready": False, "processes": []}
+    assert cli("health", "--json").json == {"live": False, "ready": False, "processes": [], "warnings": []}
 
 
 def test_every_reading_command_has_json() -> None:
