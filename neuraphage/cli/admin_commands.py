@@ -13,6 +13,8 @@ from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.completion import task_ids
 from neuraphage.cli.connection import connect, load_settings
 from neuraphage.cli.console import complain, harmless, local_time, out, print_json, short_id
+from neuraphage.cli.decision_text import decision_text
+from neuraphage.cli.hints import command_line
 from neuraphage.client import Client
 from neuraphage.data_folder import quota_warnings
 from neuraphage.errors import BadInput, IllegalMove
@@ -63,6 +65,8 @@ def recover(
                 out.print(f"{'would ' if dry_run else ''}{verb} {record.task_id}")
     if as_json:
         print_json(done)
+    elif not done:
+        out.print("no failed task can be reset: either none has failed, or a repeat cannot help those that have")
 
 
 def _chosen(client: Client, resume: str | None, reset: str | None) -> Iterator[tuple[TaskRecord, str]]:
@@ -88,10 +92,11 @@ def _carry_out(client: Client, task_id: str, verb: str) -> None:
 
 def _show_report(report: RecoveryReport | None, *, as_json: bool) -> None:
     if as_json:
-        print_json(None if report is None else report.model_dump(mode="json"))
+        print_json(None if report is None else report.model_dump(mode="json") | {"is_empty": report.is_empty})
         return
     if report is None:
-        out.print("no sweep has found an orphan; what the watchers recovered at once stands in: neuraphage show ID")
+        where = command_line("why", "ID")
+        out.print(f"no sweep has found an orphan; what the watchers recovered at once stands in: {where}")
         return
     out.print(f"sweep of {local_time(report.swept_at_ms)}, {report.duration_ms} ms")
     groups: dict[str, tuple[RecoveryReading, ...]] = {
@@ -103,8 +108,11 @@ def _show_report(report: RecoveryReport | None, *, as_json: bool) -> None:
     }
     for name, readings in groups.items():
         for reading in readings:
-            where = f"turn {reading.iteration}, {reading.marker}"
-            out.print(harmless(f"{name:<10} {short_id(reading.task_id)}  {where}: {reading.reason}", indent="  "))
+            out.print(harmless(f"{name:<10} {short_id(reading.task_id)}  {decision_text(reading)}", indent="  "))
+    if report.failed or report.paused:
+        out.print(
+            f"go on with: {command_line('recover', '--resume', 'ID')}; what became of each: {command_line('why', 'ID')}"
+        )
 
 
 def health(

@@ -19,14 +19,17 @@ from neuraphage.cli.console import (
     print_table,
     short_id,
 )
+from neuraphage.cli.hints import command_line
+from neuraphage.cli.message_text import message_lines
 from neuraphage.cli.prompts import show_open_prompt
 from neuraphage.cli.viewer import Viewer
 from neuraphage.model.recovery import Decision
-from neuraphage.model.task import CancelledDetail, CompletedDetail, FailedDetail, Status, TaskRecord
+from neuraphage.model.task import TERMINAL, CancelledDetail, CompletedDetail, FailedDetail, Status, TaskRecord
 
 LAST_MESSAGES = 4
 LAST_DECISIONS = 5
 LABEL_CHARS = 12
+QUOTED_PROMPT = '"..."'
 _CREATED_CHARS = len("2026-01-31 12:00")
 
 
@@ -49,7 +52,7 @@ def list_tasks(
         print_json([record.model_dump(mode="json") for record in records])
         return
     if not records:
-        out.print('no tasks; submit one with: neuraphage submit "..." --dir .')
+        out.print(_nothing(status))
         return
     table = plain_table("task", "status", "turns", "cost", "created", "name")
     for number in (2, 3):
@@ -66,26 +69,37 @@ def list_tasks(
     print_table(table)
 
 
+def _nothing(statuses: list[Status] | None) -> str:
+    if statuses:
+        named = " or ".join(status.value for status in statuses)
+        return f"no tasks are {named}; see all with: {command_line('list')}"
+    return f"no tasks; submit one with: {command_line('submit', QUOTED_PROMPT, '--dir', '.')}"
+
+
 def show(task_id: TaskId, as_json: AsJson = False) -> None:
     """Show one task in full.
 
-    Status, marker, counters, journal, recoveries and open prompts; with --json also its last messages.
+    Status and why it waits, marker, counters, journal, recoveries, last messages and open prompts.
     """
     with connect() as client:
         record = client.get(task_id)
         journal = client.journal(record.task_id)
-        entries = list(client.conversation(record.task_id))[-LAST_MESSAGES:]
-        decisions = list(client.decisions(record.task_id))
+        entries = client.conversation(record.task_id, first=-LAST_MESSAGES)
+        why = client.why(record.task_id)
     if as_json:
         plain = record.model_dump(mode="json")
         plain["journal"] = {key: entry.model_dump(mode="json") for key, entry in journal.items()}
         plain["last_messages"] = entries
-        plain["decisions"] = [decision.model_dump(mode="json") for decision in decisions]
+        plain["decisions"] = [decision.model_dump(mode="json") for decision in why.decisions]
         print_json(plain)
         return
     lines = describe(record)
     lines += [("journal", f"{e.tool or e.kind.value} {e.state.value} ({key})") for key, e in journal.items()]
-    lines += [("recovery", _decision(decision)) for decision in decisions[-LAST_DECISIONS:]]
+    lines += [("decision", _decision(decision)) for decision in why.decisions[-LAST_DECISIONS:]]
+    lines += [("message", line) for entry in entries for line in message_lines(entry)]
+    if record.status not in TERMINAL and not record.prompts:  # open prompts say it better, below
+        lines += [("why", sentence) for sentence in why.because]
+        lines += [("next", forecast.text) for forecast in why.next]
     for name, value in lines:
         out.print(harmless(f"{name:<{LABEL_CHARS}} {value}", indent=" " * (LABEL_CHARS + 1)))
     for prompt in record.prompts:
