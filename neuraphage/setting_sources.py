@@ -60,12 +60,15 @@ class EnvironmentLayer(EnvSettingsSource):
         Raises:
             SettingsError: a variable is no setting; the message has the nearest name.
         """
-        names = {variable(field): field for field in self.settings_cls.model_fields}
+        short = [field.upper() for field in self.settings_cls.model_fields]
+        names = {PREFIX + name for name in short}
         for name in sorted(os.environ):
             upper = name.upper()
             known = upper in names or upper in OTHER_VARIABLES or _OF_KUBERNETES.fullmatch(upper)
             if upper.startswith(PREFIX) and not known:
-                raise SettingsError(f"{name}: there is no such setting{_nearest(upper, names)}")
+                raise SettingsError(
+                    f"{name}: there is no such setting{_nearest(upper.removeprefix(PREFIX), short, PREFIX)}"
+                )
         return super().__call__()
 
 
@@ -139,14 +142,15 @@ class ProjectLayer(UserLayer):
 
     def refusal(self, key: str, value: Any) -> str | None:
         """Why the file may not hold this, or None."""
-        reason = super().refusal(key, value)
-        if reason is not None or key in PROJECT_KEYS:
-            return reason
-        if key not in LOWER_ONLY_KEYS:
+        known = key in self.settings_cls.model_fields
+        if known and key not in PROJECT_KEYS | LOWER_ONLY_KEYS:
             return (
                 "a project's file may not set this, since a cloned project could then reach your keys, files or tasks;"
                 f" set {variable(key)} or write it into {user_file()}"
             )
+        reason = super().refusal(key, value)
+        if reason is not None or key in PROJECT_KEYS:
+            return reason
         own = self._limits.get(key, self.settings_cls.model_fields[key].default)
         if isinstance(value, int | float) and isinstance(own, int | float) and value > own:
             return f"a project's file may only lower this, and {value} is above your {own}; raise it in {user_file()}"
@@ -168,9 +172,9 @@ def variable(field: str) -> str:
     return PREFIX + field.upper()
 
 
-def _nearest(name: str, names: Iterable[str]) -> str:
+def _nearest(name: str, names: Iterable[str], prefix: str = "") -> str:
     near = difflib.get_close_matches(name, list(names), n=1)
-    return f"; did you mean {near[0]}?" if near else "; `neuraphage config keys` lists all"
+    return f"; did you mean {prefix}{near[0]}?" if near else "; `neuraphage config keys` lists all"
 
 
 def _read(path: Path) -> str:

@@ -1,0 +1,236 @@
+"""Which layer counts, what each may hold, and how each mistake is told."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from neuraphage.configuration import load, masked_url, server_variables, shown
+from neuraphage.errors import SettingsError
+from neuraphage.setting_sources import LOWER_ONLY_KEYS, MAX_FILE_BYTES, PROJECT_KEYS
+from neuraphage.settings import RELATIONS, Settings
+
+NAME = "neuraphage.toml"
+
+
+def complaint() -> str:
+    """What loading says; one line."""
+    with pytest.raises(SettingsError) as caught:
+        load()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@contextmanager
+def without_rights() -> Iterator[None]:
+    """Root may read everything, so it becomes nobody for a while."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65_534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def test_the_first_layer_counts(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Flag, environment, the project's file, the person's file, default; each is named as the origin."""
+    (home / NAME).write_text("max_tokens = 1\nmax_continues = 1\ndefault_model = 'own'\nlease_s = 21\n")
+    Path(NAME).write_text("# a comment\nmax_tokens = 2\nmax_continues = 2\n")
+    monkeypatch.setenv("NEURAPHAGE_MAX_TOKENS", "3")
+    monkeypatch.setenv("NEURAPHAGE_DATA_DIR", "/elsewhere")
+    flags = {"data_dir": Path("/flagged")}
+    settings = load(**flags)
+    assert (settings.max_tokens, settings.max_continues, settings.lease_s) == (3, 2, 21)
+    origins = {s.name: (s.origin, s.place) for s in shown(settings, **flags)}
+    assert settings.data_dir == Path("/flagged")
+    assert origins["data_dir"] == ("flag", "--data-dir")
+    assert origins["max_tokens"] == ("environment", "NEURAPHAGE_MAX_TOKENS")
+    assert origins["max_continues"] == ("project file", f"{NAME}:3")
+    assert origins["lease_s"] == ("user file", f"{home / NAME}:4")
+    assert origins["sweep_s"] == ("default", "")
+
+
+def test_an_empty_variable_is_none(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stack file may pass on a variable that nobody has set."""
+    (home / NAME).write_text("lease_s = 30")
+    monkeypatch.setenv("NEURAPHAGE_LEASE_S", "")
+    assert load().lease_s == 30
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("\nlease_s = = 3", ["TOML", "line 2"]),
+        ("lease_s = 20\nlease_s = 21", ["TOML"]),
+        ("\n\nleas_s = 3", [":3: leas_s", "did you mean lease_s?"]),
+        ("zzz = 3", ["no such setting", "config keys"]),
+        ("[lease_s]\nx = 1", [":1: lease_s"]),
+        ("[limits]\nlease_s = 1", [":1: limits", "no such table"]),
+        ("lease_s = 'abc'", [":1: lease_s", "valid number"]),
+        ("lease_s = [1]", [":1: lease_s", "valid number"]),
+        ("lease_s = true", ["true and false are no value"]),
+        ("lease_s = -1", [":1: lease_s", "greater than 0"]),
+        ("lease_s = inf", [":1: lease_s", "finite"]),
+        ("lease_s = nan", [":1: lease_s", "finite"]),
+        ("max_turns = 2.5", [":1: max_turns", "integer"]),
+        ("namespace = 'N O'", [":1: namespace"]),
+        ("recovery_policy = 'sometimes'", [":1: recovery_policy", "'auto', 'confirm' or 'off'"]),
+        ("log_format = 'yaml'", [":1: log_format", "'text' or 'json'"]),
+        ("data_dir = 'data'", [":1: data_dir", "absolute"]),
+        ("data_dir = 3", [":1: data_dir"]),
+        ("data_dir = '~nobody-of-this-name/x'", [":1: data_dir", "home directory"]),
+        ('data_dir = "/x\\u0000y"', [":1: data_dir"]),
+        ("api_key = 'sk-secret'", [":1: api_key", "ANTHROPIC_API_KEY"]),
+        ("ANTHROPIC_API_KEY = 'sk-secret'", ["holds no API key"]),
+        ("lease_s = 'a'\nsweep_s = 'b'", ["lease_s", "(and 1 more)"]),
+    ],
+)
+def test_a_wrong_line_in_a_file(home: Path, text: str, words: list[str]) -> None:
+    """The file and the line are named, and what would be right; values, which may be secret, are not shown."""
+    (home / NAME).write_text(text)
+    said = complaint()
+    assert said.startswith(str(home / NAME))
+    assert all(word in said for word in words), said
+    assert "sk-secret" not in said
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda path: path.mkdir(), "this is a folder"),
+        (lambda path: path.write_bytes(b"# ok\nnamespace = '\xff'"), ":2: this is no UTF-8"),
+        (lambda path: path.write_bytes("lease_s = 20".encode("utf-16")), "no UTF-8"),
+        (lambda path: path.write_text("#" * (MAX_FILE_BYTES + 1)), "at most"),
+        (os.mkfifo, "no plain file"),
+        (lambda path: path.symlink_to(path), "cannot be read"),
+    ],
+)
+@pytest.mark.parametrize("whose", ["user", "project"])
+def test_what_is_no_file_of_settings(home: Path, make: Callable[[Path], object], words: str, whose: str) -> None:
+    """Whatever lies under that name, it is told, and nothing waits."""
+    path = home / NAME if whose == "user" else Path(NAME)
+    make(path)
+    said = complaint()
+    assert said.startswith(str(path))
+    assert words in said
+
+
+def test_a_file_without_the_right_to_read(home: Path) -> None:
+    """Not passed over: the settings in it were meant."""
+    (home / NAME).write_text("lease_s = 30")
+    (home / NAME).chmod(0)
+    for folder in (home, *home.parents):  # only the file itself is in the way
+        if os.geteuid() == 0 and folder.is_relative_to("/tmp") and folder != Path("/tmp"):
+            folder.chmod(0o755)
+    with without_rights():
+        said = complaint()
+    assert "cannot be read" in said
+    assert "Permission denied" in said
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "words"),
+    [
+        ("NEURAPHAGE_LEAS_S", "20", "did you mean NEURAPHAGE_LEASE_S?"),
+        ("NEURAPHAGE_ZZZ", "20", "config keys"),
+        ("neuraphage_leas_s", "20", "did you mean NEURAPHAGE_LEASE_S?"),
+        ("NEURAPHAGE_LEASE_S", "abc", "NEURAPHAGE_LEASE_S: input should be a valid number"),
+        ("NEURAPHAGE_LEASE_S", "0", "NEURAPHAGE_LEASE_S: input should be greater than 0"),
+        ("NEURAPHAGE_SPOOL_ENABLED", "maybe", "NEURAPHAGE_SPOOL_ENABLED: input should be a valid boolean"),
+    ],
+)
+def test_a_wrong_variable(monkeypatch: pytest.MonkeyPatch, variable: str, value: str, words: str) -> None:
+    """The variable is named, and the nearest one when there is none of that name."""
+    monkeypatch.setenv(variable, value)
+    assert words in complaint()
+
+
+@pytest.mark.parametrize(
+    "variable",
+    [
+        "NEURAPHAGE_FORCE_EMBEDDED",
+        "NEURAPHAGE_PORT",
+        "NEURAPHAGE_SERVICE_HOST",
+        "NEURAPHAGE_REDIS_PORT_6379_TCP_ADDR",
+        "NEURAPHAGE_REDIS_SERVICE_PORT_HTTP",
+    ],
+)
+def test_variables_that_are_no_settings(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    """Our own other ones, and those that Kubernetes gives for a service of our name."""
+    monkeypatch.setenv(variable, "tcp://10.0.0.1:6379")
+    assert load().namespace == "default"
+
+
+@pytest.mark.parametrize("name", sorted(set(Settings.model_fields) - PROJECT_KEYS - LOWER_ONLY_KEYS))
+def test_what_a_project_may_not_set(name: str) -> None:
+    """A cloned repository sends neither keys nor tasks nor files elsewhere, and switches nothing off."""
+    Path(NAME).write_text(f"{name} = 'x'")
+    said = complaint()
+    assert f"{NAME}:1: {name}: a project's file may not set this" in said
+    assert f"NEURAPHAGE_{name.upper()}" in said
+
+
+def test_a_project_only_lowers_what_costs_money(home: Path) -> None:
+    """Its limits hold when they are below the person's own, and are refused above."""
+    Path(NAME).write_text("max_turns = 50\nmax_cost_microusd = 1_000\nnamespace = 'theirs'\n")
+    assert (load().max_turns, load().max_cost_microusd, load().namespace) == (50, 1_000, "theirs")
+    Path(NAME).write_text("max_turns = 51\n")
+    assert "only lower this, and 51 is above your 50" in complaint()
+    (home / NAME).write_text("max_turns = 60\nmax_cost_microusd = 5\n")
+    assert load().max_turns == 51
+    Path(NAME).write_text("max_cost_microusd = 6\n")
+    assert "6 is above your 5" in complaint()
+
+
+@pytest.mark.parametrize("relation", RELATIONS, ids=lambda relation: f"{relation.small}-{relation.large}")
+def test_two_limits_that_clash(home: Path, relation: object) -> None:
+    """Both names, both values, where they come from, and the reason."""
+    small, large = relation.small, relation.large  # type: ignore[attr-defined]
+    bound = int(getattr(Settings(), large))
+    (home / NAME).write_text(f"{small} = {bound + 1}\n")
+    said = complaint()
+    assert said.startswith("settings clash: ")
+    assert f"{small} ({bound + 1})" in said
+    assert f"{large} ({bound})" in said
+    assert relation.why in said  # type: ignore[attr-defined]
+    assert f"{small} from {home / NAME}:1" in said
+
+
+def test_paths_mean_one_folder_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes of a stack work in other folders than the command that starts them."""
+    monkeypatch.setenv("HOME", "/home/me")
+    monkeypatch.setenv("NEURAPHAGE_DATA_DIR", "~/np")
+    assert load().data_dir == Path("/home/me/np")
+    monkeypatch.setenv("NEURAPHAGE_DATA_DIR", "np")
+    assert load().data_dir == Path.cwd() / "np"
+
+
+def test_servers_that_a_file_names_count_as_named(home: Path) -> None:
+    """In whatever layer they stand, they come before the local stack's own."""
+    assert not load().names_servers
+    assert server_variables(load()) == {}
+    (home / NAME).write_text("state_url = 'redis://:pw@h/1'")
+    assert load().names_servers
+    assert server_variables(load()) == {"NEURAPHAGE_STATE_URL": "redis://:pw@h/1"}
+
+
+@pytest.mark.parametrize(
+    ("url", "masked"),
+    [
+        ("redis://h/1", "redis://h/1"),
+        ("redis://user:pw@h/1", "redis://user:***@h/1"),
+        ("rediss://:p@w:x@h/1?ssl_ca_certs=/ca", "rediss://:***@h/1?ssl_ca_certs=/ca"),
+        ("unix://:pw@/run/s?db=1", "unix://:***@/run/s?db=1"),
+        ("sentinel://:pw@a:1,b:2/1?sentinel_password=pw&x=1", "sentinel://:***@a:1,b:2/1?sentinel_password=***&x=1"),
+        ("sentinel://:pw@a:1;sentinel://:pw@b:1/0", "sentinel://:***@b:1/0"),
+    ],
+)
+def test_passwords_are_masked(url: str, masked: str) -> None:
+    """Rather too much is hidden than too little."""
+    assert masked_url(url) == masked
