@@ -255,7 +255,7 @@ class TaskRecord(Frozen):
         grants: remembered permission answers, tool name to granted or denied.
         started_reason: why the present stretch of work began.
         unsafe_until_ms: until then a former owner that was only seen absent may still act.
-        saved_at_ms: last commit.
+        saved_at_ms: last commit, or the claim after a long rest, from which the age rule counts.
         created_at_ms: create.
     """
 

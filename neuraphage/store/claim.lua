@@ -25,6 +25,8 @@ if row.pause then
 end
 local set = { fence = row.fence + 1, claim = claim, token = 0 }
 if row.owner ~= process then set.owner = process end
+-- A clean stop may have lasted for days; the age of the last saved step counts from here on.
+if now - (tonumber(row.saved_at) or now) > lease_ms then set.saved_at = now end
 -- From now on this release writes to the task: older workers, which may not be able to read that, are to see it.
 if tonumber(redis.call('HGET', TASK, 'schema') or 1) < SCHEMA then set.schema = SCHEMA end
 status_fields(set, row, 'Running', now)

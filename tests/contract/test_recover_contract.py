@@ -9,7 +9,7 @@ import pytest
 
 from neuraphage.model.effect import Marker, MarkerName
 from neuraphage.model.task import FailedDetail, StartedReason, Status
-from neuraphage.ports import Changes, FinishTo, HeldTask, RecoverVerdict
+from neuraphage.ports import Changes, FinishTo, HeldTask, RecoverVerdict, SignalKind, SuspendTo
 from neuraphage.store import reading
 from storekit import StoreKit
 
@@ -184,6 +184,21 @@ def test_a_save_inside_the_limit_is_resumed(kit: StoreKit) -> None:
     task_id, lease = kit.running()
     kit.store.commit(lease, BEGUN)
     kit.client.hset(kit.keys.task(task_id), "saved_at", kit.store.now_ms() - 23 * HOUR_MS)
+    assert kit.recover(task_id).verdict is RecoverVerdict.RECOVERED
+
+
+@pytest.mark.parametrize("stop", [SuspendTo.PAUSE, SuspendTo.SHUTDOWN])
+def test_a_clean_stop_of_days_does_not_age_a_task(kit: StoreKit, stop: SuspendTo) -> None:
+    """Paused, or given back by a worker that was stopped, for longer than the limit: the crash after that is young."""
+    task_id, lease = kit.running()
+    kit.store.commit(lease, BEGUN)
+    if stop is SuspendTo.PAUSE:
+        kit.send(task_id, SignalKind.PAUSE)
+    kit.suspend(replace(lease, token=1), stop)
+    kit.client.hset(kit.keys.task(task_id), "saved_at", kit.store.now_ms() - 30 * HOUR_MS)
+    if stop is SuspendTo.PAUSE:
+        kit.send(task_id, SignalKind.RESUME)
+    kit.claim(task_id)
     assert kit.recover(task_id).verdict is RecoverVerdict.RECOVERED
 
 

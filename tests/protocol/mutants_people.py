@@ -5,6 +5,7 @@ from __future__ import annotations
 from mutant import Mutant
 
 from neuraphage.model.task import Status
+from neuraphage.ports import SuspendTo
 
 OTHER_MUTANTS = (
     Mutant(
@@ -162,6 +163,14 @@ OTHER_MUTANTS = (
         "if false then",
         "recover::test_an_old_save_is_not_resumed_by_itself",
         {"begun": True, "verdict": "FAILED"},
+    ),
+    Mutant(
+        "age that begins anew with a claim",
+        "claim",
+        "if now - (tonumber(row.saved_at) or now) > lease_ms then set.saved_at = now end",
+        "",
+        "recover::test_a_clean_stop_of_days_does_not_age_a_task",
+        {"stop": SuspendTo.SHUTDOWN},
     ),
     Mutant(
         "absence before a later death",
