@@ -11,10 +11,11 @@ from neuraphage.cli.event_text import routine
 from neuraphage.cli.transcript import Call, Transcript
 from neuraphage.cli.viewer import Line, Viewer
 from neuraphage.model.prompt import Event
-from neuraphage.model.task import TERMINAL, Phase, RunningDetail, Status, TaskRecord
+from neuraphage.model.task import Phase, RunningDetail, Status, TaskRecord
 from neuraphage.ports import Delta
 
 SHOWN_KINDS = ("thinking", "text")
+_ENDS = frozenset({"TaskCompleted", "TaskFailed", "TaskCancelled", "TaskPaused"})
 
 
 class Show(Protocol):
@@ -50,6 +51,7 @@ class TaskView:
         self._streamed = dict.fromkeys(SHOWN_KINDS, "")  # of the present reply
         self._activity, self._since_s = "", time.monotonic()
         self._turns_told = -1
+        self._is_over = False
         self.note = ""
         """What the passing line says in place of what goes on."""
 
@@ -78,6 +80,7 @@ class TaskView:
         self._viewer.delta(delta)
 
     def _event(self, event: Event) -> None:
+        self._is_over = event.kind in _ENDS
         match event.kind:
             case "RequestSent":
                 self._viewer.end_text()
@@ -178,7 +181,7 @@ class TaskView:
         turns = record.counters.iteration
         if self._turns_told < 0:
             self._turns_told = turns
-        if turns > self._turns_told and not self._viewer.is_open and record.status not in TERMINAL:
+        if turns > self._turns_told and not self._viewer.is_open and not self._is_over:
             self._turns_told = turns
             self._viewer.line(f"  turn {turns} done, {used(record)} so far", "dim")
         now = self.note or self._now(record)
