@@ -23,12 +23,13 @@ __all__ = ["valkey"]
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No setting and no key of the person who runs the tests; an empty data folder."""
+    """No setting, file or key of the person who runs the tests; an empty data folder."""
     for name in [n for n in os.environ if n.startswith(("NEURAPHAGE_", "ANTHROPIC_"))]:
         monkeypatch.delenv(name)
     for name in ("FORCE_COLOR", "COLUMNS", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NEURAPHAGE_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
 
 @pytest.fixture
