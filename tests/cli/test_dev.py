@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import secrets
 import signal
 import subprocess
@@ -169,6 +170,8 @@ def test_what_is_killed_is_started_again(stack: DevStack, name: str) -> None:
     times = stack.times_ready(name)
     psutil.Process(stack.pid(name)).kill()
     wait_for(lambda: stack.times_ready(name) > times, f"{name} to come back")
+    end = r"exited: killed by SIGKILL; starts again in [\d.]+ s; .*log /\S+\.log"
+    assert re.search(rf"^\d\d:\d\d:\d\d {name} +{end}", stack.output(), re.MULTILINE)
     wait_for(lambda: stack.cli("list").code == 0, "the state server")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import shutil
 import signal
@@ -22,7 +23,7 @@ from neuraphage.dev import server_files
 from neuraphage.dev.address import ServerAddress
 from neuraphage.dev.server import EmbeddedServer
 from neuraphage.dev.server_config import quote_value
-from neuraphage.dev.server_files import MAX_SOCKET_PATH_BYTES
+from neuraphage.dev.server_files import MAX_SOCKET_PATH_BYTES, open_files, take_lock
 from neuraphage.errors import StackError
 
 pytestmark = pytest.mark.real_redis
@@ -128,6 +129,16 @@ def test_a_second_launcher_is_refused_by_name(data_dir: Path) -> None:
         assert server.pid == pid
     with EmbeddedServer(data_dir):
         pass  # the folder was given back
+
+
+def test_who_only_looks_keeps_no_launcher_out(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others take the lock for a moment to see whether there is a stack; a launcher that comes just then gets it."""
+    files = open_files(data_dir)
+    looking = (files.folder / "lock").open("w")
+    fcntl.flock(looking, fcntl.LOCK_SH)
+    monkeypatch.setattr("neuraphage.dev.server_files.time.sleep", lambda _: looking.close())
+    take_lock(files).close()
+    assert looking.closed
 
 
 LAUNCHER = """

@@ -17,6 +17,7 @@ from neuraphage.dev.process import rotate
 from neuraphage.dev.process_spec import ProcessChange, ProcessSpec, ProcessState, exit_words, restart_delay_s
 from neuraphage.dev.server import EmbeddedServer
 from neuraphage.dev.stack import server_spec
+from neuraphage.dev.stop_request import StopRequest
 from neuraphage.dev.supervisor import Supervisor
 from neuraphage.errors import StackError
 
@@ -149,6 +150,78 @@ def test_a_stubborn_process_is_killed_with_its_children(tmp_path: Path, until: U
         until(process.children, "the child")
         family = [process.pid, *(child.pid for child in process.children())]
     until(lambda: all(gone(pid) for pid in family), "the end of the family")
+
+
+def test_asked_twice_it_waits_only_for_foundations(tmp_path: Path) -> None:
+    """What others need still ends as cleanly as it can; a process with a long time of grace is killed."""
+    stop = StopRequest()
+    clean = "trap 'echo clean; exit' TERM; echo up; while :; do sleep 600 & wait $!; done"
+    specs = [
+        ProcessSpec("base", ("/bin/sh", "-c", clean), ENV, ready_text="up", foundation=True),
+        ProcessSpec("one", STUBBORN, ENV, ready_text="up", grace_s=600),
+    ]
+    with Supervisor(specs, tmp_path, grace_s=600, stop=stop) as supervisor:
+        pid = supervisor.pid("one")
+        stop.ask()
+        stop.ask()
+    assert pid is not None
+    assert gone(pid)
+    assert (tmp_path / "base.log").read_text() == "up\nclean\n"
+
+
+def test_a_start_can_be_broken_off(tmp_path: Path) -> None:
+    """Asked to stop, it starts nothing more and waits for nothing; what has started is ended."""
+    changes, stop = Changes(), StopRequest()
+    specs = [
+        ProcessSpec("base", SLEEP, ENV, ready=lambda: bool(stop.ask()), foundation=True),
+        ProcessSpec("one", SLEEP, ENV),
+    ]
+    with Supervisor(specs, tmp_path, on_change=changes, stop=stop):
+        assert changes.order(ProcessState.READY) == []
+    assert changes.states("base") == ["starting", "stopped"]
+    assert changes.states("one") == []
+
+
+def test_a_process_has_its_own_time_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes before the usual time of grace; who takes long is told of."""
+    monkeypatch.setattr("neuraphage.dev.supervisor.SLOW_STOP_S", 0.0)
+    changes = Changes()
+    spec = ProcessSpec("one", STUBBORN, ENV, ready_text="up", grace_s=0.1)
+    with Supervisor([spec], tmp_path, on_change=changes, grace_s=600):
+        pass
+    assert changes.states("one")[-2:] == ["stopping", "stopped"]
+
+
+def test_the_third_end_in_a_row_tells_the_last_lines(tmp_path: Path, until: Until) -> None:
+    """Once, so that a person sees why without opening the log, and is not flooded afterwards."""
+    changes = Changes()
+    spec = ProcessSpec("one", ("/bin/sh", "-c", "echo the reason; exec sleep 600"), ENV, ready_text="reason")
+    with Supervisor([spec], tmp_path, on_change=changes) as supervisor:
+        for ends in range(1, 5):
+            until(lambda ends=ends: changes.states("one").count("ready") == ends, "the next start")
+            supervisor.kill("one")
+        until(lambda: changes.states("one").count("exited") == 4, "the last end")
+    ends = [change for change in changes.seen if change.state is ProcessState.EXITED]
+    log = tmp_path / "one.log"
+    assert [("\nthe reason" in change.detail) for change in ends] == [False, False, True, False]
+    assert f"starts again in 0.8 s; ended 3 times in a row; log {log} ends:" in ends[2].detail
+    assert {change.log for change in ends} == {log}
+
+
+def test_a_full_disk_is_named_without_any_last_words(
+    tmp_path: Path, until: Until, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a full disk the log may hold nothing of the reason."""
+    changes = Changes()
+    spec = ProcessSpec("one", ("/bin/sh", "-c", f"cd {tmp_path}; test -e flag && exit 1; exec sleep 600"), ENV)
+    with Supervisor([spec], tmp_path, on_change=changes) as supervisor:
+        (tmp_path / "flag").touch()
+        monkeypatch.setattr("neuraphage.dev.keeper.is_full", lambda folder: folder == tmp_path)
+        supervisor.kill("one")
+        until(lambda: changes.states("one").count("exited") >= 2, "the second end")
+    details = [change.detail for change in changes.seen if change.state is ProcessState.EXITED]
+    assert details[0].startswith("killed by SIGKILL; ")
+    assert details[1].startswith("ended with status 1, disk full (free some space); ")
 
 
 def test_a_failing_listener_changes_nothing(tmp_path: Path, until: Until) -> None:
