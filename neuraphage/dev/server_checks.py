@@ -44,11 +44,14 @@ def queues_of_workers(settings: Settings) -> dict[str, list[str]]:
     """The queues that each worker of this namespace takes messages from, by its node name; on any host.
 
     Raises:
-        StackError: the broker does not answer.
+        StackError: the broker does not answer, or takes no messages.
         SettingsError: its URL cannot be read.
     """
     with _app(settings) as (app, connection):
-        answers = app.control.inspect(timeout=ANSWER_S, connection=connection).active_queues() or {}
+        try:
+            answers = app.control.inspect(timeout=ANSWER_S, connection=connection).active_queues() or {}
+        except connection.channel_errors as error:  # full, or read-only
+            raise StackError(f"the broker does not carry the question to the workers: {error}") from None
     return {node: [queue["name"] for queue in queues] for node, queues in answers.items()}
 
 
