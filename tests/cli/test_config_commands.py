@@ -99,9 +99,7 @@ def test_verbose_shows_log_lines(
     ("text", "words"),
     [("lease_s = = 3", "line 1"), ("leas_s = 3", "lease_s?"), ("state_url = 'redis://x'", "a cloned project")],
 )
-@pytest.mark.parametrize(
-    "command", [["list"], ["config", "show"], ["where"], ["doctor"], ["purge"], ["dev"], ["health"]]
-)
+@pytest.mark.parametrize("command", ["list", "config show", "where", "doctor", "purge", "dev", "health"])
 def test_a_wrong_file_ends_every_command(cli: CommandLine, here: Path, command: str, text: str, words: str) -> None:
     """Exit code 2 and one line, before anything is done."""
     (here / NAME).write_text(text)
