@@ -1,0 +1,125 @@
+"""The names of JSON output are frozen: docs/json.md lists them, and every command writes exactly those."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clikit import Bench, CommandLine
+from neuraphage.model.effect import EffectKind, EffectState, JournalEntry
+from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
+from neuraphage.model.recovery import RecoveryReading, RecoveryReport
+from neuraphage.model.task import Status
+from neuraphage.ports import Changes
+from neuraphage.store import reports
+from source_tree import ROOT
+from storekit import text_entry
+
+PAGE = ROOT / "docs" / "json.md"
+FREE = frozenset({"data", "grants", "content", "params"})
+"""Objects whose names are those of events, tools or the model's API."""
+PROMPT = Prompt(prompt_id="p1", kind=PromptKind.PERMISSION, text="May it?", options=PERMISSION_OPTIONS)
+
+
+def paths(value: Any, prefix: str = "") -> Iterator[str]:
+    """Every name in a document, with dots; list items as [], journal keys as *."""
+    if isinstance(value, list):
+        for item in value:
+            yield from paths(item, f"{prefix}[]")
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            path = f"{prefix}.{'*' if prefix.endswith('journal') else name}".lstrip(".")
+            yield path
+            if name not in FREE:
+                yield from paths(inner, path)
+
+
+def documented(section: str) -> set[str]:
+    """Names of one section of the page; a section may say that it has those of others too."""
+    text = PAGE.read_text(encoding="utf-8")
+    body = text.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    assert body, section
+    found = set(re.findall(r"^\| `([^`]+)` \|", body, re.MULTILINE))
+    for other in re.findall(r"^All names of \[([^\]]+)\]", body, re.MULTILINE):
+        found |= documented(other)
+    return found
+
+
+@pytest.fixture
+def every_record(bench: Bench) -> list[str]:
+    """A task in each status, with journal, prompt and decisions."""
+    ids = [bench.kit.put(status) for status in Status if status is not Status.WAITING_FOR_USER]
+    ids.append(bench.kit.waiting(PROMPT))
+    ids.append(bench.client.submit("x", working_dir="/w", tags=["t"], allow=["edit"]))
+    task_id, lease = bench.kit.running()
+    entry = JournalEntry(key="t1", kind=EffectKind.TOOL, state=EffectState.STARTED, tool="edit")
+    bench.kit.store.commit(lease, Changes(journal=(entry,), entries=(text_entry("hello"),)))
+    recovered, _ = bench.kit.running()
+    bench.kit.recover(recovered)
+    return [*ids, task_id, recovered]
+
+
+def test_records(cli: CommandLine, every_record: list[str]) -> None:
+    """list and show."""
+    listed = set(paths(cli("list", "--json").json))
+    assert {path.removeprefix("[].") for path in listed} == documented("list")
+    shown = {path for task_id in every_record for path in paths(cli("show", task_id, "--json").json)}
+    assert shown == documented("show")
+
+
+def test_why(cli: CommandLine, every_record: list[str]) -> None:
+    """why."""
+    assert {p for task_id in every_record for p in paths(cli("why", task_id, "--json").json)} == documented("why")
+
+
+def test_checkpoint_and_version(cli: CommandLine, every_record: list[str]) -> None:
+    """The marker has only those of its names that hold a value."""
+    seen = {path for task_id in every_record[:3] for path in paths(cli("checkpoint", task_id, "--json").json)}
+    assert seen <= documented("checkpoint")
+    assert {path for path in documented("checkpoint") if not path.startswith("marker.")} <= seen
+    assert set(paths(cli("version", "--json").json)) == documented("version")
+
+
+@pytest.mark.parametrize("command", ["events", "attach"])
+def test_lines(cli: CommandLine, every_record: list[str], command: str) -> None:
+    """One document a line."""
+    seen = {
+        path
+        for task_id in every_record
+        if command == "events" or task_id in every_record[3:8]  # attach waits for the others
+        for line in cli(command, task_id, "--json").out.splitlines()
+        for path in paths(json.loads(line))
+    }
+    assert documented("events") <= seen
+    assert seen <= documented("attach and run")
+
+
+def test_recover(cli: CommandLine, bench: Bench) -> None:
+    """The report, and what was done."""
+    reading = RecoveryReading(task_id="t", verdict="failed")
+    reports.save_report(bench.kit.store.context, RecoveryReport(swept_at_ms=1, **{
+        name: (reading,) for name in ("resumable", "requeued", "failed", "paused", "suspect", "other")
+    }))  # fmt: skip
+    assert set(paths(cli("recover", "--json").json)) == documented("recover")
+    paused = bench.kit.put(Status.PAUSED)
+    done = cli("recover", "--resume", paused, "--dry-run", "--json").json
+    assert {path.removeprefix("[].") for path in paths(done)} == documented("recover --resume, --reset, --all-reset")
+
+
+def test_health(cli: CommandLine, tmp_path: Path) -> None:
+    """health, with and without workers."""
+    seen = set(paths(cli("health", "--json").json))
+    assert seen <= documented("health")
+    assert {"live", "ready", "processes"} <= seen
+
+
+def test_each_name_is_explained() -> None:
+    """A name without a meaning is no documentation."""
+    rows = re.findall(r"^\| `([^`]+)` \|(.*)\|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(rows) > 100
+    assert [name for name, meaning in rows if len(meaning.strip()) < 3] == []
