@@ -102,9 +102,9 @@ def test_lines(cli: CommandLine, every_record: list[str], command: str) -> None:
 def test_recover(cli: CommandLine, bench: Bench) -> None:
     """The report, and what was done."""
     reading = RecoveryReading(task_id="t", verdict="failed")
-    reports.save_report(bench.kit.store.context, RecoveryReport(swept_at_ms=1, **{
-        name: (reading,) for name in ("resumable", "requeued", "failed", "paused", "suspect", "other")
-    }))  # fmt: skip
+    lists = ("resumable", "requeued", "failed", "paused", "suspect", "other")
+    report = RecoveryReport(swept_at_ms=1, **dict.fromkeys(lists, (reading,)))
+    reports.save_report(bench.kit.store.context, report)
     assert set(paths(cli("recover", "--json").json)) == documented("recover")
     paused = bench.kit.put(Status.PAUSED)
     done = cli("recover", "--resume", paused, "--dry-run", "--json").json
