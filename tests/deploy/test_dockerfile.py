@@ -35,6 +35,7 @@ def last_stage() -> dict[str, str]:
 
 @pytest.mark.skipif(shutil.which("hadolint") is None, reason="hadolint has no package for this machine")
 def test_the_linter_has_nothing_to_say() -> None:
+    """hadolint knows the usual mistakes."""
     done = subprocess.run(["hadolint", str(DOCKERFILE)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "")
 
