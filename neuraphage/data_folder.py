@@ -92,7 +92,7 @@ def free_bytes(path: Path) -> int:
     Raises:
         OSError: it cannot be told.
     """
-    return shutil.disk_usage(next(p for p in (path, *path.parents) if p.is_dir())).free
+    return shutil.disk_usage(next(p for p in (path, *path.parents) if p.exists())).free
 
 
 def quota_warnings(settings: Settings) -> list[str]:

@@ -137,7 +137,7 @@ def _disk(settings: Settings) -> Finding:
     folder, problem, free = settings.data_dir, None, 0
     try:
         free = free_bytes(folder)
-        nearest = next(path for path in (folder, *folder.parents) if path.is_dir())
+        nearest = next(path for path in (folder, *folder.parents) if path.exists())
         with tempfile.NamedTemporaryFile(dir=nearest, prefix=".neuraphage-doctor-") as file:
             file.write(b"\0")
             file.flush()

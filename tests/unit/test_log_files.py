@@ -1,0 +1,149 @@
+"""Log files that do not grow without limit, whoever holds them open, and lose no line."""
+
+from __future__ import annotations
+
+import json
+import logging
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from neuraphage.dev.exit_cause import read_tail
+from neuraphage.dev.log_rotation import LogRotation
+from neuraphage.log_files import RotatingLogFile, aside, copy_aside
+from neuraphage.settings import Settings
+from workers.logs import configure
+
+WRITER = """
+import logging, sys
+from neuraphage.log_files import RotatingLogFile
+handler = RotatingLogFile(sys.argv[1], 4_000, 50)
+for number in range(200):
+    handler.emit(logging.LogRecord("x", 20, "", 0, f"{sys.argv[2]} {number} " + "." * 60, None, None))
+"""
+
+
+@pytest.fixture
+def root() -> Iterator[logging.Logger]:
+    """The root logger, put back afterwards."""
+    logger = logging.getLogger()
+    handlers, level = logger.handlers[:], logger.level
+    yield logger
+    logger.handlers[:] = handlers
+    logger.setLevel(level)
+
+
+def write(handler: logging.Handler, text: str) -> None:
+    handler.emit(logging.LogRecord("x", logging.INFO, "", 0, text, None, None))
+
+
+def test_processes_share_a_log_file(tmp_path: Path) -> None:
+    """Three real ones write and set aside at once: each line is there once, no file is much too large."""
+    log = tmp_path / "w.log"
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(log), name]) for name in ("a", "b", "c")]
+    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
+    files = list(tmp_path.iterdir())
+    lines = [line.split(" .")[0] for path in files for line in path.read_text().splitlines()]
+    assert sorted(lines) == sorted(f"{name} {number}" for name in ("a", "b", "c") for number in range(200))
+    assert len(files) > 5
+    assert max(path.stat().st_size for path in files) < 5_000
+
+
+def test_only_so_many_are_kept(tmp_path: Path) -> None:
+    """The oldest goes; the newest is number one; all are private."""
+    log = tmp_path / "w.log"
+    handler = RotatingLogFile(str(log), 10, keep=2)
+    for number in range(5):
+        write(handler, f"line number {number}")
+    handler.close()
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
+        "w.log": "line number 4\n", "w.log.1": "line number 3\n", "w.log.2": "line number 2\n",
+    }  # fmt: skip
+    assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o600}
+
+
+def test_a_file_that_was_moved_away_is_opened_again(tmp_path: Path) -> None:
+    """As logrotate does it."""
+    log = tmp_path / "w.log"
+    handler = RotatingLogFile(str(log), 1_000, keep=2)
+    write(handler, "one")
+    log.rename(tmp_path / "moved")
+    write(handler, "two")
+    handler.close()
+    assert log.read_text() == "two\n"
+
+
+def test_a_line_is_written_though_nothing_can_be_set_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log that is too large is better than one that misses lines."""
+    monkeypatch.setattr(logging, "raiseExceptions", False)
+    log = tmp_path / "w.log"
+    (tmp_path / "w.log.1").mkdir()
+    (tmp_path / "w.log.1" / "x").write_text("")
+    (tmp_path / "w.log.2").mkdir()
+    handler = RotatingLogFile(str(log), 5, keep=2)
+    for text in ("first", "second"):
+        write(handler, text)
+    handler.close()
+    assert log.read_text() == "first\nsecond\n"
+
+
+def test_the_output_of_a_process_that_goes_on(tmp_path: Path) -> None:
+    """Copied and cut while it writes by appending, as dev's processes do; what follows starts the file anew."""
+    log = tmp_path / "worker.log"
+    with log.open("a", buffering=1) as output:
+        output.write("before\n" * 10)
+        rotation = LogRotation(lambda: [log, tmp_path / "absent.log"], max_bytes=50, keep=2)
+        rotation.look()
+        output.write("after\n")
+        rotation.look()
+    assert log.read_text() == "after\n"
+    assert aside(log, 1).read_text() == "before\n" * 10
+    assert stat.S_IMODE(aside(log, 1).stat().st_mode) == 0o600
+    assert read_tail(log, start_bytes=70) == "after\n", "an exit's cause is looked for in what is there"
+
+
+def test_rotation_looks_by_itself(tmp_path: Path) -> None:
+    """In a thread, until it is left."""
+    log = tmp_path / "worker.log"
+    log.write_text("x" * 100)
+    with LogRotation(lambda: [log], max_bytes=50, keep=2, look_again_s=0.01):
+        while log.stat().st_size:  # ended by the test's own time limit
+            pass
+    log.write_text("x" * 100)
+    assert aside(log, 1).stat().st_size == 100
+
+
+def test_nothing_is_cut_that_was_not_copied(tmp_path: Path) -> None:
+    """No room for a copy: the log stays."""
+    log = tmp_path / "worker.log"
+    log.write_text("x" * 100)
+    (tmp_path / "worker.log.1").mkdir()
+    with pytest.raises(OSError, match=r"worker\.log\.1"):
+        copy_aside(log, 1)
+    assert log.stat().st_size == 100
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_workers_write_as_the_settings_say(
+    root: logging.Logger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """A line with task, turn and fence in either form, in a file of the size that the settings allow."""
+    monkeypatch.setenv("NEURAPHAGE_LOG_MAX_BYTES", "100000")
+    log = tmp_path / "w.log"
+    configure(Settings(log_format=form, log_files=1), None, str(log))  # type: ignore[arg-type]  # one of two
+    logging.getLogger("np").info("claimed", extra={"task": "task-1", "turn": 3, "fence": 7})
+    (line,) = log.read_text().splitlines()
+    if form == "json":
+        assert json.loads(line) | {"time": ""} == {
+            "time": "", "level": "INFO", "logger": "np", "task": "task-1", "turn": 3, "fence": 7, "message": "claimed",
+        }  # fmt: skip
+    else:
+        assert line.endswith("INFO np task=task-1 turn=3 fence=7 claimed")
+    for _ in range(30):
+        logging.getLogger("np").info("x" * 9_000)
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["w.log", "w.log.1"]
+    root.handlers[0].close()
