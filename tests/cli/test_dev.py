@@ -158,6 +158,24 @@ def test_a_second_dev_on_the_same_folder_is_refused(stack: DevStack) -> None:
     assert stack.cli("list").code == 0
 
 
+def test_doctor_finds_nothing_wrong(stack: DevStack) -> None:
+    """Everything it looks at is there and well: both queues have workers, and sweeps are done."""
+    ran = stack.cli("doctor", "--json")
+    found = {finding["check"]: finding for finding in ran.json["findings"]}
+    assert ran.code == 0, ran.out
+    assert {finding["level"] for finding in found.values()} == {"ok"}, ran.out
+    assert "worker-2" in found["workers of np.run"]["found"]
+    assert found["workers of np.control"]["found"].startswith("control")
+
+
+def test_purge_leaves_a_running_stack_alone(stack: DevStack) -> None:
+    """Whoever keeps it up is named."""
+    ran = stack.cli("purge", "--yes")
+    assert ran.code == 1
+    assert "runs a stack there already" in ran.err
+    assert stack.cli("list").code == 0
+
+
 def test_the_stack_is_healthy(stack: DevStack) -> None:
     """Its workers can claim."""
     wait_for(lambda: stack.cli("health", "--ready").code == 0, "health")
