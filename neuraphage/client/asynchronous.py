@@ -39,7 +39,8 @@ class AsyncClient:
     Every method means what `Client`'s means, takes the same arguments and raises the same errors.
 
     Args:
-        settings: where the servers are; from the environment and the files of settings when not given.
+        settings: where the servers are; from the environment and the files of settings when not given,
+            or the local stack that runs.
 
     Raises:
         SettingsError: a setting is wrong, or a server's URL cannot be read. No connection is made yet.

@@ -10,6 +10,7 @@ from typing import Self
 from pydantic import ValidationError
 
 from neuraphage.configuration import load
+from neuraphage.dev import stack_file
 from neuraphage.errors import BadInput
 from neuraphage.model.task import Limits, Mode, OnUnknownOutcome, TaskSpec
 from neuraphage.ports import Signalled
@@ -33,7 +34,7 @@ class TaskCommands:
     """
 
     def __init__(self, settings: Settings | None = None) -> None:
-        self.settings = settings or load()
+        self.settings = settings or _settings_here()
         self._app = make_app(self.settings)
         self._store = build_store(self.settings)
         self._dispatcher = CeleryDispatcher(self._app)
@@ -286,3 +287,16 @@ class TaskCommands:
 def _one_line(prompt: str) -> str:
     words = " ".join(prompt.split())
     return (words[:77] + "...") if len(words) > 80 else words or "task"
+
+
+def _settings_here() -> Settings:
+    """Settings of the environment and the files; where they name no server, those of the local stack if one runs.
+
+    Raises:
+        SettingsError: a setting is wrong.
+        StackError: the note of the local stack cannot be read.
+    """
+    settings = load()
+    if settings.names_servers or not stack_file.exists(settings.data_dir):
+        return settings
+    return stack_file.settings_of_running_stack(settings)

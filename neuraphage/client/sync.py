@@ -36,7 +36,8 @@ class Client(TaskCommands):
     """A client of one namespace. Thread-safe; use it as a context manager.
 
     Args:
-        settings: where the servers are; from the environment and the files of settings when not given.
+        settings: where the servers are; from the environment and the files of settings when not given,
+            or the local stack that runs.
 
     Raises:
         SettingsError: a setting is wrong, or a server's URL cannot be read. No connection is made yet.
