@@ -25,6 +25,8 @@ from neuraphage.settings import Settings
 from source_tree import ROOT
 
 LIMIT_S = 60.0
+BLOCK_LIMIT_S = 180.0
+"""A block may stop and start all six services."""
 HERE = Path(__file__).parent
 FAST = {"HEARTBEAT_S": 1, "LEASE_S": 6, "SWEEP_S": 1, "FIRST_REPUBLISH_S": 2, "MAX_REPUBLISH_S": 4}
 """Times of all processes: shorter than an operator's, with room for a slow machine."""
@@ -98,7 +100,7 @@ class Deployment:
         return subprocess.run(
             ["bash", "-euo", "pipefail", "-c", block],
             cwd=self.project, env=env | variables | {"PATH": path}, capture_output=True, text=True, check=False,
-            timeout=LIMIT_S,
+            timeout=BLOCK_LIMIT_S,
         )  # fmt: skip
 
     def _write_settings(self, model_url: str) -> None:
