@@ -110,8 +110,10 @@ def _spaced(text: str) -> str:
 
 
 def complain(text: str) -> None:
-    """One line about what went wrong, on standard error."""
-    err.print(harmless(f"neuraphage: {text}", indent="  "))
+    """One line about what went wrong, on standard error; on a terminal broken between words."""
+    width = err.width if err.is_terminal else None
+    for row in wrapped(harmless(f"neuraphage: {text}", indent="  "), width, "  "):
+        err.print(row)
 
 
 def json_text(value: Any, indent: int | None = 2) -> str:

@@ -25,7 +25,7 @@ from neuraphage.cli.prompts import answer_command
 from neuraphage.cli.task_view import TaskView
 from neuraphage.cli.viewer import Viewer
 from neuraphage.client import Client
-from neuraphage.errors import BadInput, IllegalMove
+from neuraphage.errors import BadInput, IllegalMove, StoreError, StoreUnavailable
 from neuraphage.model.task import TERMINAL, FailedDetail, Status, TaskRecord
 
 NO_WORKER_S = 5.0
@@ -179,6 +179,10 @@ class _Run:
             show.line("left; the task stops after the step in hand", "yellow")
             show.line(f"  go on with: {self._next.resume()}", "dim")
             raise typer.Exit(INTERRUPTED_EXIT) from None
+        except (StoreUnavailable, StoreError):
+            show.line("the view is lost, the task is not", "yellow")
+            show.line(f"  go on with: {self._next.resume()}", "dim")
+            raise
         tell_end(self._shown, record, self._next.lines)
         if isinstance(show, JsonLines):
             show.end(record)
