@@ -62,6 +62,69 @@ def test_ci_runs_what_the_readme_says() -> None:
     assert 'bash -euo pipefail -c "$command"' in CI
 
 
+RUNNERS = {
+    "README.md": "tests/release/test_document_commands.py",
+    "RUNBOOK.md": "tests/deploy/test_runbook.py",
+}
+"""Who runs the blocks of a document that are marked `<!-- run: name -->`."""
+ROWS_OF_CONTRIBUTING = {
+    "install": "test",
+    "all tests": "test",
+    "one room": "tests/contract",
+    "a longer chaos run": "--chaos-minutes",
+    "benchmarks": "tests/benchmarks/__main__.py",
+    "lint, format, types": ".ci/run",
+    "floors": "tests/rules/test_source_rules.py",
+    "what CI does": ".ci/run",
+    "other interpreters": ".ci/other-pythons",
+    "stored states of a release": "tests/release/record_states.py",
+    "the picture of the README": "docs/record_demo.py",
+}
+"""What stands behind each row of the table of commands: a block of the README, a path, or an option of the tests."""
+
+
+@pytest.mark.parametrize("name", RUNNERS)
+def test_every_block_of_a_document_is_marked_and_run(name: str) -> None:
+    """No block for a shell or for Python stands in a document without a test that runs it, or CI."""
+    document = (ROOT / name).read_text(encoding="utf-8")
+    marked = set(re.findall(r"<!-- run: ([\w-]+) -->\n```(?:sh|python)\n", document))
+    blocks = re.findall(r"^```(?:sh|python)$", document, re.MULTILINE)
+    assert len(blocks) == len(marked) + len(commands(document))
+    runner = (ROOT / RUNNERS[name]).read_text(encoding="utf-8")
+    assert {block for block in marked if f'"{block}"' not in runner} == set()
+
+
+def test_no_other_document_has_commands_in_blocks() -> None:
+    """What nobody runs is not shown as something to type."""
+    for path in sorted(ROOT.glob("*.md")):
+        if path.name not in RUNNERS:
+            assert not re.search(r"^```(sh|bash|python)$", path.read_text(encoding="utf-8"), re.MULTILINE), path.name
+
+
+def test_the_table_of_commands_is_true() -> None:
+    """Each row of CONTRIBUTING is run by CI, or names what is there."""
+    contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| ([\w ,]+) \| `([^|]+)` \|$", contributing, re.MULTILINE))
+    assert set(rows) == set(ROWS_OF_CONTRIBUTING)
+    for purpose, command in rows.items():
+        behind = ROWS_OF_CONTRIBUTING[purpose]
+        if behind == "test":
+            assert command.rpartition(" && ")[2] in commands(README)["test"].replace("install -q", "install")
+        elif behind == ".ci/run" and purpose != "what CI does":
+            assert [part for part in command.split(" && ") if part not in CI] == []
+        elif behind.startswith("--"):
+            assert behind in command
+            assert f'"{behind}"' in (ROOT / "tests" / "conftest.py").read_text(encoding="utf-8")
+        else:
+            assert (ROOT / behind).exists()
+            assert behind in command or behind.startswith("tests/")
+
+
+def test_the_readme_is_short() -> None:
+    """Somebody reads it to the end."""
+    assert len(README.splitlines()) <= 120
+
+
 def test_the_readme_marks_every_command_that_installs() -> None:
     """No install line of the README escapes CI."""
     marked = "\n".join(commands(README).values())
