@@ -12,8 +12,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 import typer
-from packaging.requirements import Requirement
-
 from neuraphage.celery_app import PACKAGE, find_workers, is_ours
 from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.connection import load_settings, server_settings
@@ -25,6 +23,7 @@ from neuraphage.dev.server_checks import queues_of_workers, read_broker, read_st
 from neuraphage.dev.stack_file import script_of_running_stack
 from neuraphage.errors import NeuraphageError
 from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE
+from neuraphage.setting_sources import user_file
 from neuraphage.settings import Settings
 from neuraphage.wiring import API_KEY_VARIABLE, build_store, host_health
 
@@ -60,6 +59,7 @@ def _findings(settings: Settings) -> Iterator[Finding]:
     yield _packages()
     yield from _workers_package()
     yield _disk(settings)
+    yield from _own_file()
     yield diagnosis.quota_finding(quota_warnings(settings), size_bytes(settings.data_dir))
     yield diagnosis.key_finding(
         API_KEY_VARIABLE,
@@ -103,6 +103,8 @@ def _servers(settings: Settings) -> Iterator[Finding]:
 
 
 def _packages() -> Finding:
+    from packaging.requirements import Requirement  # noqa: PLC0415 - it would slow the start of every command
+
     wanted = [Requirement(text) for text in importlib.metadata.requires("neuraphage") or ()]
     ours = [one for one in wanted if one.marker is None or one.marker.evaluate({"extra": ""})]
     wrong = []
@@ -131,6 +133,18 @@ def _workers_package() -> Iterator[Finding]:
         yield Finding(check, Level.WARNING, f"{found} hides neuraphage's own in this folder", to_do)
         return
     yield Finding(check, Level.OK, str(ours))
+
+
+def _own_file() -> Iterator[Finding]:
+    """The person's file of settings, if there is one: a URL in it may hold a password."""
+    path = user_file()
+    if not path.is_file():
+        return
+    if path.stat().st_mode & 0o077:
+        to_do = f"chmod 600 {path}: a URL in it may hold a password"
+        yield Finding("user settings", Level.WARNING, f"{path} can be read by others", to_do)
+        return
+    yield Finding("user settings", Level.OK, f"{path}, private")
 
 
 def _disk(settings: Settings) -> Finding:

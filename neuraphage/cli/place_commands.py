@@ -12,7 +12,7 @@ from rich.text import Text
 
 from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.connection import load_settings
-from neuraphage.cli.console import complain, harmless, one_line, out, plain_table, print_json, print_table
+from neuraphage.cli.console import complain, harmless, out, print_json
 from neuraphage.data_folder import kept_in, quota_warnings, size_bytes
 from neuraphage.dev.purge import remove, unused_folder
 from neuraphage.dev.server_files import find_socket
@@ -40,12 +40,9 @@ def where(as_json: AsJson = False) -> None:
     if as_json:
         print_json(places)
         return
-    table = plain_table("what", "size", "path", "holds")
-    table.columns[1].justify = "right"
     for place in places:
         size = decimal(place["bytes"]) if place["exists"] else "not there"
-        table.add_row(place["name"], size, harmless(place["path"]), one_line(place["holds"]))
-    print_table(table)
+        out.print(harmless(f"{place['name']:<17} {size:>9}  {place['path']}"))
     for warning in quota_warnings(settings):
         complain(warning)
 

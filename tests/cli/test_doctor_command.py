@@ -119,3 +119,13 @@ def test_a_data_folder_that_cannot_be_written(
     assert levels(cli("doctor", "--json"))["data folder"] == "problem"
     monkeypatch.delenv("NEURAPHAGE_MIN_FREE_BYTES")
     assert levels(cli("doctor", "--json", "--data-dir", str(tmp_path / "file")))["data folder"] == "problem"
+
+
+@pytest.mark.parametrize(("mode", "level"), [(0o600, "ok"), (0o640, "warning"), (0o604, "warning")])
+def test_a_file_of_settings_that_others_can_read(cli: CommandLine, tmp_path: Path, mode: int, level: str) -> None:
+    """It may hold the URL of a server with its password."""
+    path = tmp_path / "config" / "neuraphage" / "neuraphage.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text("lease_s = 30")
+    path.chmod(mode)
+    assert levels(cli("doctor", "--json"))["user settings"] == level
