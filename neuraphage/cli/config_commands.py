@@ -22,7 +22,12 @@ from neuraphage.settings import Settings
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    config = typer.Typer(help="Show settings and where they come from.", no_args_is_help=True, rich_markup_mode=None)
+    config = typer.Typer(
+        help="Show settings and where they come from.",
+        epilog="Example: neuraphage config show",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+    )
     config.command(epilog="Example: neuraphage config show --json")(show)
     config.command(epilog="Example: neuraphage config keys")(keys)
     app.add_typer(config, name="config")
