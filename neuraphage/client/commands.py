@@ -26,6 +26,9 @@ FULL_ID_CHARS = len("task-") + 36
 class TaskCommands:
     """Connections of one namespace, and every request that changes a task. `Client` adds the reads.
 
+    send, answer, pause, resume, cancel, retry and reset return the verdict, ACCEPTED or REPEATED, and where the task
+    stands after it.
+
     Args:
         settings: where the servers are; from the environment and the files of settings when not given.
 
@@ -131,9 +134,6 @@ class TaskCommands:
             text: the message.
             key: idempotency key; a repeat under the same one changes nothing.
 
-        Returns:
-            The verdict, ACCEPTED or REPEATED, and where the task stands after it.
-
         Raises:
             TaskNotFound: there is no such task.
             IllegalMove: the task is over.
@@ -151,9 +151,6 @@ class TaskCommands:
             prompt_id: which prompt, by id or unique beginning; not needed when one is open.
             key: idempotency key; a repeat under the same one changes nothing.
 
-        Returns:
-            The verdict, ACCEPTED or REPEATED, and where the task stands after it.
-
         Raises:
             TaskNotFound: there is no such task.
             PromptNotOpen: no such prompt is open: it was answered, timed out, or never asked.
@@ -170,9 +167,6 @@ class TaskCommands:
             task_id: the task, by id or a unique beginning or end of it.
             key: idempotency key; a repeat under the same one changes nothing.
 
-        Returns:
-            The verdict, ACCEPTED or REPEATED, and where the task stands after it.
-
         Raises:
             TaskNotFound: there is no such task.
             IllegalMove: the task is over or paused.
@@ -187,9 +181,6 @@ class TaskCommands:
         Args:
             task_id: the task, by id or a unique beginning or end of it.
             key: idempotency key; a repeat under the same one changes nothing.
-
-        Returns:
-            The verdict, ACCEPTED or REPEATED, and where the task stands after it.
 
         Raises:
             TaskNotFound: there is no such task.
@@ -207,9 +198,6 @@ class TaskCommands:
             reason: kept with the task.
             key: idempotency key; a repeat under the same one changes nothing.
 
-        Returns:
-            The verdict, ACCEPTED or REPEATED, and where the task stands after it.
-
         Raises:
             TaskNotFound: there is no such task.
             IllegalMove: the task is over.
@@ -225,9 +213,6 @@ class TaskCommands:
             task_id: the task, by id or a unique beginning or end of it.
             key: idempotency key; a repeat under the same one changes nothing.
 
-        Returns:
-            The verdict, ACCEPTED or REPEATED, and where the task stands after it.
-
         Raises:
             TaskNotFound: there is no such task.
             IllegalMove: the task has not failed, or a repeat cannot help it.
@@ -242,9 +227,6 @@ class TaskCommands:
         Args:
             task_id: the task, by id or a unique beginning or end of it.
             key: idempotency key; a repeat under the same one changes nothing.
-
-        Returns:
-            The verdict, ACCEPTED or REPEATED, and where the task stands after it.
 
         Raises:
             TaskNotFound: there is no such task.
