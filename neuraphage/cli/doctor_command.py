@@ -36,7 +36,7 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(as_json: AsJson = False) -> None:
-    """Look at everything that tasks need, and say what to do about what is wrong.
+    """Look at all that tasks need, and say what is wrong.
 
     Exit status 0 when nothing is wrong (warnings may stand), 1 when something is.
     """
