@@ -76,9 +76,9 @@ class Settings(BaseSettings):
 
     # where things are
     state_url: SecretStr = SecretStr("redis://127.0.0.1:6379/1")
-    """State server: redis://, rediss:// or unix://; a database apart from the broker's."""
+    """State server: redis://, rediss://, unix:// or sentinel://; a database apart from the broker's."""
     broker_url: SecretStr = SecretStr("redis://127.0.0.1:6379/0")
-    """Celery's broker."""
+    """Celery's broker, in the same forms."""
     namespace: str = Field(default="default", pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")
     """Prefix and hash tag of every key: the unit of scaling out."""
     data_dir: Path = Field(default_factory=lambda: user_data_path("neuraphage"))
