@@ -12,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import typer
+
 from neuraphage.celery_app import PACKAGE, find_workers, is_ours
 from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.connection import load_settings, server_settings
