@@ -54,10 +54,10 @@ def _place(name: str, path: Path, holds: str) -> dict[str, Any]:
 def purge(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
-    """Remove the data folder of this host: tasks of the local stack, output of commands, logs.
+    """Remove the data folder of this host with all its tasks.
 
-    Only a folder that neuraphage made, and only while nothing uses it. Tasks on a server of your own stay, and so do
-    the files of settings.
+    That is: tasks of the local stack, output of commands, logs. Only a folder that neuraphage made, and only while
+    nothing uses it. Tasks on a server of your own stay, and so do the files of settings.
     """
     settings = load_settings()
     folder = settings.data_dir
