@@ -6,8 +6,10 @@ Exit codes: 0 done, 1 it did not work, 2 the call was wrong, 3 the task waits fo
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -74,7 +76,20 @@ def _options(
 def main() -> None:
     """Run the command line; never shows a traceback for what a user can put right."""
     be_lenient()
-    sys.exit(exit_code_of(lambda: app(standalone_mode=False), sys.argv[1:]))
+    sys.exit(_written_out(exit_code_of(lambda: app(standalone_mode=False), sys.argv[1:])))
+
+
+def _written_out(code: int) -> int:
+    """Write out what is still held back; the interpreter would tell of a failure in words of its own."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if code == 0:
+            complain(_what_the_system_said(error))
+        return code or 1
+    return code
 
 
 def exit_code_of(run: Callable[[], Any], arguments: Sequence[str]) -> int:
@@ -101,9 +116,23 @@ def exit_code_of(run: Callable[[], Any], arguments: Sequence[str]) -> int:
         sys.stderr.close()
         return BROKEN_PIPE_EXIT
     except OSError as error:
-        complain(f"{error.filename or 'a file or connection'}: {error.strerror or error}")
+        complain(_what_the_system_said(error))
         return 1
     return code if isinstance(code, int) else 0
+
+
+def _what_the_system_said(error: OSError) -> str:
+    if error.filename is None and isinstance(error, FileNotFoundError) and _directory_is_gone():
+        return "the current directory is gone; change to one that exists"
+    return f"{error.filename or 'a file or connection'}: {error.strerror or error}"
+
+
+def _directory_is_gone() -> bool:
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _refuse_broken_text(arguments: Sequence[str]) -> None:

@@ -18,11 +18,13 @@ from clikit import Bench, CommandLine, Ran
 from neuraphage.cli.main import exit_code_of
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
 from neuraphage.model.task import Status
+from neuraphage.setting_sources import FILE_NAME
 from storekit import item
 
 UNKNOWN = "task-01a2b3c4-0000-7000-8000-000000000000"
 TEXTS = {"answer", "send"}
 SECRET = "pa55word"
+LOCKS = ("stack.use", "stack.start", "lock")
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,11 @@ def a_broken_note(folder: Path) -> None:
 def a_note_without_urls(folder: Path) -> None:
     (folder / "data").mkdir()
     (folder / "data" / "stack.json").write_text("{}")
+
+
+def settings_file(text: str) -> Callable[[Path], object]:
+    """A project's file of settings."""
+    return lambda folder: (folder / FILE_NAME).write_bytes(text.encode("utf-8", "surrogateescape"))
 
 
 ALONE = {
@@ -94,6 +101,23 @@ ALONE = {
     "dev with one database for all": call(
         "dev --script x:y", "same database", STATE_URL="redis://h:1/0", BROKER_URL="redis://h:1/0"
     ),
+    # run, why, events, config, purge
+    "run without words": call("run", "give either what to do"),
+    "run in a directory that is not there": call("run x --dir /nowhere/at/all", "there is no such directory"),
+    "run without a key": call("run x", "ANTHROPIC_API_KEY"),
+    "run with half a script": call("run x --script nocolon", "module:attribute"),
+    "an answer to nothing": call("run x --answer yes", "--resume"),
+    "why without a stack": call("why a", "neuraphage dev", 1),
+    "events without a stack": call("events a", "neuraphage dev", 1),
+    "no such part of config": call("config nosuch", "nosuch"),
+    "purge of what is not ours": call("purge --yes --data-dir {folder}", "was not made by neuraphage"),
+    "a data folder that is a file": call("list --data-dir {file}", "{file}", 1),
+    # files of settings
+    "a file that is no TOML": Row(("list",), "neuraphage.toml", before=settings_file("lease_s = = 1")),
+    "a setting nobody knows": Row(("list",), "leese_s", before=settings_file("leese_s = 20.0")),
+    "a value of the wrong kind": Row(("list",), "lease_s", before=settings_file('lease_s = "long"')),
+    "a file that is not UTF-8": Row(("list",), "neuraphage.toml", before=settings_file("x = '\udce9'")),
+    "a directory for a file": Row(("list",), "neuraphage.toml", before=lambda folder: (folder / FILE_NAME).mkdir()),
     # no stack
     "list without a stack": call("list", "neuraphage dev", 1),
     "show without a stack": call("show a", "neuraphage dev", 1),
@@ -136,20 +160,28 @@ def filled(text: str, folder: Path) -> str:
     return text.replace("{folder}", str(folder)).replace("{file}", str(folder / "file"))
 
 
+def files_of(folder: Path) -> list[Path]:
+    """The files that are there, but for the locks by which `run` learns whether a stack runs."""
+    return sorted(
+        path for path in folder.rglob("*") if path.is_file() and not path.name.startswith((*LOCKS, ".neuraphage"))
+    )
+
+
 @pytest.mark.parametrize("name", ALONE)
 def test_without_a_server(cli: CommandLine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
     """Each says what is wrong, in one line, before anything is tried."""
     row = ALONE[name]
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "file").write_text("")
     if row.before is not None:
         row.before(tmp_path)
     for variable, value in row.environ.items():
         monkeypatch.setenv(variable, filled(value, tmp_path))
     (tmp_path / "data").mkdir(exist_ok=True)
-    before = sorted(tmp_path.rglob("*"))
+    before = files_of(tmp_path)
     said = complaint(cli(*(filled(argument, tmp_path) for argument in row.call)), row.code)
     assert filled(row.words, tmp_path) in said
-    assert sorted(tmp_path.rglob("*")) == before
+    assert files_of(tmp_path) == before
 
 
 def test_a_call_without_arguments_gets_the_help(cli: CommandLine) -> None:
@@ -164,6 +196,10 @@ def test_a_call_without_arguments_gets_the_help(cli: CommandLine) -> None:
 ON_SERVER = {
     "nothing of an id": call("show task-", "at least one character"),
     "two tasks fit": call("show 0000", "tasks fit '0000'"),
+    "why of nobody": call("why ffff", "no task"),
+    "events of nobody": call("events ffff", "no task"),
+    "events after what is no event": call("events {queued} --after never", "never"),
+    "run goes on with nobody": call("run --resume ffff", "no task"),
     "a pattern for an id": call("show *", "task"),
     "an id with a line break": Row(("show", "a\nb"), "task"),
     "an id that is too long": Row(("show", "a" * 10_000), "task"),

@@ -1,0 +1,56 @@
+"""Bad surroundings of a real process: a full disk, a closed output, a directory that is gone, no home, no terminal."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from clikit import PROCESS_LIMIT_S, SCRIPT
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table.
+
+    Args:
+        line: for a shell; `np` is the command.
+        code: its exit code.
+        words: part of what is written; "" when nothing may be.
+    """
+
+    line: str
+    code: int
+    words: str
+
+
+ROWS = {
+    "a full disk": Row("np version >/dev/full", 1, "No space left on device"),
+    "a closed output": Row("np version >&-", 0, ""),
+    "closed output for errors": Row("np list 2>&-", 1, ""),
+    "a directory that is gone": Row("mkdir gone; cd gone; rmdir ../gone; np submit x --dir .", 1, "directory is gone"),
+    "bytes that are no text": Row("np submit $'caf\\xe9'", 2, "argument 2 is not UTF-8 text"),
+    "an alphabet of ASCII": Row("LC_ALL=C PYTHONUTF8=0 np show $'caf\\xe9'", 2, "argument 2 is not UTF-8 text"),
+    "no home": Row("env -i HOME=/proc/nowhere $NP list", 1, "/proc/nowhere"),
+    "a home that cannot be written": Row("env -i HOME=/proc/nowhere $NP dev --script x:y", 1, "/proc/nowhere"),
+    "no terminal": Row("setsid -w $NP list </dev/null", 1, "neuraphage dev"),
+    "no input": Row("np list <&-", 1, "neuraphage dev"),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_bad_surroundings(name: str, tmp_path: Path) -> None:
+    """One line or none, the exit code, never a traceback."""
+    row = ROWS[name]
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "NP": SCRIPT, "LANG": "C.UTF-8"}
+    script = f'np() {{ "$NP" "$@"; }}; {row.line}'
+    ran = subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, env=env, capture_output=True, timeout=PROCESS_LIMIT_S, check=False
+    )
+    said = ran.stderr.decode()
+    assert ran.returncode == row.code, said
+    assert row.words in said
+    assert said.count("\n") == (1 if row.words else 0), said
