@@ -183,7 +183,7 @@ class TaskView:
             self._turns_told = turns
         if turns > self._turns_told and not self._viewer.is_open and not self._is_over:
             self._turns_told = turns
-            self._viewer.line(f"  turn {turns} done, {used(record)} so far", "dim")
+            self._viewer.line(f"  turn {turns} done, {used(record)}", "dim")
         now = self.note or self._now(record)
         seconds = int(time.monotonic() - self._since_s)
         self._viewer.status(f"turn {turns + 1}, {used(record)}, {now}" + (f" {seconds} s" if seconds else ""))

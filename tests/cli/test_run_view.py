@@ -355,6 +355,15 @@ def test_the_command_that_goes_on_starts_a_stack_when_there_will_be_none(bench: 
     ]
 
 
+def test_a_told_command_reaches_the_same_stack(cli: CommandLine, bench: Bench, tmp_path: Path) -> None:
+    """Who names a data folder gets commands that name it."""
+    task_id = bench.kit.waiting(PERMISSION)
+    shown = cli("attach", task_id, "--data-dir", str(tmp_path / "my data")).out
+    short = task_id.rpartition("-")[2]
+    assert f"  neuraphage --data-dir '{tmp_path}/my data' answer {short} ANSWER\n" in shown
+    assert f"  neuraphage answer {short} ANSWER\n" in cli("attach", task_id).out
+
+
 def test_windows_is_refused_in_one_line() -> None:
     """Before anything is imported that only Unix has."""
     pretend = "import sys; sys.platform = 'win32'; sys.modules.update(fcntl=None, termios=None, resource=None)"
