@@ -287,7 +287,20 @@ def test_health_without_workers(cli: CommandLine) -> None:
 def test_every_reading_command_has_json() -> None:
     """Programs never have to read text."""
     group = get_command(app)
-    reading = {"list", "show", "run", "attach", "recover", "checkpoint", "health", "version", "events", "why", "where", "doctor"}
+    reading = {
+        "list",
+        "show",
+        "run",
+        "attach",
+        "recover",
+        "checkpoint",
+        "health",
+        "version",
+        "events",
+        "why",
+        "where",
+        "doctor",
+    }
     with_json = {
         name
         for name, command in group.commands.items()  # type: ignore[attr-defined]  # as above
