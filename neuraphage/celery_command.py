@@ -14,9 +14,9 @@ from pathlib import Path
 import click
 
 from neuraphage.celery_app import PACKAGE, is_ours
+from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE
 
 OUR_APP = f"{PACKAGE}.app"
-QUEUE_PREFIX = "np."
 
 
 def found_here(path: Sequence[str], folder: Path) -> Path | None:
@@ -54,7 +54,8 @@ def complaint(argv: Sequence[str], path: Sequence[str], folder: Path) -> str | N
     if found is None or is_ours(found):
         return None
     base = found.parent if found.name == "__init__.py" else found
-    means_ours = any(QUEUE_PREFIX in word for word in argv) or not (base / "app.py").is_file()
+    queues = {name for word in argv for name in word.removeprefix("--queues=").removeprefix("-Q").split(",")}
+    means_ours = bool(queues & {RUN_QUEUE, CONTROL_QUEUE}) or not (base / "app.py").is_file()
     if not means_ours:
         return None
     return (
