@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,8 +25,8 @@ from neuraphage.settings import Settings
 from neuraphage.store import live
 from neuraphage.store.tasks import RedisStore
 from tests.benchmarks.servers import BenchServer
-from tests.clikit import SCRIPT
 
+SCRIPT = str(Path(sys.executable).with_name("neuraphage"))
 LIMIT_S = 10.0
 MOST_BETWEEN_S = 0.15
 """Events come at any moment of a view's round."""
