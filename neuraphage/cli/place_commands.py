@@ -70,7 +70,9 @@ def purge(
         if not yes:
             if not sys.stdin.isatty():
                 raise BadInput("purge asks before it removes, and here is nobody to ask; to go ahead, give --yes")
-            typer.confirm(f"Remove all of this from {folder}?", abort=True)
+            if not typer.confirm(f"Remove all of this from {folder}?"):
+                out.print("nothing was removed")
+                raise typer.Exit(1)
         left = remove(settings, kept)
     out.print("removed")
     if left:
