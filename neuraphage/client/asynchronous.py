@@ -177,7 +177,7 @@ class AsyncClient:
         self, task_id: str, *, timeout_s: float | None = None, until: Iterable[Status] = TERMINAL
     ) -> TaskRecord:
         """As `Client.wait`."""
-        full_id, wanted = await self.find(task_id), frozenset(until)
+        full_id, wanted = await self.find(task_id), TERMINAL | frozenset(until)
         record = await self.get(full_id)
         try:
             async with asyncio.timeout(timeout_s):

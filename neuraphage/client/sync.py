@@ -168,12 +168,12 @@ class Client(TaskCommands):
             time.sleep(poll_s)
 
     def wait(self, task_id: str, *, timeout_s: float | None = None, until: Iterable[Status] = TERMINAL) -> TaskRecord:
-        """Wait until the task is over (or in one of the statuses given).
+        """Wait until the task is over, or before that in one of the statuses given.
 
         Args:
             task_id: the task.
             timeout_s: seconds to wait; None for ever.
-            until: statuses to wait for.
+            until: statuses that end the waiting too.
 
         Returns:
             The task as it stood then.
@@ -181,7 +181,7 @@ class Client(TaskCommands):
         Raises:
             TimeoutError: it was not within the timeout. Else as `events`.
         """
-        full_id, wanted = self.find(task_id), frozenset(until)
+        full_id, wanted = self.find(task_id), TERMINAL | frozenset(until)
         deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
         record, after = self._store.get(full_id), FIRST_EVENT
         while record.status not in wanted:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
-import threading
-
 import pytest
 
 from clikit import Bench
-from neuraphage.errors import BadInput, IllegalMove, PromptNotOpen, TaskNotFound
+from neuraphage.errors import (
+    BadInput,
+    IllegalMove,
+    PromptNotOpen,
+    TaskNotFound,
+)
 from neuraphage.model.effect import EffectKind, EffectState, JournalEntry
-from neuraphage.model.prompt import PERMISSION_OPTIONS, Event, Prompt, PromptKind
+from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
 from neuraphage.model.recovery import RecoveryReading, RecoveryReport
-from neuraphage.model.task import Status, TaskRecord
-from neuraphage.ports import Changes, Delta, FinishTo, SignalVerdict
+from neuraphage.model.task import Status
+from neuraphage.ports import Changes, SignalVerdict
 from neuraphage.queue import RUN_QUEUE
-from neuraphage.store import live, reports
+from neuraphage.store import reports
 from storekit import item, text_entry
 
 UNKNOWN = "task-01a2b3c4-0000-7000-8000-000000000000"
@@ -211,61 +213,6 @@ def test_recovery_report(bench: Bench) -> None:
     report = RecoveryReport(swept_at_ms=1_000, failed=(RecoveryReading(task_id="t", verdict="failed"),))
     reports.save_report(bench.kit.store.context, report)
     assert bench.client.recovery_report() == report
-
-
-def test_events_can_be_resumed(bench: Bench) -> None:
-    """Reading on after any line gives exactly the rest."""
-    task_id = bench.kit.put(Status.COMPLETED)
-    lines = list(bench.client.events(task_id))
-    assert len(lines) >= 3
-    for number, line in enumerate(lines):
-        assert list(bench.client.events(task_id, after=line.event_id or "")) == lines[number + 1 :]
-
-
-def test_following_events_ends_with_the_task(bench: Bench) -> None:
-    """Lines that are written later come too, and then the iteration ends."""
-    task_id, lease = bench.kit.running()
-    lines = bench.client.events(task_id, follow=True)
-    seen = [next(lines).kind for _ in list(bench.client.events(task_id))]
-    waiting: list[str] = []
-    reader = threading.Thread(target=lambda: waiting.extend(line.kind for line in lines))
-    reader.start()
-    bench.kit.finish(lease, FinishTo.COMPLETED, summary="Done.")
-    reader.join(30)
-    assert not reader.is_alive()
-    assert seen[0] == "TaskCreated"
-    assert waiting[-1] == "TaskCompleted"
-
-
-def test_follow_shows_events_and_pieces_in_order(bench: Bench) -> None:
-    """A viewer sees each thing once, then the final record; it may start after any line."""
-    task_id, lease = bench.kit.running()
-    stream = bench.client.follow(task_id, poll_s=0.001)
-    first = list(itertools.takewhile(lambda i: not isinstance(i, TaskRecord), stream))
-    live.publish(bench.kit.store.context, task_id, [Delta("text", "hel"), Delta("text", "lo")])
-    bench.kit.finish(lease, FinishTo.COMPLETED, summary="Done.")
-    rest = list(stream)
-    assert [i.text for i in rest if isinstance(i, Delta)] == ["hel", "lo"]
-    events = [i for i in (*first, *rest) if isinstance(i, Event)]
-    assert events == list(bench.client.events(task_id))
-    assert isinstance(rest[-1], TaskRecord)
-    assert rest[-1].status is Status.COMPLETED
-    again = bench.client.follow(task_id, after=events[0].event_id or "")
-    assert [i for i in again if isinstance(i, Event)] == events[1:]
-
-
-def test_wait(bench: Bench) -> None:
-    """For the end, for a status, and not for ever."""
-    task_id, lease = bench.kit.running()
-    with pytest.raises(TimeoutError, match="Running"):
-        bench.client.wait(task_id, timeout_s=0.05)
-    assert bench.client.wait(task_id, until=[Status.RUNNING]).status is Status.RUNNING
-    ended: list[TaskRecord] = []
-    waiter = threading.Thread(target=lambda: ended.append(bench.client.wait(task_id, timeout_s=30)))
-    waiter.start()
-    bench.kit.finish(lease, FinishTo.COMPLETED, summary="Done.")
-    waiter.join(30)
-    assert ended[0].status is Status.COMPLETED
 
 
 def test_the_queue_is_the_one_that_workers_read(bench: Bench) -> None:
