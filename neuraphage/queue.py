@@ -11,7 +11,6 @@ import logging
 import os
 import secrets
 import threading
-import urllib.parse
 from typing import Any
 
 import kombu
@@ -167,11 +166,3 @@ class CeleryDispatcher:
                 return size
         except BROKER_DOWN:
             return None
-
-
-def masked(url: str) -> str:
-    """A URL without its password, for people."""
-    parts = urllib.parse.urlsplit(url)
-    if parts.password is None:
-        return url
-    return urllib.parse.urlunsplit(parts._replace(netloc=parts.netloc.replace(parts.password, "***")))

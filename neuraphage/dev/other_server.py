@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from neuraphage.configuration import masked_url
 from neuraphage.errors import StackError
-from neuraphage.queue import BROKER_DOWN, make_app, masked
+from neuraphage.queue import BROKER_DOWN, make_app
 from neuraphage.settings import Settings
 from neuraphage.wiring import build_store
 
@@ -36,6 +37,6 @@ def find_workers_of(settings: Settings) -> list[str]:
             broker.ensure_connection(max_retries=CONNECT_RETRIES, interval_start=0.1)
             answers = app.control.ping(timeout=ANSWER_S, connection=connection)
     except BROKER_DOWN as error:
-        url = settings.broker_url.get_secret_value()
-        raise StackError(f"the broker {masked(url)} does not answer ({error}); start it, or correct its URL") from None
+        url = masked_url(settings.broker_url.get_secret_value())
+        raise StackError(f"the broker {url} does not answer ({error}); start it, or correct its URL") from None
     return sorted(node for answer in answers for node in answer)
