@@ -71,7 +71,7 @@ class LocalStack:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._leave()
         if kind is None and self._process is not None:
-            with contextlib.suppress(StackError):
+            with contextlib.suppress(StackError, KeyboardInterrupt):  # who does not want to see it end may go
                 self._await(self._has_ended, "the stack ends", END_SHOWN_S)
 
     def _find_or_start(self) -> None:
