@@ -16,7 +16,6 @@ FULL = PLAIN.model_copy(
 
 def test_a_spec_is_read_back_as_it_was() -> None:
     """The shortest one and one with everything that may be empty."""
-    """Leaving out what is empty loses nothing."""
     for spec in (PLAIN, FULL):
         assert TaskSpec.model_validate_json(spec_bytes(spec)) == spec
 
