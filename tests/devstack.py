@@ -39,7 +39,7 @@ class DevStack:
     """
 
     def __init__(self, folder: Path, arguments: Sequence[str] = ("--workers", "2", *SCRIPTED)) -> None:
-        self._arguments = tuple(arguments)
+        self.arguments = tuple(arguments)
         self.data_dir = folder / "data"
         self._log = folder / "dev.log"
         path = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -52,7 +52,7 @@ class DevStack:
         if self._process is not None and self._process.poll() is None:
             return
         with self._log.open("wb") as log:
-            argv = [SCRIPT, "dev", *self._arguments]
+            argv = [SCRIPT, "dev", *self.arguments]
             self._process = subprocess.Popen(argv, env=self.env, stdout=log, stderr=log, start_new_session=True)
         process = self._process
         wait_for(lambda: "ready; data" in self.output() or process.poll() is not None, "the stack")

@@ -21,6 +21,9 @@ from packaging.requirements import Requirement
 from source_tree import ROOT
 
 EXTRA = "embedded"
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = dict(re.findall(r"<!-- run: ([\w-]+) -->\n```\w+\n(.*?)\n```\n<!-- end -->", README, re.DOTALL))
+"""The blocks of the README that tests of tests/release run."""
 COMMAND_LIMIT_S = 110.0
 SERVERS = re.compile(r"(redis|valkey)")
 

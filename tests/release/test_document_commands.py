@@ -2,41 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
-import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from devstack import SCRIPTED, DevStack, wait_for
 from neuraphage.settings import Settings
-from source_tree import ROOT
+from releasekit import BLOCKS
 
 pytestmark = [pytest.mark.real_redis, pytest.mark.real_workers]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = dict(re.findall(r"<!-- run: ([\w-]+) -->\n```\w+\n(.*?)\n```\n<!-- end -->", README, re.DOTALL))
 LINE_LIMIT_S = 100.0
 WAITS = 3
 """Exit code of a command that followed a task until it asked."""
-
-
-@pytest.fixture(scope="module")
-def stack() -> Iterator[DevStack]:
-    """The stack that the README's words start, with a script in place of a model that needs a key."""
-    name, command, *arguments = BLOCKS["dev"].split()
-    assert (name, command) == ("neuraphage", "dev")
-    with tempfile.TemporaryDirectory(prefix="np-") as folder:
-        stack = DevStack(Path(folder), (*arguments, *SCRIPTED))
-        stack.env["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), stack.env["PATH"]])
-        try:
-            stack.start()
-            yield stack
-        finally:
-            stack.kill()
 
 
 @pytest.fixture
@@ -132,6 +111,11 @@ def test_the_celery_processes(stack: DevStack, folder: Path) -> None:
         for process in started:
             process.terminate()
     assert [process.wait(LINE_LIMIT_S) for process in started] == [0, 0, 0]
+
+
+def test_the_stack_is_the_one_of_the_readme(stack: DevStack) -> None:
+    """Its words have started it, with a script in place of a model that needs a key."""
+    assert BLOCKS["dev"] == " ".join(["neuraphage", "dev", *stack.arguments[: -len(SCRIPTED)]])
 
 
 def test_every_block_is_run_here() -> None:

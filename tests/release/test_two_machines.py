@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,18 +13,6 @@ from neuraphage.dev.address import STATE_DB
 
 pytestmark = [pytest.mark.real_redis, pytest.mark.real_workers]
 ALLOWED = ("--allow", "edit", "--allow", "run_command")
-
-
-@pytest.fixture(scope="module")
-def stack() -> Iterator[DevStack]:
-    """The workers, on a machine that neither of the two sees."""
-    with tempfile.TemporaryDirectory(prefix="np-") as folder:
-        stack = DevStack(Path(folder))
-        try:
-            stack.start()
-            yield stack
-        finally:
-            stack.kill()
 
 
 def machine(stack: DevStack, home: Path) -> dict[str, str]:
@@ -49,8 +35,8 @@ def test_one_submits_and_the_other_answers(stack: DevStack, tmp_path: Path) -> N
     assert submitted.code == 0, submitted.err
     task_id = submitted.out.strip()
     assert run_process("attach", task_id, env=ours).code == 3
-    (found,) = run_process("list", "--status", "WaitingForUser", "--json", env=theirs).json
-    assert found["spec"]["task_id"] == task_id
+    waiting = run_process("list", "--status", "WaitingForUser", "--json", env=theirs).json
+    (found,) = (task for task in waiting if task["spec"]["task_id"] == task_id)
     assert [prompt["tool"] for prompt in found["prompts"]] == ["write_file"]
     assert run_process("answer", task_id, "yes", env=theirs).code == 0
     assert run_process("attach", task_id, env=theirs).code == 0
