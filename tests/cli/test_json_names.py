@@ -118,6 +118,20 @@ def test_health(cli: CommandLine, tmp_path: Path) -> None:
     assert {"live", "ready", "processes"} <= seen
 
 
+@pytest.mark.parametrize("command", ["where", "config keys"])
+def test_lists_about_the_installation(cli: CommandLine, command: str) -> None:
+    """where and config keys."""
+    names = {path.removeprefix("[].") for path in paths(cli(*command.split(), "--json").json)}
+    assert names == documented(command)
+
+
+def test_doctor_and_config_show(cli: CommandLine) -> None:
+    """The findings, and each setting with its origin."""
+    assert set(paths(cli("doctor", "--json").json)) == documented("doctor")
+    shown = cli("config", "show", "--json").json
+    assert {f"*.{name}" for setting in shown.values() for name in setting} == documented("config show")
+
+
 def test_each_name_is_explained() -> None:
     """A name without a meaning is no documentation."""
     rows = re.findall(r"^\| `([^`]+)` \|(.*)\|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
