@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -38,8 +39,11 @@ def test_a_task_goes_through_and_nothing_is_left(deployment: Deployment, tmp_pat
     (tmp_path / "env").write_text("".join(f"{name}={value}\n" for name, value in env.items()))
     settings = Settings(state_url=SecretStr(f"{url}/1"), broker_url=SecretStr(f"{url}/0"), namespace="procfile")
     argv = [str(HONCHO), "-f", str(ROOT / "Procfile"), "-d", str(tmp_path), "-e", str(tmp_path / "env"), "start"]
+    path = os.pathsep.join([str(HONCHO.parent), os.environ["PATH"]])  # where the file's `celery` is
     with (tmp_path / "log").open("wb") as log:
-        runner = subprocess.Popen(argv, stdout=log, stderr=log, start_new_session=True)
+        runner = subprocess.Popen(
+            argv, stdout=log, stderr=log, start_new_session=True, env={**os.environ, "PATH": path}
+        )
     try:
         with Client(settings) as client:
             prompt = task_prompt(turn("", command("echo it-ran > proof.txt")), turn("done"))
