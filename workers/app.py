@@ -30,7 +30,7 @@ from workers.unacked import UnackedStep
 
 settings = load_or_exit()
 app = make_app(settings)
-app.conf.imports = ("workers.tasks",)
+app.conf.imports = ("workers.tasks", "workers.beat")
 app.steps["consumer"].update((ConsumerState, UnackedStep, FreeSlotStep))
 
 importlib.import_module("neuraphage.llm")  # now, so that the first turn, perhaps a recovered one, does not wait for it
