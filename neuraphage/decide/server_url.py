@@ -81,7 +81,9 @@ def parse_sentinel(url: str) -> SentinelUrl:
     Raises:
         SettingsError: it names no Sentinel, no service, or a wrong port, database or word; the URL is not quoted.
     """
-    pieces = [_split(piece) for piece in url.split(";") if piece]
+    # a list of hosts is no netloc: some releases of Python refuse a bracket that is not its first character
+    plain = url.replace("[", "%5B").replace("]", "%5D")
+    pieces = [_split(piece) for piece in plain.split(";") if piece]
     query = {name: value for piece in pieces for name, value in parse_qsl(piece.query)}
     strange = sorted(name for name in query if name not in _OWN_WORDS and not name.startswith("ssl_"))
     if strange:
@@ -97,7 +99,7 @@ def parse_sentinel(url: str) -> SentinelUrl:
     username, _, password = (users[0] if users else "").partition(":")
     tls_options = {name: value for name, value in query.items() if name.startswith("ssl_")}
     return SentinelUrl(
-        sentinels=tuple(_host(text) for piece in pieces for text in piece.netloc.rpartition("@")[2].split(",")),
+        sentinels=tuple(_host(unquote(host)) for piece in pieces for host in piece.netloc.rpartition("@")[2].split(",")),
         service_name=service_name,
         db=_database(query.get("db") or next((p.path for p in reversed(pieces) if p.path.strip("/")), "")),
         username=unquote(username) or None,
@@ -157,7 +159,8 @@ def _host(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     if not colon or text.endswith("]"):
         host, port = text, str(SENTINEL_PORT)
-    if not host or not port.isdecimal() or int(port) > MAX_PORT:
+    whole = host.startswith("[") == host.endswith("]")
+    if not host or not whole or not port.isdecimal() or int(port) > MAX_PORT:
         raise SettingsError(f"a sentinel:// URL names its Sentinels as host:port,host:port; {text!r} is none")
     return host.strip("[]"), int(port)
 
