@@ -82,6 +82,7 @@ def celery_settings(settings: Settings) -> dict[str, Any]:
         "broker_connection_max_retries": None,  # the default gives up after 100 tries
         "broker_channel_error_retry": True,  # OOM and READONLY are channel errors: without it the worker dies
         "broker_pool_acquire_timeout": 10,
+        "worker_proc_alive_timeout": 30,  # a child of a busy machine may start slowly; Celery kills it after 4 s
         "worker_soft_shutdown_timeout": 20,
         "worker_send_task_events": False,  # costs a quarter of the throughput; `-E` turns it on for Flower
         "worker_hijack_root_logger": False,
