@@ -97,9 +97,10 @@ def parse_sentinel(url: str) -> SentinelUrl:
         )
     users = [piece.netloc.rpartition("@")[0] for piece in pieces if "@" in piece.netloc]
     username, _, password = (users[0] if users else "").partition(":")
+    hosts = [host for piece in pieces for host in piece.netloc.rpartition("@")[2].split(",")]
     tls_options = {name: value for name, value in query.items() if name.startswith("ssl_")}
     return SentinelUrl(
-        sentinels=tuple(_host(unquote(host)) for piece in pieces for host in piece.netloc.rpartition("@")[2].split(",")),
+        sentinels=tuple(_host(unquote(host)) for host in hosts),
         service_name=service_name,
         db=_database(query.get("db") or next((p.path for p in reversed(pieces) if p.path.strip("/")), "")),
         username=unquote(username) or None,

@@ -90,7 +90,7 @@ def test_two_beats_and_no_shared_schedule(services: dict[str, Service]) -> None:
     files = [service.command[service.command.index("-s") + 1] for service in beats]
     assert len(set(files)) == len(beats) == 2
     for service, file in zip(beats, files, strict=True):
-        assert f"'{Path(file).name}*'" in service.check[-1]
+        assert f" {Path(file).name}.tick " in service.check[-1]
 
 
 def test_every_volume_has_a_name(document: Any, services: dict[str, Service]) -> None:
