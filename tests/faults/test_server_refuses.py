@@ -95,7 +95,7 @@ def test_a_frozen_server_does_not_hold_up_a_stream(
         def publish_live(task_id: str, deltas: Iterable[Delta]) -> None:
             nonlocal bundles
             bundles += 1
-            if bundles == 2:
+            if bundles == 1:  # the first: a slow disk may end the showing before a second one
                 server.freeze()
             publish(task_id, deltas)
 
@@ -105,7 +105,7 @@ def test_a_frozen_server_does_not_hold_up_a_stream(
         world.start()
         try:
             assert replied.wait(30.0)
-            assert bundles == 2
+            assert bundles == 1
         finally:
             server.thaw()
         world.finished([task])
