@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -50,7 +51,7 @@ class Params(BaseModel):
 P = TypeVar("P", bound=Params)
 
 
-class ParsedTool(Generic[P]):
+class ParsedTool(ABC, Generic[P]):
     """A tool whose parameters are parsed and whose failures become results.
 
     A subclass sets `params_model` and `declaration` and implements `carry_out`; a checkable one also
@@ -107,13 +108,13 @@ class ParsedTool(Generic[P]):
         except ToolCallError:
             return Probe(verdict=ProbeVerdict.UNKNOWN)
 
+    @abstractmethod
     def carry_out(self, params: P, context: ToolContext) -> ToolResult:
         """Do the work.
 
         Raises:
             ToolCallError: it failed in a foreseen way.
         """
-        raise NotImplementedError
 
     def facts_before(self, params: P, context: ToolContext) -> dict[str, Any]:  # noqa: ARG002 - a hook
         """Facts for `look_after`; none by default."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -40,21 +41,21 @@ class Change:
 class _ChangeTool(ParsedTool[P]):
     """What write_file and edit share: evidence, probe and the write itself."""
 
+    @abstractmethod
     def plan(self, params: P, context: ToolContext) -> Change:
         """Work out the change without making it.
 
         Raises:
             ToolCallError: the call cannot be carried out.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def success(self, params: P, place: Place) -> ToolResult:
         """The result of a change that was made; the same however often it is asked."""
-        raise NotImplementedError
 
+    @abstractmethod
     def guess(self, params: P, place: Place, now: RawFile | None) -> ProbeVerdict:
         """Verdict without evidence."""
-        raise NotImplementedError
 
     def facts_before(self, params: P, context: ToolContext) -> dict[str, Any]:
         """Path and hashes: of the bytes that are there, and of those that the call will leave."""
