@@ -19,6 +19,7 @@ from pathlib import Path
 from neuraphage.errors import StoreError
 from neuraphage.ports import Clock
 from neuraphage.ports.health import HealthStore
+from neuraphage.runtime.fork_guard import GUARD
 from neuraphage.runtime.host import ProcessIdentity, host_file, host_id, process_gone
 
 log = logging.getLogger(__name__)
@@ -207,17 +208,19 @@ class HealthBeat:
 
     def _write_all(self) -> None:
         while not self._stop.wait(self._beat.period_s / 2):
-            try:
-                self.write()
-            except OSError as error:
-                log.warning("health file %s: %s", self._path, error)
+            with GUARD.at_work():
+                try:
+                    self.write()
+                except OSError as error:
+                    log.warning("health file %s: %s", self._path, error)
 
     def _ask_all(self) -> None:
         while not self._stop.wait(self._beat.period_s / 2):
-            try:
-                self.ask()
-            except StoreError as error:
-                log.warning("health: %s", error)
+            with GUARD.at_work():
+                try:
+                    self.ask()
+                except StoreError as error:
+                    log.warning("health: %s", error)
 
 
 def _remove_if_old(path: Path) -> None:

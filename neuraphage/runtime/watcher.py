@@ -16,6 +16,7 @@ from pathlib import Path
 
 from neuraphage.errors import SpoolError, StoreError
 from neuraphage.ports import Clock, ProcessRow, SpoolWatch, SweepStore
+from neuraphage.runtime.fork_guard import GUARD
 from neuraphage.runtime.host import ProcessIdentity, host_file, process_gone
 from neuraphage.runtime.sweep import BATCH, Sweep, sweep_quietly
 from neuraphage.settings import RecoveryPolicy, Settings
@@ -211,14 +212,12 @@ class Watcher:
             sweep_quietly(self._sweep)
 
     def _run(self) -> None:
-        # a child may have died before this thread was there to be told
-        pause_s = self._round(told=True)
-        while True:
-            told = self._wake.wait(pause_s)
-            if self._stopping:
-                return
+        told = True  # a child may have died before this thread was there to be told
+        while not self._stopping:
             self._wake.clear()
-            pause_s = self._round(told)
+            with GUARD.at_work():  # the parent of a dead child forks another one at this very moment
+                pause_s = self._round(told)
+            told = self._wake.wait(pause_s)
 
     def _round(self, told: bool) -> float:
         """Look once, as far as it is this process's turn.
