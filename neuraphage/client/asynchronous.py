@@ -22,7 +22,7 @@ from neuraphage.model.prompt import Event
 from neuraphage.model.readings import Explanation
 from neuraphage.model.recovery import Decision, RecoveryReport
 from neuraphage.model.task import TERMINAL, Status, TaskRecord
-from neuraphage.ports import Signalled
+from neuraphage.ports import Delta, Signalled
 from neuraphage.settings import Settings
 
 P = ParamSpec("P")
@@ -166,12 +166,26 @@ class AsyncClient:
                 after = line.event_id or after
                 yield line
             # asked before the next read: what was written up to the end is in it
-            over = not follow or (await self._patiently(self._client.get, full_id)).status in TERMINAL
-            lines = await self._patiently(partial(self._client.history, after=after), full_id)
+            over = not follow or (await self._patiently(partial(self._client.get, full_id))).status in TERMINAL
+            lines = await self._patiently(partial(self._client.history, full_id, after=after))
             if not lines:
                 if over:
                     return
                 await asyncio.sleep(POLL_S)
+
+    async def follow(
+        self, task_id: str, *, after: str = FIRST_EVENT, poll_s: float = 0.05
+    ) -> AsyncIterator[Event | Delta | TaskRecord]:
+        """As `Client.follow`: an async iterator that may be left at any time."""
+        following = await self._call(self._client._following, task_id, after)
+        while True:
+            look = await self._patiently(following.look)
+            for item in look.items:
+                yield item
+            yield look.record
+            if look.is_last:
+                return
+            await asyncio.sleep(poll_s)
 
     async def wait(
         self, task_id: str, *, timeout_s: float | None = None, until: Iterable[Status] = TERMINAL
@@ -183,17 +197,17 @@ class AsyncClient:
             async with asyncio.timeout(timeout_s):
                 while record.status not in wanted:
                     await asyncio.sleep(POLL_S)
-                    record = await self._patiently(self._client.get, full_id)
+                    record = await self._patiently(partial(self._client.get, full_id))
         except TimeoutError:
             raise TimeoutError(f"{full_id} is still {record.status} after {timeout_s} s") from None
         return record
 
-    async def _patiently(self, read: Callable[[str], T], task_id: str) -> T:
+    async def _patiently(self, read: Callable[[], T]) -> T:
         """Read again while the state server is away; see sync.patiently."""
         limit_s = time.monotonic() + OUTAGE_PATIENCE_S
         while True:
             try:
-                return await self._call(read, task_id)
+                return await self._call(read)
             except AccessRefused:
                 raise
             except StoreUnavailable:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from neuraphage.client.commands import TaskCommands
+from neuraphage.client.following import Following
 from neuraphage.decide.why import Rules, explain
 from neuraphage.errors import AccessRefused, BadInput, CorruptRecord, StoreUnavailable, TaskNotFound
 from neuraphage.model.effect import JournalEntry
@@ -19,7 +20,7 @@ from neuraphage.model.recovery import Decision, RecoveryReport
 from neuraphage.model.task import TERMINAL, Status, TaskRecord
 from neuraphage.ports import Delta
 from neuraphage.settings import Settings
-from neuraphage.store import live, reading, readings, reports
+from neuraphage.store import reading, readings, reports
 
 T = TypeVar("T")
 
@@ -148,22 +149,12 @@ class Client(TaskCommands):
         Raises:
             BadInput, StoreUnavailable: as `events`.
         """
-        full_id, context = self.find(task_id), self._store.context
-        self._store.get(full_id)
-        seen_event = seen_delta = event_id(after)  # one server clock numbers both
-        watched_s = 0.0
+        following = self._following(task_id, after)
         while True:
-            if time.monotonic() - watched_s > self.settings.live_ttl_s / 3:
-                patiently(partial(live.watch, context, full_id))
-                watched_s = time.monotonic()
-            record = patiently(partial(self._store.get, full_id))
-            found = patiently(partial(live.snapshot, context, full_id, seen_event, seen_delta))
-            for stream_id, item in found:
-                is_event = isinstance(item, Event)
-                seen_event, seen_delta = (stream_id, seen_delta) if is_event else (seen_event, stream_id)
-                yield item
-            yield record
-            if record.status in TERMINAL and not found:
+            look = patiently(following.look)
+            yield from look.items
+            yield look.record
+            if look.is_last:
                 return
             time.sleep(poll_s)
 
@@ -193,6 +184,11 @@ class Client(TaskCommands):
             after = lines[-1].event_id or after if lines else after
             record = patiently(partial(self._store.get, full_id), deadline_s)
         return record
+
+    def _following(self, task_id: str, after: str) -> Following:
+        full_id = self.find(task_id)
+        self._store.get(full_id)  # fails at once
+        return Following(self._store, full_id, event_id(after), self.settings.live_ttl_s)
 
     def _events(self, full_id: str, after: str, block_ms: int | None) -> Sequence[Event]:
         return reading.events(self._store.context, full_id, after=after, block_ms=block_ms)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from typing import Any, TypeVar
 
 import pytest
@@ -13,9 +13,10 @@ import pytest
 from clikit import Bench
 from neuraphage.client import AsyncClient, Client
 from neuraphage.errors import BadInput, IllegalMove, TaskNotFound
-from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
-from neuraphage.model.task import Status
-from neuraphage.ports import FinishTo, SignalVerdict
+from neuraphage.model.prompt import PERMISSION_OPTIONS, Event, Prompt, PromptKind
+from neuraphage.model.task import Status, TaskRecord
+from neuraphage.ports import Delta, FinishTo, SignalVerdict
+from neuraphage.store import live
 
 T = TypeVar("T")
 LIMIT_S = 30.0
@@ -26,21 +27,29 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(asyncio.wait_for(work, LIMIT_S))
 
 
-def public(kind: type) -> dict[str, inspect.Signature]:
-    return {
-        name: inspect.signature(member)
-        for name, member in inspect.getmembers(kind, callable)
-        if not name.startswith("_") and name not in {"close", "aclose"}
-    }
+def public(client: Client | AsyncClient) -> set[str]:
+    """Names that a program may use, settings and methods; closing is named as asyncio's own things name it."""
+    return {name.replace("aclose", "close") for name in dir(client) if not name.startswith("_")}
 
 
-def test_the_same_names_and_arguments() -> None:
-    """Who knows one client knows the other; pieces of a reply are only for programs that show them at once."""
-    plain, asynchronous = public(Client), public(AsyncClient)
-    assert set(plain) - set(asynchronous) == {"follow"}
-    assert set(asynchronous) <= set(plain)
-    for name in set(asynchronous) - {"submit", "history"}:
-        assert list(asynchronous[name].parameters.values()) == list(plain[name].parameters.values()), name
+def arguments_of(client: Client | AsyncClient, name: str) -> list[inspect.Parameter]:
+    """Of a method, with their defaults."""
+    return list(inspect.signature(getattr(client, name)).parameters.values())
+
+
+def test_the_same_names_and_arguments(bench: Bench) -> None:
+    """Who knows one client knows the other: a method that one gains, the other must gain too."""
+
+    async def work() -> None:
+        async with AsyncClient(bench.client.settings) as asynchronous:
+            names = public(bench.client)
+            assert public(asynchronous) == names
+            assert {"submit", "follow", "events", "wait", "settings", "close"} <= names
+            # but: submit passes its keywords on as they are, and history does not wait
+            for name in names - {"settings", "close", "submit", "history"}:
+                assert arguments_of(asynchronous, name) == arguments_of(bench.client, name), name
+
+    run(work())
 
 
 def test_a_task_from_submit_to_its_end(bench: Bench) -> None:
@@ -94,6 +103,31 @@ def test_events_as_they_come(bench: Bench) -> None:
     run(work())
 
 
+def test_follow_shows_what_the_plain_client_shows(bench: Bench) -> None:
+    """History lines and pieces of the reply in order, the present record after each look, then the end."""
+
+    async def work() -> None:
+        task_id, lease = bench.kit.running()
+        seen: list[Event | Delta | TaskRecord] = []
+        async with AsyncClient(bench.client.settings) as client:
+            async for item in client.follow(task_id, poll_s=0.001):
+                first = isinstance(item, TaskRecord) and not any(isinstance(one, TaskRecord) for one in seen)
+                seen.append(item)
+                if first:
+                    pieces = [Delta("text", "hel"), Delta("text", "lo")]
+                    await asyncio.to_thread(live.publish, bench.kit.store.context, task_id, pieces)
+                    await asyncio.to_thread(bench.kit.finish, lease, FinishTo.COMPLETED, summary="Done.")
+            assert [item.text for item in seen if isinstance(item, Delta)] == ["hel", "lo"]
+            lines = [item for item in seen if isinstance(item, Event)]
+            assert lines == [line async for line in client.events(task_id)]
+            assert isinstance(seen[-1], TaskRecord)
+            assert seen[-1].status is Status.COMPLETED
+            again = [item async for item in client.follow(task_id, after=lines[0].event_id or "")]
+            assert [item for item in again if isinstance(item, Event)] == lines[1:]
+
+    run(work())
+
+
 def test_what_is_wrong_is_raised_where_it_is_awaited(bench: Bench) -> None:
     """The same errors as those of the plain client."""
 
@@ -103,8 +137,11 @@ def test_what_is_wrong_is_raised_where_it_is_awaited(bench: Bench) -> None:
                 await client.get(UNKNOWN)
             with pytest.raises(TaskNotFound):
                 await anext(client.events(UNKNOWN))
-            with pytest.raises(BadInput, match="no event id"):
-                await anext(client.events(bench.kit.create(), after="yesterday"))
+            with pytest.raises(TaskNotFound):
+                await anext(client.follow(UNKNOWN))
+            for read in (client.events, client.follow):
+                with pytest.raises(BadInput, match="no event id"):
+                    await anext(read(bench.kit.create(), after="yesterday"))
             with pytest.raises(TimeoutError, match="Queued"):
                 await client.wait(bench.kit.create(), timeout_s=0.01)
 
@@ -119,7 +156,8 @@ def test_cancellation_leaves_nothing_behind(bench: Bench) -> None:
         task_id, others = bench.kit.create(), asyncio.all_tasks()
         async with AsyncClient(bench.client.settings) as client:
             waiting = [asyncio.ensure_future(client.wait(task_id)) for _ in range(300)]
-            reading = [asyncio.ensure_future(_all(client, task_id)) for _ in range(20)]
+            reading = [asyncio.ensure_future(_all(client.events(task_id, follow=True))) for _ in range(20)]
+            reading += [asyncio.ensure_future(_all(client.follow(task_id, poll_s=0.01))) for _ in range(20)]
             assert (await client.get(task_id)).status is Status.QUEUED  # they do not keep others from their turn
             for each in (*waiting, *reading):
                 each.cancel()
@@ -131,6 +169,6 @@ def test_cancellation_leaves_nothing_behind(bench: Bench) -> None:
     assert {t for t in threading.enumerate() if t not in before and t.name.startswith("neuraphage-client")} == set()
 
 
-async def _all(client: AsyncClient, task_id: str) -> None:
-    async for _ in client.events(task_id, follow=True):
+async def _all(items: AsyncIterator[Any]) -> None:
+    async for _ in items:
         pass

@@ -1,0 +1,67 @@
+"""One viewer's place in what a task does: what is new since the last look. Both clients look with it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from neuraphage.model.prompt import Event
+from neuraphage.model.task import TERMINAL, TaskRecord
+from neuraphage.ports import Delta
+from neuraphage.store import live
+from neuraphage.store.tasks import RedisStore
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one look found.
+
+    Args:
+        items: new history lines and pieces of the reply, in order.
+        record: the task as it stood before them.
+    """
+
+    items: tuple[Event | Delta, ...]
+    record: TaskRecord
+
+    @property
+    def is_last(self) -> bool:
+        """Whether nothing more will come."""
+        return self.record.status in TERMINAL and not self.items
+
+
+class Following:
+    """Looks at a task again and again. A look that fails may be repeated; it skips nothing.
+
+    Args:
+        store: of the namespace.
+        task_id: full id.
+        after: an event id; what is older is left out.
+        live_ttl_s: how long pieces of the reply are kept for a viewer who does not ask for more.
+    """
+
+    def __init__(self, store: RedisStore, task_id: str, after: str, live_ttl_s: float) -> None:
+        self._store = store
+        self._task_id = task_id
+        self._seen_event = self._seen_delta = after  # one server clock numbers both
+        self._watch_every_s = live_ttl_s / 3
+        self._watched_s: float | None = None
+
+    def look(self) -> Look:
+        """What is new.
+
+        Raises:
+            TaskNotFound, CorruptRecord, StoreUnavailable, StoreError: see `Client.get`.
+        """
+        context, now_s = self._store.context, time.monotonic()
+        if self._watched_s is None or now_s - self._watched_s > self._watch_every_s:
+            live.watch(context, self._task_id)
+            self._watched_s = now_s
+        record = self._store.get(self._task_id)  # before the lines: what was written up to the end is in them
+        found = live.snapshot(context, self._task_id, self._seen_event, self._seen_delta)
+        for stream_id, item in found:
+            if isinstance(item, Event):
+                self._seen_event = stream_id
+            else:
+                self._seen_delta = stream_id
+        return Look(tuple(item for _, item in found), record)
