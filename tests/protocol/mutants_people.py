@@ -5,7 +5,7 @@ from __future__ import annotations
 from mutant import Mutant
 
 from neuraphage.model.task import Status
-from neuraphage.ports import SuspendTo
+from neuraphage.ports import SignalKind, SuspendTo
 
 OTHER_MUTANTS = (
     Mutant(
@@ -107,8 +107,8 @@ OTHER_MUTANTS = (
     Mutant(
         "distance of the two visits",
         "recover",
-        "if now - first_seen < number(8) then",
-        "if false then",
+        "if expiry > now or now - first_seen < number(8) then",
+        "if expiry > now then",
         "recover::test_expired_needs_two_visits",
     ),
     Mutant(
@@ -121,9 +121,37 @@ OTHER_MUTANTS = (
     Mutant(
         "expiry by server time",
         "recover",
-        "if expiry > now then return { 'STALE' } end",
+        "if expiry > now or now - first_seen < number(8) then",
+        "if now - first_seen < number(8) then",
+        "recover::test_a_late_lease_is_marked_before_it_expires_and_taken_after",
+    ),
+    Mutant(
+        "missed heartbeats by server time",
+        "recover",
+        "if now - (expiry - lease_ms) < number(8) then return { 'STALE' } end",
         "",
         "recover::test_a_running_lease_has_not_expired",
+    ),
+    Mutant(
+        "cancel resolved by recover",
+        "recover",
+        "if row.cancel then",
+        "if false then",
+        "recover_flags::test_flags_are_resolved",
+        {
+            "policy": "auto",
+            "flags": (SignalKind.PAUSE, SignalKind.CANCEL),
+            "verdict": "CANCELLED",
+            "status": Status.CANCELLED,
+        },
+    ),
+    Mutant(
+        "pause resolved by recover",
+        "recover",
+        "if row.pause then",
+        "if false then",
+        "recover_flags::test_flags_are_resolved",
+        {"policy": "auto", "flags": (SignalKind.PAUSE,), "verdict": "PAUSED", "status": Status.PAUSED},
     ),
     Mutant(
         "fence comparison of recover",

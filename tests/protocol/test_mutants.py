@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from enum import Enum
 from functools import cache
 from pathlib import Path
@@ -58,15 +59,19 @@ def contract_test(mutant: Mutant) -> Callable[[], None]:
 
 @contextmanager
 def without(mutant: Mutant) -> Iterator[None]:
-    """The scripts, with one guard taken out."""
+    """The scripts, with one guard taken out.
+
+    Raises:
+        LookupError: the guard's text is not there once. No AssertionError, which would count as caught.
+    """
     read = scripts._read  # the one place where the text of a script is read
+    occurs = read(mutant.script).count(mutant.old)
+    if occurs != 1:
+        raise LookupError(f"{mutant.old!r} occurs {occurs} times in {mutant.script}.lua")
 
     def changed(name: str) -> str:
         source = read(name)
-        if name != mutant.script:
-            return source
-        assert source.count(mutant.old) == 1, f"{mutant.old!r} occurs {source.count(mutant.old)} times in {name}.lua"
-        return source.replace(mutant.old, mutant.new)
+        return source.replace(mutant.old, mutant.new) if name == mutant.script else source
 
     scripts.script.cache_clear()
     scripts._read = changed
@@ -85,6 +90,13 @@ def test_a_missing_guard_is_noticed(mutant: Mutant) -> None:
     with without(mutant), pytest.raises(AssertionError):
         run()
     caught.append(mutant.name)
+
+
+def test_a_mutant_of_text_that_is_gone_is_not_caught() -> None:
+    """A guard that was written anew needs its mutant written anew: the old text alone would prove nothing."""
+    gone = replace(MUTANTS[0], old="if this_guard_is_gone then")
+    with pytest.raises(LookupError, match="occurs 0 times"), without(gone), pytest.raises(AssertionError):
+        contract_test(gone)()
 
 
 def test_all_mutants_are_caught(announce: Callable[[str], None]) -> None:
