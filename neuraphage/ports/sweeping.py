@@ -31,13 +31,14 @@ class HeldTask:
 
     Args:
         task_id: the task.
-        fence, claim_id: the lease it would take; another one by then is left alone.
+        fence, claim_id: the lease it would take, as stored; another one by then is left alone. They are only
+            compared: a broken one is recover's to tell.
         owner: process id of the holder.
         expires_ms: server time.
     """
 
     task_id: str
-    fence: int
+    fence: str
     claim_id: str
     owner: str
     expires_ms: int

@@ -19,6 +19,8 @@ ALLOWED_PLACES: Mapping[Status, frozenset[str]] = {
     Status.BLOCKED: frozenset({"waits"}),
     Status.PAUSED: frozenset({"waits"}),
 }
+NUMBERS = ("seq", "fence", "iteration", "token", "recoveries", "recoveries_total", "saved_at")
+"""Fields that scripts count with: none of them can move a task whose number is broken."""
 READ_ATTEMPTS = 10
 """Reads until no task is made between the listing of ids and the reading; two are enough in practice."""
 
@@ -116,6 +118,10 @@ def _task_violations(task_id: str, raw: Mapping[bytes, bytes], picture: _Picture
         found.append(f"{task_id}: a pause or cancel flag, but no lease whose holder could see it")
     if not _has_marker(raw):
         found.append(f"{task_id}: no marker")
+    if status not in TERMINAL:
+        broken = [name for name in NUMBERS if not raw.get(name.encode(), b"0").isdigit()]
+        found += [f"{task_id}: its {name} is no number" for name in broken]
+        found += [f"{task_id}: no {name}" for name in ("seq", "fence") if name.encode() not in raw]
     return found
 
 

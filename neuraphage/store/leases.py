@@ -48,10 +48,14 @@ def held_tasks(context: StoreContext, *, until_ms: int | None, limit: int) -> li
                 pipe.hmget(context.keys.task(member.decode()), "fence", "claim", "owner")
             heads = pipe.execute() if rows else []
     return [
-        HeldTask(member.decode(), int(head[0]), (head[1] or b"").decode(), (head[2] or b"").decode(), int(score))
+        HeldTask(member.decode(), _as_stored(head[0]), _as_stored(head[1]), _as_stored(head[2]), int(score))
         for (member, score), head in zip(rows, heads, strict=True)
-        if (head[0] or b"").isdigit()  # without a fence there is no lease to take: a record that is gone or broken
+        if any(head)  # a record that is gone has no lease to take; the check of the invariant tells it
     ]
+
+
+def _as_stored(value: bytes | None) -> str:
+    return (value or b"").decode(errors="replace")
 
 
 def recover(context: StoreContext, held: HeldTask, evidence: str) -> Recovered:

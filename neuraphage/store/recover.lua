@@ -6,7 +6,8 @@ local limits = { events_max = number(9), republish_ms = number(10), exec_ms = nu
 local lease_ms = number(13)
 local row = read(COMMON)
 local expiry = tonumber(has_lease())
-if not row.status or not expiry or row.fence ~= fence or row.claim ~= claim then return { 'STALE' } end
+if not row.status or not expiry then return { 'STALE' } end
+if (row.fence or '') ~= fence or (row.claim or '') ~= claim then return { 'STALE' } end -- a missing one is seen as empty
 local now = now_ms()
 
 -- What the decisions below are made from; nil when it breaks its own rules.

@@ -115,7 +115,7 @@ def test_another_owners_lease_is_left_alone(kit: StoreKit, evidence: str) -> Non
     assert kit.state() == before
 
 
-@pytest.mark.parametrize("change", [{"fence": 9}, {"claim_id": "other"}])
+@pytest.mark.parametrize("change", [{"fence": "9"}, {"claim_id": "other"}])
 @pytest.mark.parametrize("evidence", ["gone", "absent", "expired"])
 def test_a_lease_that_moved_is_left_alone(kit: StoreKit, evidence: str, change: dict[str, Any]) -> None:
     """What was seen must still be so: fence and claim."""
@@ -212,7 +212,7 @@ def test_a_missing_conversation_fails(kit: StoreKit) -> None:
 
 def test_a_missing_task_is_stale(kit: StoreKit) -> None:
     """Recovering nothing writes nothing."""
-    held = HeldTask("task-00000000-0000-0000-0000-00000000dead", 1, "c", "p1", 0)
+    held = HeldTask("task-00000000-0000-0000-0000-00000000dead", "1", "c", "p1", 0)
     for evidence in ("gone", "absent", "expired"):
         assert kit.recover(held.task_id, evidence, held).verdict is RecoverVerdict.STALE
     assert kit.state() == {}
@@ -233,6 +233,6 @@ def test_held_tasks_are_listed_oldest_first(kit: StoreKit) -> None:
     kit.expire_lease(one, ago_ms=5_000)
     now = kit.store.now_ms()
     expired = kit.store.held_tasks(until_ms=now, limit=10)
-    assert expired == [HeldTask(one, lease.fence, lease.claim_id, "p1", expired[0].expires_ms)]
+    assert expired == [HeldTask(one, str(lease.fence), lease.claim_id, "p1", expired[0].expires_ms)]
     assert [held.task_id for held in kit.store.held_tasks(until_ms=None, limit=10)] == [one, two]
     assert len(kit.store.held_tasks(until_ms=None, limit=1)) == 1

@@ -132,7 +132,7 @@ def test_twenty_sweeps_with_frozen_views_take_each_task_once(stack: Stack) -> No
     assert verdicts.count(RecoverVerdict.RECOVERED) == len(tasks)
     for held in view:
         record = store.get(held.task_id)
-        assert (record.fence, record.counters.recoveries_total) == (held.fence + 1, 1)
+        assert (record.fence, record.counters.recoveries_total) == (int(held.fence) + 1, 1)
     stack.start_worker(concurrency=8)
     stack.finished(*tasks)
 

@@ -134,9 +134,12 @@ def test_an_orphan_whose_marker_is_broken_is_failed(tmp_path: Path, marker: str)
     assert "marker" in orjson.loads(rig.kit.field(task_id, "detail") or "")["error"]
 
 
+@pytest.mark.parametrize("value", ["broken", None])
 @pytest.mark.parametrize("field", ["seq", "fence", "recoveries", "saved_at", "iteration"])
-def test_one_broken_orphan_holds_no_other_up(tmp_path: Path, field: str) -> None:
-    """The sweep goes on to the next task; the broken one is named in the log, each time."""
+def test_one_broken_orphan_holds_no_other_up(
+    tmp_path: Path, field: str, value: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The sweep goes on to the next task; the broken one is failed, and record and log name what is broken."""
     rig = dying_rig(tmp_path, 2)
     first, second = held_by_the_dead(rig), held_by_the_dead(rig)
     for visit in range(2):
@@ -147,9 +150,13 @@ def test_one_broken_orphan_holds_no_other_up(tmp_path: Path, field: str) -> None
                 if rig.client.hexists(rig.kit.keys.suspects, task_id):
                     rig.kit.age_mark(task_id)
         else:
-            rig.client.hset(rig.kit.keys.task(first), field, "broken")
+            name = rig.kit.keys.task(first)
+            rig.client.hset(name, field, value) if value is not None else rig.client.hdel(name, field)
         rig.sweep.run(guarded=False)
     assert rig.kit.place(second) == "outbox"
+    assert rig.kit.status(first) is Status.FAILED
+    assert f"its {field} is broken" in orjson.loads(rig.kit.field(first, "detail") or "")["error"]
+    assert f"its {field} is broken" in caplog.text
 
 
 @pytest.mark.parametrize("place", ["outbox", "timers", "waits"])
