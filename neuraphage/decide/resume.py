@@ -1,8 +1,16 @@
-"""What a marker says of the phase a task is in, and of the point it goes on from (R19, R21)."""
+"""The phase a task is in and the point it goes on from (R19, R21), from its marker and its journal.
+
+A marker outlives the turn that wrote it; the journal does not. So an empty journal says that the next turn has done
+nothing yet, whatever the marker names.
+"""
 
 from __future__ import annotations
 
-from neuraphage.model.effect import Marker, MarkerName
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from neuraphage.decide.conversation import tool_calls
+from neuraphage.model.effect import MODEL_ENTRY, EffectState, JournalEntry, Marker, MarkerName
 from neuraphage.model.task import Phase, ResumePoint, ResumePointKind
 
 PHASES: dict[MarkerName, Phase] = {
@@ -24,15 +32,46 @@ RESUME_POINTS: dict[MarkerName, ResumePointKind] = {
 }
 
 
-def phase_of(marker: Marker, place: str | None) -> Phase:
-    """The phase of a Running task from its marker and the place it sits in."""
+def phase_of(marker: Marker, place: str | None, *, between_turns: bool) -> Phase:
+    """The phase of a Running task.
+
+    Args:
+        marker: the journal's last change.
+        place: where the task sits.
+        between_turns: whether the journal is empty.
+    """
     if place == "outbox" and marker.name is not MarkerName.TASK_CREATED:
         return Phase.BETWEEN_TURNS
     if place == "timers":
         return Phase.RETRY_WAIT
+    if between_turns and marker.name is not MarkerName.TASK_CREATED:
+        return Phase.ASSEMBLING_CONTEXT
     return PHASES[marker.name]
 
 
-def resume_point_of(marker: Marker, remaining_tools: tuple[str, ...] = ()) -> ResumePoint:
-    """Where a paused task goes on."""
-    return ResumePoint(kind=RESUME_POINTS[marker.name], remaining_tools=remaining_tools)
+def resume_point_of(marker: Marker, *, between_turns: bool, remaining_tools: tuple[str, ...] = ()) -> ResumePoint:
+    """Where a paused task goes on.
+
+    Args:
+        marker: the journal's last change.
+        between_turns: whether the journal is empty.
+        remaining_tools: see below.
+    """
+    kind = ResumePointKind.CONTEXT_ASSEMBLY if between_turns else RESUME_POINTS[marker.name]
+    return ResumePoint(kind=kind, remaining_tools=remaining_tools)
+
+
+def remaining_tools(journal: Mapping[str, JournalEntry], tail: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The ids of this turn's tool calls that have no result yet, in the order of the reply.
+
+    Args:
+        journal: of the turn.
+        tail: the last entries of the conversation, from the reply on or from before it.
+    """
+    model = journal.get(MODEL_ENTRY)
+    if model is None or model.state is not EffectState.COMPLETED:
+        return ()
+    content = [entry["content"] for entry in tail if entry["role"] == "assistant"]
+    settled = {key for key, entry in journal.items() if entry.state is EffectState.COMPLETED}
+    calls = tool_calls(content[-1]) if content else ()
+    return tuple(call.tool_use_id for call in calls if call.tool_use_id not in settled)

@@ -58,7 +58,7 @@ def claim(context: StoreContext, clock: Clock, task_id: str, seq: int, process_i
         return Claimed(
             verdict,
             lease=lease,
-            record=task_record(values, place="leases", lease_until_ms=now_ms + lease_ms),
+            record=task_record(values, place="leases", lease_until_ms=now_ms + lease_ms, between_turns=not journal),
             journal=journal,
             inbox=tuple((raw, inbox_item(raw)) for raw in reply[4]),
             entries=tuple(entries),

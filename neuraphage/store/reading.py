@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from neuraphage.errors import BadInput, TaskNotFound
+from neuraphage.decide.resume import remaining_tools
+from neuraphage.errors import BadInput, CorruptRecord, TaskNotFound
 from neuraphage.model.effect import JournalEntry
 from neuraphage.model.prompt import Event
-from neuraphage.model.task import Status, TaskRecord
+from neuraphage.model.task import PausedDetail, Status, TaskRecord
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.encode import journal_entry, loads, stored_entry
@@ -27,13 +28,31 @@ def get(context: StoreContext, task_id: str) -> TaskRecord:
         pipe.hgetall(context.keys.task(task_id))
         for name in PLACES:
             pipe.zscore(getattr(context.keys, name), task_id)
-        raw, *scores = pipe.execute()
+        pipe.hlen(context.keys.turn(task_id))
+        raw, *scores, effects = pipe.execute()
     if not raw:
         raise TaskNotFound(f"no task {task_id!r}; list them with `neuraphage list`")
     values = {name.decode(): value for name, value in raw.items()}
     place = next((name for name, score in zip(PLACES, scores, strict=True) if score is not None), None)
     lease = scores[PLACES.index("leases")]
-    return task_record(values, place=place, lease_until_ms=None if lease is None else int(lease))
+    record = task_record(
+        values, place=place, lease_until_ms=None if lease is None else int(lease), between_turns=effects == 0
+    )
+    return _with_remaining_tools(context, record, effects) if effects else record
+
+
+def _with_remaining_tools(context: StoreContext, record: TaskRecord, effects: int) -> TaskRecord:
+    """The record of a paused task with the tool calls still to do, which only journal and conversation know."""
+    detail = record.detail
+    if not isinstance(detail, PausedDetail):
+        return record
+    try:
+        # the reply and the results behind it are no more entries than the turn has effects
+        left = remaining_tools(journal(context, record.task_id), conversation(context, record.task_id, -effects))
+    except CorruptRecord:  # the next claim says so; until then the task can still be looked at
+        return record
+    point = detail.resume_point.model_copy(update={"remaining_tools": left})
+    return record.model_copy(update={"detail": detail.model_copy(update={"resume_point": point})})
 
 
 def task_ids(context: StoreContext, statuses: tuple[Status, ...], limit: int) -> list[str]:

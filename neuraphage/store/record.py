@@ -52,6 +52,7 @@ def _detail(
     marker: Marker,
     prompts: tuple[Prompt, ...],
     place: str | None,
+    between_turns: bool,
 ) -> Detail:
     since = _int(values, "since")
     stored: dict[str, Any] = loads(values["detail"], "detail") if "detail" in values else {}
@@ -60,7 +61,7 @@ def _detail(
             return QueuedDetail(queued_at_ms=since, reason=StartedReason(plain_text(values, "reason", "user_request")))
         case Status.RUNNING:
             return RunningDetail(
-                phase=phase_of(marker, place),
+                phase=phase_of(marker, place, between_turns=between_turns),
                 started_at_ms=_int(values, "started_at", since),
                 iteration=_int(values, "iteration"),
             )
@@ -73,9 +74,8 @@ def _detail(
                 holder_task=stored.get("holder_task"),
             )
         case Status.PAUSED:
-            return PausedDetail(
-                paused_at_ms=since, resume_point=resume_point_of(marker), reason=stored.get("reason", "user")
-            )
+            point = resume_point_of(marker, between_turns=between_turns)
+            return PausedDetail(paused_at_ms=since, resume_point=point, reason=stored.get("reason", "user"))
         case Status.COMPLETED:
             return CompletedDetail(
                 summary=stored.get("summary", ""),
@@ -132,13 +132,16 @@ def _spec(raw: bytes) -> TaskSpec:
     return _short_spec(raw) if len(raw) <= SHORT_SPEC_BYTES else TaskSpec.model_validate_json(raw)
 
 
-def task_record(values: Mapping[str, bytes], *, place: str | None, lease_until_ms: int | None) -> TaskRecord:
+def task_record(
+    values: Mapping[str, bytes], *, place: str | None, lease_until_ms: int | None, between_turns: bool
+) -> TaskRecord:
     """Build the record.
 
     Args:
         values: the task hash.
         place: outbox, leases, timers, waits or None.
         lease_until_ms: lease expiry.
+        between_turns: whether the journal is empty.
 
     Raises:
         SchemaTooNew, CorruptRecord: see check_consistency.
@@ -157,7 +160,7 @@ def task_record(values: Mapping[str, bytes], *, place: str | None, lease_until_m
         return TaskRecord(
             spec=_spec(values["spec"]),
             status=status,
-            detail=_detail(values, status, marker, prompts, place),
+            detail=_detail(values, status, marker, prompts, place, between_turns),
             marker=marker,
             counters=Counters(**{name: _int(values, name) for name in COUNTER_FIELDS}),
             seq=_int(values, "seq"),

@@ -65,7 +65,8 @@ def test_pause_in_a_tool(make_rig: MakeRig) -> None:
     rig = make_rig(calls(("t1", "act", {}), ("t2", "other", {})), says("Done."), extra=[tool, other])
     task_id = rig.submit()
     rig.drain()
-    paused(rig, task_id)
+    point = paused(rig, task_id).resume_point
+    assert (point.kind.value, point.remaining_tools) == ("ToolExecution", ("t2",))
     assert (list(rig.results(task_id)), other.runs) == (["t1"], [])
     rig.people.resume(task_id)
     rig.drain()
@@ -80,7 +81,8 @@ def test_pause_that_nobody_heard_of_holds_at_the_end_of_the_turn(make_rig: MakeR
     rig.model.steps = [lambda *a: (rig.people.pause(task_id), says("Part", stop_reason="max_tokens"))[1], says("Done.")]
     task_id = rig.submit()
     rig.drain()
-    paused(rig, task_id)
+    point = paused(rig, task_id).resume_point
+    assert (point.kind.value, point.remaining_tools) == ("ContextAssembly", ())
     assert len(rig.model.requests) == 1
     rig.people.resume(task_id)
     rig.drain()
