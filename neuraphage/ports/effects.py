@@ -102,6 +102,7 @@ class SpoolStatus:
         output: DONE: what it wrote (stdout and stderr as they came), shortened to the limit, head and tail kept.
         duration_s: DONE: how long it ran.
         left_behind: DONE: processes it had left running in the background; they were ended too.
+        timeout_s: DONE: the limit it ran under; None when that is not known any more.
     """
 
     state: SpoolState
@@ -110,6 +111,7 @@ class SpoolStatus:
     output: str = ""
     duration_s: float | None = None
     left_behind: int = 0
+    timeout_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

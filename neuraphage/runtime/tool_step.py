@@ -11,7 +11,7 @@ from neuraphage.errors import SpoolError
 from neuraphage.model.effect import EffectClass, EffectKind, EffectState, JournalEntry, Marker, MarkerName
 from neuraphage.model.prompt import Event
 from neuraphage.model.tool import ProbeVerdict, ToolCall, ToolDeclaration, ToolResult
-from neuraphage.ports import SpoolState, Tool, ToolContext
+from neuraphage.ports import SpoolState, SpoolStatus, Tool, ToolContext
 from neuraphage.runtime.ledger import Ledger
 from neuraphage.runtime.model_step import note_result
 from neuraphage.runtime.services import Services
@@ -250,10 +250,9 @@ class ToolStep:
         self.note(call, self._status_result(call, declaration, context, status))
 
     def _status_result(
-        self, call: ToolCall, declaration: ToolDeclaration, context: ToolContext, status: Any
+        self, call: ToolCall, declaration: ToolDeclaration, context: ToolContext, status: SpoolStatus
     ) -> ToolResult:
-        asked_ms = call.params.get("timeout_ms")
-        timeout_s = asked_ms / 1000 if isinstance(asked_ms, int) else declaration.timeout_s
+        timeout_s = declaration.timeout_s if status.timeout_s is None else status.timeout_s
         return result_of_status(
             status,
             command=_command(call),

@@ -120,10 +120,7 @@ class CommandSpool:
         facts = entry.exit_facts() if state is SpoolState.DONE else None
         if facts is None:
             return SpoolStatus(SpoolState.ABSENT if state is SpoolState.DONE else state)  # deleted meanwhile
-        output = read_output(entry.path / records.OUTPUT, output_limit_chars)
-        if facts.detail:
-            output += f"\n[{facts.detail}]"
-        return SpoolStatus(state, facts.exit_code, facts.reason, output, facts.duration_s, facts.left_behind)
+        return entry.status(facts, read_output(entry.path / records.OUTPUT, output_limit_chars))
 
     def seal(self, effect_id: str) -> SpoolState:
         """Forbid a command that has not started from ever starting.

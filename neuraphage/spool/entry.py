@@ -6,12 +6,13 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import orjson
 from pydantic import BaseModel, ValidationError
 
 from neuraphage.errors import SpoolError
-from neuraphage.ports import SpoolState
+from neuraphage.ports import SpoolState, SpoolStatus
 from neuraphage.spool import records
 
 COMMAND = "command.json"
@@ -123,14 +124,33 @@ class Entry:
         except (FileNotFoundError, ValidationError):
             return None
 
+    def status(self, facts: ExitFacts, output: str) -> SpoolStatus:
+        """What is known of a command that has ended with these facts and this output."""
+        if facts.detail:
+            output += f"\n[{facts.detail}]"
+        timeout_s = self._ordered("timeout_s")
+        return SpoolStatus(
+            SpoolState.DONE,
+            facts.exit_code,
+            facts.reason,
+            output,
+            facts.duration_s,
+            facts.left_behind,
+            timeout_s if isinstance(timeout_s, int | float) else None,
+        )
+
     def task_id(self) -> str:
         """The task that ordered it; empty when that cannot be read."""
+        task_id = self._ordered("task_id")
+        return task_id if isinstance(task_id, str) else ""
+
+    def _ordered(self, name: str) -> Any:
+        """A fact of the order; None when the note about it cannot be read."""
         try:
             ordered = orjson.loads((self.path / COMMAND).read_bytes())
         except (OSError, orjson.JSONDecodeError):
-            return ""
-        task_id = ordered.get("task_id") if isinstance(ordered, dict) else None
-        return task_id if isinstance(task_id, str) else ""
+            return None
+        return ordered.get(name) if isinstance(ordered, dict) else None
 
     def ask(self, name: str) -> None:
         """Put the request file `name` (records.CANCEL or REVOKED) where the runner looks for it."""

@@ -14,6 +14,7 @@ from neuraphage.model.prompt import PromptKind
 from neuraphage.model.task import OnUnknownOutcome, Status
 from neuraphage.model.tool import ProbeVerdict, ToolResult
 from neuraphage.store import reading
+from neuraphage.tools.command_tool import RunCommand
 from turnkit import FakeTool, Killed, Rig, calls, new_rig, says, until
 
 MakeRig = Callable[..., Rig]
@@ -159,6 +160,15 @@ def test_a_command_that_ended_meanwhile_is_read(make_rig: MakeRig) -> None:
     rig.recover(task_id).drain()
     assert (lines(rig), result_told(rig, task_id)) == (1, "out\n[exit code 0]")
     assert settled(rig, task_id) == ["read the result of the command that had ended"]
+
+
+def test_a_command_that_timed_out_meanwhile_names_the_limit_it_ran_under(make_rig: MakeRig) -> None:
+    """The same result as without the death, also where the call asked for no limit, or for more than it got."""
+    rig = make_rig(calls(("t1", "run_command", {"command": "echo begun; sleep 300"})), says("Done."))
+    rig.services.tools._tools["run_command"] = RunCommand(max_timeout_s=0.3)
+    task_id = died_waiting(rig)
+    rig.recover(task_id).drain()
+    assert result_told(rig, task_id) == "begun\n[timed out after 0.3 s; the command was ended]"
 
 
 def test_a_command_that_never_started_is_run(make_rig: MakeRig) -> None:
