@@ -14,7 +14,17 @@ from types import FunctionType
 from typing import Any
 
 from neuraphage.model.tool import ToolDeclaration
-from neuraphage.ports import Dispatcher, ModelClient, Spool, SweepStore, TaskStore, Tool, ToolBox, TurnStore
+from neuraphage.ports import (
+    Dispatcher,
+    ModelClient,
+    Spool,
+    SpoolWatch,
+    SweepStore,
+    TaskStore,
+    Tool,
+    ToolBox,
+    TurnStore,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +56,7 @@ _PORTS: Mapping[str, frozenset[str]] = {
     "Dispatcher": _methods(Dispatcher),
     "ModelClient": _methods(ModelClient),
     "Spool": _methods(Spool),
+    "SpoolWatch": _methods(SpoolWatch),
     "Tool": _methods(Tool) - {"check"},  # a question about the parameters, without any effect
 }
 
@@ -111,6 +122,11 @@ class Recorder:
     def spool(self, target: Spool) -> Spool:
         """Wrap the spool."""
         wrapped: Spool = self._wrapped("Spool", target)
+        return wrapped
+
+    def spool_watch(self, target: SpoolWatch) -> SpoolWatch:
+        """Wrap what the watcher may do to commands."""
+        wrapped: SpoolWatch = self._wrapped("SpoolWatch", target)
         return wrapped
 
     def tools(self, target: ToolBox) -> ToolBox:

@@ -43,6 +43,10 @@ class Case:
     span: Span = Span.ALL
     run: Callable[[Case, Site], None] | None = None
 
+    def has_stray(self) -> bool:
+        """Whether a command runs that nobody waits for. It takes a process, so only those that meet it have it."""
+        return not self.points or any(point.call.startswith("SpoolWatch.") for point in self.points)
+
 
 @dataclass
 class Outcome:
@@ -91,6 +95,8 @@ def run_case(case: Case, site: Site) -> None:
             world = World(site, injector)
             if number == 0:
                 world.plant_old_task()
+                if case.has_stray():
+                    world.plant_stray_command()
             Driver(world, finders[number], case.span if number == 1 else Span.ALL).run()
             if point is None and case.records:
                 (site.folder / "calls.json").write_text(json.dumps([asdict(call) for call in injector.calls]))

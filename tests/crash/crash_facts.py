@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ from storekit import StoreKit
 
 VOLATILE = {"recoveries", "recoveries_total", "model_resends"}
 """Counters that tell of the crash itself."""
+ENDING_LIMIT_S = 20.0
 INTERRUPTED = "The command was interrupted and its outcome is unknown"
 
 
@@ -90,7 +92,16 @@ def _faults(world: World) -> list[str]:
     found += [f"process {row.process_id} is still registered" for row in world.store.registered()]
     if context.client.zscore(context.keys.tombstones, site.old_task_id) is None:
         found.append("the old task was not deleted")
+    found += [f"command {effect_id} of {task_id} still runs" for effect_id, task_id in _left_running(world)]
     return found
+
+
+def _left_running(world: World) -> list[tuple[str, str]]:
+    """Commands that nobody ended. One that was told to end may take a moment."""
+    deadline_s = time.monotonic() + ENDING_LIMIT_S
+    while (running := world.spool.running()) and time.monotonic() < deadline_s:
+        time.sleep(0.02)
+    return running
 
 
 def _normal(entries: list[dict[str, Any]]) -> tuple[list[Any], bool]:

@@ -13,7 +13,7 @@ from neuraphage.llm.client import AnthropicClient
 from neuraphage.llm.pricing import PriceTable
 from neuraphage.model.task import TaskSpec
 from neuraphage.model.usage import Usage
-from neuraphage.ports import Interrupt, ProcessRow, Signal, SignalKind, SpoolStatus
+from neuraphage.ports import Interrupt, ProcessRow, Signal, SignalKind, SpoolCommand, SpoolStatus
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.host import host_id, this_process
 from neuraphage.runtime.process import WorkerProcess
@@ -33,6 +33,9 @@ from neuraphage.wiring import redactor
 API_KEY = "sk-ant-crash-suite-0123456789abcdefghij"
 TASK_ID = "task-00000000-0000-7000-8000-{:012x}"
 PRICES = PriceTable.packaged()
+STRAY_ID = f"{7:032x}"
+STRAY_LIMIT_S = 60.0
+"""The stray command runs so long when nobody ends it."""
 
 
 @dataclass(frozen=True)
@@ -167,6 +170,8 @@ class World:
         self.store = RedisStore(self.settings, self.clock)
         """Not recorded: for looking."""
         self.queue = ListDispatcher(site)
+        self.spool = GatedSpool(site)
+        """Not recorded: for looking."""
         self.keyless = redactor()
         self._dispatcher = recorder.dispatcher(self.queue)
         self._sweep_store = recorder.sweep_store(self.store)
@@ -178,9 +183,8 @@ class World:
         self.process = WorkerProcess(self.services, self._sweep_store, self.presence, self.clock, self.settings, row)
         self.sweep = Sweep(self._sweep_store, self._dispatcher, self.clock, self.settings)
         election = HostElection(site.folder / "watcher", host_id())
-        self.watcher = Watcher(
-            self._sweep_store, self.sweep, self.clock, self.settings, host_id(), election, GatedSpool(site)
-        )
+        watched = recorder.spool_watch(self.spool)
+        self.watcher = Watcher(self._sweep_store, self.sweep, self.clock, self.settings, host_id(), election, watched)
         tasks = recorder.task_store(self.store)
         self.people = TaskService(tasks, self._dispatcher, self.keyless, lambda: secrets.token_hex(8))
         self.presence.wait(0.001)  # opens the connection; no heartbeat thread runs, see Deposit
@@ -200,7 +204,7 @@ class World:
             dispatcher=self._dispatcher,
             model=self.recorder.model(AnthropicClient(site.model_url, API_KEY)),
             tools=self.recorder.tools(default_toolbox(extra=extra)),
-            spool=self.recorder.spool(GatedSpool(site)),
+            spool=self.recorder.spool(self.spool),
             redaction=self.keyless,
             cost_microusd=cost,
             new_claim_id=lambda: secrets.token_hex(8),
@@ -212,3 +216,9 @@ class World:
         self.store.create(spec, "old")
         self.store.signal(spec.task_id, Signal(SignalKind.CANCEL, "old"))
         self.store.context.client.zadd(self.store.context.keys.retention, {spec.task_id: 1})
+
+    def plant_stray_command(self) -> None:
+        """A command whose task is over: the watcher has to end it."""
+        argv = ("/bin/sleep", f"{STRAY_LIMIT_S:.0f}")
+        command = SpoolCommand(STRAY_ID, argv, str(self.site.work), STRAY_LIMIT_S, {}, self.site.old_task_id)
+        self.spool.start(command)

@@ -92,6 +92,7 @@ def test_the_reference_run_does_what_the_plan_says(suite):
     """Every effect happened once or as often as it was asked for, without any crash."""
     facts = suite.reference.facts
     assert facts.status == "Completed"
+    assert facts.faults == [], "the others are only compared with these"
     assert facts.files == {"a.txt": "one\ntwo\n", "b.txt": "goodbye\n", "ran": "x\nx\n"}
     assert (facts.deposits, facts.rings, facts.resends, facts.evidence) == (2, 1, 0, [])
     assert facts.counters["iteration"] == facts.counters["model_calls"] == len(PLAN) + 1

@@ -180,7 +180,7 @@ def test_recordable_names_every_method_of_the_ports():
     """Samples of each port, and nothing that is no effect."""
     names = recordable()
     assert {"TurnStore.commit", "SweepStore.recover", "TaskStore.signal", "Spool.seal", "Tool.run"} <= names
-    assert {"ModelClient.call", "Dispatcher.publish_turn"} <= names
+    assert {"ModelClient.call", "Dispatcher.publish_turn", "SpoolWatch.revoke"} <= names
     assert not {name for name in names if "__" in name or name in ("Tool.check", "Tool.declaration")}
 
 
