@@ -30,7 +30,7 @@ if now - (tonumber(row.saved_at) or now) > lease_ms then set.saved_at = now end
 -- From now on this release writes to the task: older workers, which may not be able to read that, are to see it.
 if tonumber(redis.call('HGET', TASK, 'schema') or 1) < SCHEMA then set.schema = SCHEMA end
 status_fields(set, row, 'Running', now)
-if row.reason then set.started_at = now end
+if row.reason then set.started_at, set.started = now, row.reason end -- stays, while `reason` is told once
 write(set)
 if row.reason then
   redis.call('HDEL', TASK, 'reason')

@@ -173,7 +173,7 @@ def task_record(
             cancel_requested="cancel" in values,
             prompts=prompts,
             grants={name: raw.decode() for name, raw in _prefixed(values, "g:").items()},
-            started_reason=StartedReason(plain_text(values, "reason", "user_request")),
+            started_reason=StartedReason(plain_text(values, "reason", plain_text(values, "started", "user_request"))),
             unsafe_until_ms=_int(values, "unsafe_until"),
             saved_at_ms=_int(values, "saved_at"),
             created_at_ms=_int(values, "created_at"),

@@ -33,6 +33,7 @@ CLAIM_FIELDS = {
     "status",
     "since",
     "started_at",
+    "started",
     "reason",
     "saved_at",
 }

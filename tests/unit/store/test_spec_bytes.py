@@ -4,18 +4,39 @@ from __future__ import annotations
 
 import orjson
 
-from neuraphage.model.task import TaskSpec
+from neuraphage.model.task import Limits, Mode, OnUnknownOutcome, TaskSpec
 from neuraphage.store.encode import spec_bytes
 
 TASK_ID = "task-01a220a9-4c79-72fe-8a77-d4e6cfe83daa"
 PLAIN = TaskSpec(task_id=TASK_ID, name="A task", prompt="Do it.", model="m")
-FULL = PLAIN.model_copy(
-    update={"system": "Be brief.", "allow": ("*",), "tags": ("a", "b"), "blocked_by": (TASK_ID,), "priority": 0}
+FULL = TaskSpec(
+    task_id=TASK_ID,
+    name="A task",
+    prompt="Do it.",
+    model="m",
+    max_tokens=1,
+    working_dir="/w",
+    system="Be brief.",
+    allow=("*",),
+    mode=Mode.CONVERSATIONAL,
+    on_unknown_outcome=OnUnknownOutcome.ASK_USER,
+    limits=Limits(max_turns=0, max_cost_microusd=0),
+    priority=0,
+    parent_id=TASK_ID,
+    depth=1,
+    blocked_by=(TASK_ID,),
+    tags=("a", "b"),
+    worktree="/w/.worktrees/x",
+    permission_timeout_s=300.0,
+    created_at_ms=1,
 )
 
 
 def test_a_spec_is_read_back_as_it_was() -> None:
-    """The shortest one and one with everything that may be empty."""
+    """R24, R26: the shortest one and one with every field of its own, those included that nothing acts on yet."""
+    assert {name for name in TaskSpec.model_fields if getattr(FULL, name) == getattr(PLAIN, name)} == {
+        "task_id", "name", "prompt", "model", "schema_version",
+    }  # fmt: skip
     for spec in (PLAIN, FULL):
         assert TaskSpec.model_validate_json(spec_bytes(spec)) == spec
 
