@@ -10,7 +10,7 @@ from neuraphage.decide.hashing import effect_id, sha256_hex
 from neuraphage.errors import SpoolError
 from neuraphage.model.effect import EffectClass, EffectKind, EffectState, JournalEntry, Marker, MarkerName
 from neuraphage.model.prompt import Event
-from neuraphage.model.tool import ProbeVerdict, ToolCall, ToolDeclaration, ToolResult
+from neuraphage.model.tool import Probe, ProbeVerdict, ToolCall, ToolDeclaration, ToolResult
 from neuraphage.ports import SpoolState, SpoolStatus, Tool, ToolContext
 from neuraphage.runtime.ledger import Ledger
 from neuraphage.runtime.model_step import note_result
@@ -40,7 +40,11 @@ class ToolStep:
         if tool is None:
             names = ", ".join(self._services.declarations)
             return f"There is no tool {call.name!r}. The tools are: {names}."
-        return tool.check(call.params)
+        try:
+            return tool.check(call.params)
+        except Exception as error:  # a third-party tool: what cannot be checked is not run
+            log.exception("check of %s failed", call.name, extra={"task": self._ledger.record.task_id})
+            return f"The parameters of {call.name} could not be checked, so it was not run: {type(error).__name__}."
 
     def run(self, call: ToolCall, *, attempt: int = 0) -> None:
         """Announce the call with its evidence, run it, note its result.
@@ -74,7 +78,7 @@ class ToolStep:
         """
         tool, declaration = self._tool(call)
         context = self._context(call, declaration, entry.attempt)
-        probe = tool.probe(call.params, entry.evidence or {}, context)
+        probe = self._probed(tool, call, entry.evidence or {}, context)
         self._note_settled(call, f"probe: {probe.verdict.value}")
         if probe.verdict is ProbeVerdict.HAPPENED:
             self.note(call, probe.result or ToolResult(text=f"{call.name} was done before an interruption."))
@@ -195,6 +199,13 @@ class ToolStep:
             return {}
         clean: dict[str, Any] = self._services.redaction.json(evidence)
         return clean
+
+    def _probed(self, tool: Tool, call: ToolCall, evidence: dict[str, Any], context: ToolContext) -> Probe:
+        try:
+            return tool.probe(call.params, evidence, context)
+        except Exception:  # a third-party tool: it does not tell, and nothing is run again on a guess
+            log.exception("probe of %s failed", call.name, extra={"task": context.task_id})
+            return Probe(verdict=ProbeVerdict.UNKNOWN)
 
     def _announce(
         self,

@@ -21,6 +21,7 @@ from neuraphage.runtime.model_step import ModelStep, is_passing
 from neuraphage.runtime.people_step import PeopleStep
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_step import ToolStep
+from neuraphage.tools.command_result import interrupted_result
 
 log = logging.getLogger(__name__)
 
@@ -149,6 +150,10 @@ class Turn:
             return self._next_tool(call, decision.next_tool)
         if entry is None:
             raise AssertionError(f"{decision.move} needs a journal entry")
+        if call.name not in self._services.declarations:
+            return self._unknown(
+                call, interrupted_result(call.name, "This worker does not have the tool that was begun")
+            )
         if decision.move in (Move.RUN_AGAIN, Move.RUN_AGAIN_KEYED):
             self._tools.settle_pure(call, entry)
             return None

@@ -102,6 +102,32 @@ def test_a_checkable_call_is_looked_at_first(make_rig: MakeRig, verdict: ProbeVe
     assert said in result_told(rig, task_id)
 
 
+def test_a_probe_that_raises_tells_nothing(make_rig: MakeRig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A third-party tool's bug is an unknown outcome, not a turn that ends its worker's claim each time."""
+    tool = FakeTool(effect_class=EffectClass.CHECKABLE, act=dies_once())
+    rig = make_rig(calls(("t1", "act", {})), says("Done."), extra=[tool])
+    monkeypatch.setattr(tool, "probe", lambda *_: 1 / 0)
+    task_id = rig.submit()
+    rig.dies()
+    rig.recover(task_id).drain()
+    assert len(tool.runs) == 1
+    assert "may have been done or" in result_told(rig, task_id)
+    assert rig.get(task_id).status is Status.COMPLETED
+
+
+@pytest.mark.parametrize("effect_class", EffectClass)
+def test_a_tool_that_the_next_worker_lacks_is_an_unknown_outcome(make_rig: MakeRig, effect_class: EffectClass) -> None:
+    """As in a deploy that takes a tool away: the call is answered and the task goes on."""
+    rig = make_rig(calls(("t1", "act", {})), says("Done."), extra=[FakeTool(effect_class=effect_class, act=killed)])
+    task_id = rig.submit()
+    rig.dies()
+    rig.sweep.recover(rig.kit.held(task_id), "gone")
+    other = new_rig(rig.folder, rig.model, client=rig.client, settings=rig.settings, dispatcher=rig.dispatcher)
+    other.drain()
+    assert "outcome is unknown" in result_told(rig, task_id)
+    assert other.get(task_id).status is Status.COMPLETED
+
+
 def test_an_opaque_call_is_never_run_again(make_rig: MakeRig) -> None:
     """R120: by default the model is told, with what is known, to look before it repeats anything."""
     tool = FakeTool(effect_class=EffectClass.OPAQUE, act=dies_once())

@@ -44,6 +44,16 @@ def test_input_that_is_no_json_object_is_answered_with_an_error(make_rig: MakeRi
     assert rig.get(task_id).status is Status.COMPLETED
 
 
+def test_a_check_that_raises_is_told_and_nothing_runs(make_rig: MakeRig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parameters that the tool's own check cannot read are none to run it with."""
+    tool = FakeTool()
+    rig = make_rig(calls(("t1", "act", {})), says("Done."), extra=[tool])
+    monkeypatch.setattr(tool, "check", lambda _: 1 / 0)
+    task_id = rig.run()
+    assert "could not be checked" in rig.results(task_id)["t1"]["content"]
+    assert (tool.runs, rig.get(task_id).status) == ([], Status.COMPLETED)
+
+
 def test_a_tool_that_raises_is_a_result(make_rig: MakeRig) -> None:
     """A third-party tool's bug does not end the turn."""
 
