@@ -65,12 +65,11 @@ def run_process(*arguments: str | bytes, env: Mapping[str, str] | None = None) -
     return Ran(ended.returncode, ended.stdout, ended.stderr)
 
 
-def run_on_terminal(*arguments: str, env: Mapping[str, str]) -> str:
-    """Run the installed command on a terminal of 80 columns; returns all that it wrote."""
+def run_on_terminal(*arguments: str, env: Mapping[str, str], columns: int = 80) -> str:
+    """Run the installed command on a terminal; returns all that it wrote."""
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [SCRIPT, *arguments], env={**env, "COLUMNS": "80", "TERM": "xterm"}, stdin=theirs, stdout=theirs, stderr=theirs
-    )
+    env = {**env, "COLUMNS": str(columns), "TERM": "xterm"}
+    process = subprocess.Popen([SCRIPT, *arguments], env=env, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
     written = b""
     try:

@@ -12,7 +12,7 @@ from neuraphage import __version__
 from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.completion import task_ids
 from neuraphage.cli.connection import connect, load_settings
-from neuraphage.cli.console import complain, harmless, local_time, out, print_json, short_id
+from neuraphage.cli.console import complain, harmless, local_time, out, print_json, print_wrapped, short_id
 from neuraphage.cli.decision_text import decision_text
 from neuraphage.cli.hints import command_line
 from neuraphage.client import Client
@@ -108,11 +108,11 @@ def _show_report(report: RecoveryReport | None, *, as_json: bool) -> None:
     }
     for name, readings in groups.items():
         for reading in readings:
-            out.print(harmless(f"{name:<10} {short_id(reading.task_id)}  {decision_text(reading)}", indent="  "))
+            line = f"{name:<10} {short_id(reading.task_id)}  {decision_text(reading)}"
+            print_wrapped(harmless(line, indent="  "), "  ")
     if report.failed or report.paused:
-        out.print(
-            f"go on with: {command_line('recover', '--resume', 'ID')}; what became of each: {command_line('why', 'ID')}"
-        )
+        out.print(f"go on with: {command_line('recover', '--resume', 'ID')}")
+        out.print(f"what became of each: {command_line('why', 'ID')}")
 
 
 def health(
@@ -134,10 +134,12 @@ def health(
         print_json({"live": is_live, "ready": is_ready, "processes": shown, "warnings": warnings})
     else:
         if not processes:
-            complain("no worker process of this data folder and namespace runs on this host")
+            start = f"start a local stack with `{command_line('dev')}`, or a worker with Celery (README.md)"
+            complain(f"no worker process of this data folder and namespace runs on this host; {start}")
         for process in processes:
             word = "ready" if process.ready else "live" if process.live else "not live"
-            out.print(harmless("; ".join([f"{process.name} (pid {process.pid}): {word}", *process.problems])))
+            line = "; ".join([f"{process.name} (pid {process.pid}): {word}", *process.problems])
+            print_wrapped(harmless(line, indent="  "), "  ")
         for warning in warnings:
             complain(f"warning: {warning}")
     raise typer.Exit(0 if (is_live if live else is_ready) else 1)

@@ -34,9 +34,10 @@ def register(app: typer.Typer) -> None:
 
 
 def show(as_json: AsJson = False) -> None:
-    """Show every setting: its value, without passwords, and where it comes from.
+    """Show every setting, and where its value comes from.
 
-    A flag comes before the environment, that before ./neuraphage.toml, and that before the user's own file.
+    Passwords are masked. A flag comes before the environment, that before ./neuraphage.toml, and that before the
+    user's own file.
     """
     found = shown(load_settings(), **chosen_flags())
     if as_json:
@@ -50,7 +51,7 @@ def show(as_json: AsJson = False) -> None:
 
 
 def keys(as_json: AsJson = False) -> None:
-    """List what can be set: names, defaults, and what each means.
+    """List what can be set, and what each means.
 
     Works also when a file of settings is broken.
     """

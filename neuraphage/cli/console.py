@@ -17,7 +17,10 @@ BROKEN_PIPE_EXIT = 141
 """As a shell reports a process that SIGPIPE ended."""
 PIPE_WIDTH_CHARS = 500
 """Tables in pipes are as wide as their content, up to this, so that nothing is cut for the next program."""
+LEAST_CHARS = 12
+"""Of the last column of a table; a terminal that has no room for it gets each row as a text of its own."""
 _TAB = "    "
+_BETWEEN = "  "
 
 
 class PipedConsole(Console):
@@ -129,16 +132,39 @@ def print_json(value: Any, indent: int | None = 2) -> None:
 
 def plain_table(*columns: str) -> Table:
     """A table without lines, for lists; only its last column (of `one_line` texts) is cut to fit a terminal."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = Table(box=None, pad_edge=False, padding=(0, len(_BETWEEN), 0, 0), header_style="bold")
     for name in columns:
         table.add_column(name, no_wrap=name != columns[-1])
     return table
 
 
 def print_table(table: Table) -> None:
-    """A table; in a pipe as wide as its content."""
-    wide = out if out.is_terminal else console(width=PIPE_WIDTH_CHARS)
-    wide.print(table, soft_wrap=False)
+    """A table; in a pipe as wide as its content, on a terminal that is too narrow row by row, with nothing cut."""
+    if not out.is_terminal:
+        console(width=PIPE_WIDTH_CHARS).print(table, soft_wrap=False)
+    elif _has_room(table, out.width):
+        out.print(table, soft_wrap=False)
+    else:
+        for cells in zip(*(column.cells for column in table.columns), strict=True):
+            print_wrapped(Text(_BETWEEN).join(Text(cell) if isinstance(cell, str) else cell for cell in cells), "  ")
+
+
+def _has_room(table: Table, width: int) -> bool:
+    """Whether all columns but the last are whole on a terminal of so many characters."""
+    *whole, _ = table.columns
+    widths = [max(cell_len(str(cell)) for cell in (column.header, *column.cells)) for column in whole]
+    return sum(widths) + len(_BETWEEN) * len(widths) + LEAST_CHARS <= width
+
+
+def print_wrapped(text: Text, indent: str) -> None:
+    """Text that a terminal shows broken between words, and a pipe gets as it is.
+
+    Args:
+        text: the text; its own line breaks stay.
+        indent: put before what a broken line goes on with.
+    """
+    for row in wrapped(text, out.width if out.is_terminal else None, indent):
+        out.print(row)
 
 
 def local_time(at_ms: int | None) -> str:

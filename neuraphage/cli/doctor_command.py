@@ -16,7 +16,7 @@ import typer
 from neuraphage.celery_app import PACKAGE, find_workers, is_ours
 from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.connection import load_settings, server_settings
-from neuraphage.cli.console import harmless, out, print_json
+from neuraphage.cli.console import harmless, out, print_json, print_wrapped
 from neuraphage.data_folder import free_bytes, quota_warnings, size_bytes
 from neuraphage.decide import diagnosis
 from neuraphage.decide.diagnosis import Finding, Level
@@ -29,6 +29,8 @@ from neuraphage.settings import Settings
 from neuraphage.wiring import API_KEY_VARIABLE, build_store, host_health
 
 _MARKS = {Level.OK: ("ok", "green"), Level.WARNING: ("warning", "yellow"), Level.PROBLEM: ("PROBLEM", "bold red")}
+
+_INDENT = " " * 11
 
 
 def register(app: typer.Typer) -> None:
@@ -163,10 +165,10 @@ def _disk(settings: Settings) -> Finding:
 
 def _show(finding: Finding) -> None:
     word, style = _MARKS[finding.level]
-    text = harmless(f"{word:<8}", style) + harmless(f" {finding.check}: {finding.found}", indent=" " * 11)
-    out.print(text)
+    text = harmless(f"{word:<8}", style) + harmless(f" {finding.check}: {finding.found}", indent=_INDENT)
+    print_wrapped(text, _INDENT)
     if finding.to_do:
-        out.print(harmless(f"{'':<8}   do: {finding.to_do}", indent=" " * 11))
+        print_wrapped(harmless(f"{_INDENT}do: {finding.to_do}", indent=_INDENT), _INDENT)
 
 
 def _summary(findings: list[Finding]) -> str:

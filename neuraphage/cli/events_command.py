@@ -8,7 +8,7 @@ import typer
 
 from neuraphage.cli.arguments import AsJson, TaskId
 from neuraphage.cli.connection import connect
-from neuraphage.cli.console import fitted, harmless, local_time, out
+from neuraphage.cli.console import harmless, local_time, out, print_wrapped
 from neuraphage.cli.event_text import STYLES, event_text
 from neuraphage.cli.json_lines import JsonLines
 from neuraphage.client.sync import FIRST_EVENT
@@ -44,5 +44,4 @@ def events(
 
 def _show(event: Event) -> None:
     head = f"{event.event_id}  {local_time(event.at_ms)}  "
-    line = harmless(f"{head}{' '.join(event_text(event).split())}", STYLES.get(event.kind, ""))
-    out.print(fitted(line, out.width if out.is_terminal else None))
+    print_wrapped(harmless(f"{head}{' '.join(event_text(event).split())}", STYLES.get(event.kind, "")), "  ")

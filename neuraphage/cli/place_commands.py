@@ -12,7 +12,7 @@ from rich.text import Text
 
 from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.connection import load_settings
-from neuraphage.cli.console import complain, harmless, out, print_json
+from neuraphage.cli.console import complain, harmless, out, print_json, print_wrapped
 from neuraphage.data_folder import kept_in, quota_warnings, size_bytes
 from neuraphage.dev.purge import remove, unused_folder
 from neuraphage.dev.server_files import find_socket
@@ -42,7 +42,7 @@ def where(as_json: AsJson = False) -> None:
         return
     for place in places:
         size = decimal(place["bytes"]) if place["exists"] else "not there"
-        out.print(harmless(f"{place['name']:<17} {size:>9}  {place['path']}"))
+        print_wrapped(harmless(f"{place['name']:<17} {size:>9}  {place['path']}"), "  ")
     for warning in quota_warnings(settings):
         complain(warning)
 

@@ -17,6 +17,7 @@ from neuraphage.cli.console import (
     plain_table,
     print_json,
     print_table,
+    print_wrapped,
     short_id,
 )
 from neuraphage.cli.hints import command_line
@@ -101,7 +102,8 @@ def show(task_id: TaskId, as_json: AsJson = False) -> None:
         lines += [("why", sentence) for sentence in why.because]
         lines += [("next", forecast.text) for forecast in why.next]
     for name, value in lines:
-        out.print(harmless(f"{name:<{LABEL_CHARS}} {value}", indent=" " * (LABEL_CHARS + 1)))
+        indent = " " * (LABEL_CHARS + 1)
+        print_wrapped(harmless(f"{name:<{LABEL_CHARS}} {value}", indent=indent), indent)
     for prompt in record.prompts:
         show_open_prompt(Viewer(out), record, prompt)
 
@@ -156,4 +158,5 @@ def checkpoint(task_id: TaskId, as_json: AsJson = False) -> None:
         )
         return
     turn = f"turn {record.counters.iteration}"
-    out.print(f"{record.task_id}: {record.marker.name.value}, {turn}, saved {local_time(record.saved_at_ms)}")
+    saved = f"saved {local_time(record.saved_at_ms)}"
+    print_wrapped(harmless(f"{record.task_id}: {record.marker.name.value}, {turn}, {saved}"), "  ")

@@ -6,6 +6,7 @@ import contextlib
 import math
 import shlex
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +14,7 @@ from typing import Annotated
 import typer
 
 from neuraphage.cli.arguments import AsJson, existing_dir
+from neuraphage.cli.completion import task_ids
 from neuraphage.cli.connection import connect, load_settings
 from neuraphage.cli.console import console, short_id
 from neuraphage.cli.exit_codes import INTERRUPTED_EXIT, exit_code
@@ -48,7 +50,9 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     ] = None,
     max_turns: Annotated[int | None, typer.Option(help="Limit of turns.", min=0)] = None,
     max_cost: Annotated[float | None, typer.Option(help="Limit of money, dollars.", min=0)] = None,
-    resume: Annotated[str | None, typer.Option(help="Go on with this task in place of a new one.")] = None,
+    resume: Annotated[
+        str | None, typer.Option(help="Go on with this task in place of a new one.", autocompletion=task_ids)
+    ] = None,
     answer: Annotated[str | None, typer.Option(help="With --resume: answer what it asks.")] = None,
     script: Annotated[
         str | None, typer.Option(help="Play this script (module:attribute) instead of calling the real model.")
@@ -66,6 +70,10 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
         raise BadInput("give either what to do, or --resume with a task that is to go on")
     if answer is not None and resume is None:
         raise BadInput("--answer goes with --resume: it answers what that task asks")
+    if resume is not None:
+        _refuse_of_new_task(
+            {"--dir": directory, "--model": model, "--allow": allow, "--max-turns": max_turns, "--max-cost": max_cost}
+        )
     if prompt is not None and not prompt.strip():
         raise BadInput("the prompt is empty; write what the task should do")
     if script is not None and not all(script.partition(":")):
@@ -92,6 +100,12 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
             commands = NextCommands(task_id, stack.started, script)
             code = _Run(client, task_id, commands, interrupts, as_json=as_json).to_its_end(after)
     raise typer.Exit(code)
+
+
+def _refuse_of_new_task(options: Mapping[str, object]) -> None:
+    given = [name for name, value in options.items() if value not in (None, [])]
+    if given:
+        raise BadInput(f"{' and '.join(given)} is for a new task; one that goes on keeps what it was given")
 
 
 def _resumed(client: Client, wanted: str, answer: str | None) -> tuple[str, str]:

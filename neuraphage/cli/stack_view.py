@@ -7,7 +7,7 @@ from datetime import datetime
 
 from rich.cells import cell_len
 
-from neuraphage.cli.console import BROKEN_PIPE_EXIT, harmless, out
+from neuraphage.cli.console import BROKEN_PIPE_EXIT, harmless, print_wrapped
 from neuraphage.dev.process_spec import ProcessChange, ProcessSpec, ProcessState
 from neuraphage.dev.stop_request import StopRequest
 
@@ -49,7 +49,7 @@ class StackView:
         if self.exit_code:
             return
         try:
-            out.print(harmless(text, style, indent=_INDENT * 2))
+            print_wrapped(harmless(text, style, indent=_INDENT * 2), _INDENT * 2)
         except (OSError, SystemExit):
             self.exit_code = BROKEN_PIPE_EXIT
             self._stop.ask_gently()

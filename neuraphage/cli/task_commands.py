@@ -115,7 +115,7 @@ def pause(task_id: TaskId) -> None:
     with connect() as client:
         full_id = client.find(task_id)
         client.pause(full_id)
-    out.print(f"pausing; go on with: neuraphage resume {short_id(full_id)}")
+    out.print(f"pausing; go on with: {command_line('resume', short_id(full_id))}")
 
 
 def resume(task_id: TaskId) -> None:

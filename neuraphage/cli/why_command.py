@@ -6,7 +6,7 @@ import typer
 
 from neuraphage.cli.arguments import AsJson, TaskId
 from neuraphage.cli.connection import connect
-from neuraphage.cli.console import harmless, local_time, out, print_json, wrapped
+from neuraphage.cli.console import harmless, local_time, out, print_json, print_wrapped, wrapped
 from neuraphage.cli.decision_text import clocks_text, decision_text
 from neuraphage.cli.hints import command_line
 from neuraphage.model.readings import Explanation
@@ -31,7 +31,7 @@ def why(task_id: TaskId, as_json: AsJson = False) -> None:
         print_json(found.model_dump(mode="json"))
         return
     for heading, lines in explanation_lines(found):
-        out.print(heading, style="bold")
+        print_wrapped(harmless(heading, "bold"), INDENT)
         for line in lines:
             for shown in wrapped(harmless(_typed(line), indent=INDENT * 2), _width(), INDENT):
                 shown.pad_left(len(INDENT))

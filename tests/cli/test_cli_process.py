@@ -17,6 +17,7 @@ from neuraphage.cli.main import main
 from neuraphage.model.task import Status
 from neuraphage.ports import FinishTo
 
+OF_A_TASK = ("show", "why", "events", "checkpoint")
 NAME = "A task with a name of more than eighty characters, so that a terminal of eighty has to cut it somewhere"
 
 
@@ -71,6 +72,31 @@ def test_eighty_columns(bench: Bench) -> None:
     assert all(len(line) <= 80 for line in lines)
     assert all(line.rstrip().endswith("…") for line in lines)
     assert sum(Status.COMPLETED.value in line for line in lines) == 1
+
+
+@pytest.mark.real_redis
+@pytest.mark.parametrize("command", ["list", *OF_A_TASK, "doctor", "where", "config show", "health"])
+def test_forty_columns(bench: Bench, command: str) -> None:
+    """On a narrow terminal nothing is cut and no word is torn that has room: ids, names, values and their origins."""
+    task_id = bench.client.submit("x", name=NAME)
+    of_whom = [task_id] if command in OF_A_TASK else []
+    written = run_on_terminal(*command.split(), *of_whom, env=os.environ, columns=40)
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", written).splitlines()
+    assert [line for line in lines if len(line) > 40] == []
+    assert "…" not in written
+    text = " ".join(" ".join(lines).split())
+    whole = {
+        "list": (task_id.rpartition("-")[2], NAME),
+        "show": (NAME, "at most 50"),
+        "why": ("no sweep yet",),
+        "events": (f"created: {NAME}",),
+        "checkpoint": ("task_created",),
+        "doctor": ("start beat (celery -A neuraphage.celery_app beat)",),
+        "where": ("user settings",),
+        "config show": ("conversation_retention_s", "environment NEURAPHAGE_STATE_URL"),
+        "health": ("`neuraphage dev`",),
+    }
+    assert [part for part in whole[command] if part not in text] == []
 
 
 @pytest.mark.real_redis

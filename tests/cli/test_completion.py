@@ -41,12 +41,12 @@ def test_no_server_no_noise(capfd: pytest.CaptureFixture[str], monkeypatch: pyte
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("name", ["neuraphage", "np"])
-def test_in_bash(name: str, two_tasks: tuple[str, str]) -> None:
+@pytest.mark.parametrize(("name", "call"), [("neuraphage", "show b"), ("np", "run --resume b")])
+def test_in_bash(name: str, call: str, two_tasks: tuple[str, str]) -> None:
     """By the very lines that --show-completion prints."""
     scripts = Path(sys.executable).parent
     environment = os.environ | {"PATH": f"{scripts}:{os.environ['PATH']}"}
-    asked = f"COMP_WORDS=({name} show b); COMP_CWORD=2; _{name}_completion {name}"
+    asked = f"COMP_WORDS=({name} {call}); COMP_CWORD={len(call.split())}; _{name}_completion {name}"
     lines = f'eval "$({name} --show-completion bash)"; {asked}; echo "${{COMPREPLY[@]}}"'
     ended = subprocess.run(["bash", "-c", lines], env=environment, capture_output=True, text=True, check=True)
     assert (ended.stdout, ended.stderr) == ("b00000000001\n", "")

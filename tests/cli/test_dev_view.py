@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from neuraphage.cli import stack_view
+from neuraphage.cli import console
 from neuraphage.cli.stack_view import StackView, change_text
 from neuraphage.dev.process_spec import ProcessChange, ProcessSpec, ProcessState
 from neuraphage.dev.stop_request import StopRequest
@@ -61,7 +61,7 @@ def test_output_that_is_gone_stops_the_stack_gently(gone: BaseException, monkeyp
     def refuse(*_: object) -> None:
         raise gone
 
-    monkeypatch.setattr(stack_view.out, "print", refuse)
+    monkeypatch.setattr(console.out, "print", refuse)
     stop = StopRequest()
     view = StackView(SPECS, stop)
     view.change(ProcessChange("worker", ProcessState.READY, 7))

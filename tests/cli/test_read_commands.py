@@ -43,9 +43,10 @@ def test_help_has_one_example(cli: CommandLine, command: str) -> None:
     assert f"Example: neuraphage {command}" in ran.out
 
 
-def test_the_overview_cuts_no_sentence(cli: CommandLine) -> None:
+@pytest.mark.parametrize("group", [[], ["config"]])
+def test_the_overview_cuts_no_sentence(cli: CommandLine, group: list[str]) -> None:
     """The line about each command is whole."""
-    assert "..." not in cli("--help").out.partition("Commands:")[2]
+    assert "..." not in cli(*group, "--help").out.partition("Commands:")[2]
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["version"]])
@@ -281,6 +282,7 @@ def test_health_without_workers(cli: CommandLine) -> None:
     ran = cli("health", "--live")
     assert ran.code == 1
     assert "no worker process" in ran.err
+    assert "`neuraphage dev`" in ran.err
     assert cli("health", "--json").json == {"live": False, "ready": False, "processes": [], "warnings": []}
 
 

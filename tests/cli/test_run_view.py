@@ -299,6 +299,8 @@ def test_broken_lines_fit_and_lose_nothing(text: str, width: int) -> None:
         (["run"], "either what to do, or --resume"),
         (["run", "x", "--resume", "a"], "either what to do, or --resume"),
         (["run", "x", "--answer", "yes"], "--answer goes with --resume"),
+        (["run", "--resume", "a", "--max-cost", "0", "--allow", "*"], "--allow and --max-cost"),
+        (["run", "--resume", "a", "--dir", "."], "--dir is for a new task"),
         (["run", "  "], "the prompt is empty"),
         (["run", "x"], "ANTHROPIC_API_KEY"),
         (["run", "x", "--model", "claude"], "ANTHROPIC_API_KEY"),
@@ -362,6 +364,9 @@ def test_a_told_command_reaches_the_same_stack(cli: CommandLine, bench: Bench, t
     short = task_id.rpartition("-")[2]
     assert f"  neuraphage --data-dir '{tmp_path}/my data' answer {short} ANSWER\n" in shown
     assert f"  neuraphage answer {short} ANSWER\n" in cli("attach", task_id).out
+    paused = cli("pause", bench.kit.create(), "--data-dir", str(tmp_path)).out
+    assert f"neuraphage --data-dir {tmp_path} resume " in paused
+    assert "`neuraphage --data-dir /d dev`" in cli("health", "--data-dir", "/d").err
 
 
 def test_windows_is_refused_in_one_line() -> None:
