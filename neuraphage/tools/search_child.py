@@ -243,7 +243,7 @@ class Grep:
             return
         text = data.decode("utf-8-sig", "replace")
         lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
-        around, last = self.request["context_lines"], -1
+        before, after, last = self.request["before_lines"], self.request["after_lines"], -1
         hits = {}
         for number, line in enumerate(lines):
             if found := self.regex.search(line):
@@ -254,10 +254,10 @@ class Grep:
             if self.matches == self.request["max_results"]:
                 raise Stopped(f"max_results ({self.matches}) was reached")
             self.matches += 1
-            first = max(last + 1, number - around)
-            if around and self.lines and (last < 0 or first > last + 1):
+            first = max(last + 1, number - before)
+            if (before or after) and self.lines and (last < 0 or first > last + 1):
                 self._add("--")
-            for near in range(first, min(len(lines), number + around + 1)):
+            for near in range(first, min(len(lines), number + after + 1)):
                 if near > number and near in hits:
                     break  # its own match shows it
                 mark = ":" if near in hits else "-"

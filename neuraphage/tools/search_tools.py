@@ -15,6 +15,7 @@ from neuraphage.tools.search_process import run_search
 
 SEARCH_TIMEOUT_S = 20.0
 MAX_NAMES = 1_000
+MAX_CONTEXT_LINES = 20
 _WORDS = {"large": "over 10 MB", "link": "links", "special": "special files"}
 
 _Pattern = Annotated[Text, Field(min_length=1, max_length=2_000)]
@@ -84,7 +85,15 @@ class GrepParams(Params):
         Field(description="Only files of this name, such as `*.py`; with a slash: this path below `path`."),
     ] = None
     case_insensitive: Annotated[bool, Field(description="Ignore upper and lower case.")] = False
-    context_lines: Annotated[int, Field(ge=0, le=20, description="Lines shown before and after each match.")] = 0
+    context_lines: Annotated[
+        int, Field(ge=0, le=MAX_CONTEXT_LINES, description="Lines shown before and after each match.")
+    ] = 0
+    before_lines: Annotated[
+        int | None, Field(ge=0, le=MAX_CONTEXT_LINES, description="Lines before it, if not context_lines.")
+    ] = None
+    after_lines: Annotated[
+        int | None, Field(ge=0, le=MAX_CONTEXT_LINES, description="Lines after it, if not context_lines.")
+    ] = None
     max_results: Annotated[int, Field(ge=1, le=1_000, description="Most matches.")] = 100
 
 
@@ -112,9 +121,15 @@ class Grep(ParsedTool[GrepParams]):
     def carry_out(self, params: GrepParams, context: ToolContext) -> ToolResult:
         """Matches, one a line."""
         place = _searchable(params.path, context)
-        request = {"kind": "grep", "root": str(place.root), "base": str(place.path)} | params.model_dump(
-            exclude={"path"}
-        )
+        around = params.context_lines
+        request = {
+            **params.model_dump(exclude={"path", "context_lines"}),
+            "kind": "grep",
+            "root": str(place.root),
+            "base": str(place.path),
+            "before_lines": around if params.before_lines is None else params.before_lines,
+            "after_lines": around if params.after_lines is None else params.after_lines,
+        }
         answer = run_search(request, self.declaration.timeout_s, context.interrupt)
         notes = _limits(answer)
         if answer["skipped"]:

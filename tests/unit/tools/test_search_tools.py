@@ -136,6 +136,17 @@ def test_grep_shows_context_and_separates_groups(root: Path, context: ToolContex
     ]  # fmt: skip
 
 
+def test_grep_takes_lines_before_and_after_apart(root: Path, context: ToolContext) -> None:
+    """R109: each goes before context_lines; zero is a number like any other."""
+    make(root, "a.txt", text="0\n1\nhit 2\n3\n4\nhit 5\n6\n")
+    assert grep(context, "hit 2", before_lines=2) == ["a.txt-1-0", "a.txt-2-1", "a.txt:3:hit 2"]
+    assert grep(context, "hit", after_lines=1) == ["a.txt:3:hit 2", "a.txt-4-3", "--", "a.txt:6:hit 5", "a.txt-7-6"]
+    assert grep(context, "hit 5", context_lines=2, after_lines=0) == ["a.txt-4-3", "a.txt-5-4", "a.txt:6:hit 5"]
+    assert grep(context, "hit 5", context_lines=1, before_lines=2) == [
+        "a.txt-4-3", "a.txt-5-4", "a.txt:6:hit 5", "a.txt-7-6",
+    ]  # fmt: skip
+
+
 def test_adjacent_matches_stay_in_order(root: Path, context: ToolContext) -> None:
     """Matches on neighbouring lines each show once, as matches."""
     make(root, "a.txt", text="hit\nhit\nhit\n")
@@ -246,7 +257,7 @@ def test_the_child_dies_with_a_killed_worker(root: Path) -> None:
         from tools_fakes import FakeInterrupt
         from neuraphage.tools.search_process import run_search
         request = {{"kind": "grep", "root": {str(root)!r}, "base": {str(root)!r}, "pattern": "(a+)+$", "glob": None,
-                    "case_insensitive": False, "context_lines": 0, "max_results": 9}}
+                    "case_insensitive": False, "before_lines": 0, "after_lines": 0, "max_results": 9}}
         run_search(request, 100, FakeInterrupt())
     """
     with subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)]) as worker:
@@ -264,7 +275,7 @@ def test_the_child_ends_by_itself_long_after_its_time(root: Path) -> None:
     request = {
         "kind": "grep", "root": str(root), "base": str(root), "pattern": "(a+)+$", "glob": None,
         "parent_pid": os.getpid(),
-        "case_insensitive": False, "context_lines": 0, "max_results": 9, "timeout_s": -1.5,
+        "case_insensitive": False, "before_lines": 0, "after_lines": 0, "max_results": 9, "timeout_s": -1.5,
     }  # fmt: skip
     argv = [sys.executable, "-I", "-S", search_child.__file__]
     done = subprocess.run(argv, input=json.dumps(request).encode(), capture_output=True, timeout=60, check=False)
