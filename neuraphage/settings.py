@@ -81,7 +81,7 @@ class Settings(BaseSettings):
     """Celery's broker, in the same forms."""
     namespace: str = Field(default="default", pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")
     """Prefix and hash tag of every key: the unit of scaling out."""
-    data_dir: Path = Field(default_factory=lambda: user_data_path("neuraphage"))
+    data_dir: Path = Field(default_factory=lambda: user_data_path("neuraphage"), validate_default=True)
     """Spool, embedded server, logs; ~ is the home folder."""
 
     # the lease protocol (architecture: heartbeat 5 s, lease 20 s, sweep 5 s)
@@ -200,9 +200,13 @@ class Settings(BaseSettings):
         if not str(value) or "\0" in str(value):
             raise ValueError("a path is wanted, and this is none")
         try:
-            return Path(value).expanduser().absolute()
+            path = Path(value).expanduser().absolute()
+            str(path).encode("utf-8")
         except RuntimeError as error:
             raise ValueError(f"{value}: {error}") from None
+        except UnicodeEncodeError:  # URLs and files of settings hold it
+            raise ValueError(f"a path of UTF-8 text is wanted, and this is none: {str(path)!a}") from None
+        return path
 
     @model_validator(mode="after")
     def _relations(self) -> Self:

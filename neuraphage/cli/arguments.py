@@ -20,8 +20,13 @@ def existing_dir(directory: Path) -> str:
     """The absolute path of a directory.
 
     Raises:
-        BadInput: there is none.
+        BadInput: there is none, or its path is not UTF-8 text, which no task can hold.
     """
     if not directory.is_dir():
         raise BadInput(f"--dir {directory}: there is no such directory")
-    return str(directory.resolve())
+    path = str(directory.resolve())
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        raise BadInput(f"the path of the directory is not UTF-8 text: {path!a}; give it a name that is") from None
+    return path

@@ -32,6 +32,13 @@ ROWS = {
     "a closed output": Row("np version >&-", 0, ""),
     "closed output for errors": Row("np list 2>&-", 1, ""),
     "a directory that is gone": Row("mkdir gone; cd gone; rmdir ../gone; np submit x --dir .", 1, "directory is gone"),
+    "a directory whose name is no text": Row(
+        "mkdir $'b\\xe9'; cd $'b\\xe9'; np run x --script a:b", 2, "the path of the directory is not UTF-8 text"
+    ),
+    "a data folder whose name is no text": Row(
+        "NEURAPHAGE_DATA_DIR=$'b\\xe9' np dev --script x:y", 2, "NEURAPHAGE_DATA_DIR: a path of UTF-8 text is wanted"
+    ),
+    "a home whose name is no text": Row("env -i HOME=$'/b\\xe9' $NP dev --script x:y", 2, "a path of UTF-8 text"),
     "bytes that are no text": Row("np submit $'caf\\xe9'", 2, "argument 2 is not UTF-8 text"),
     "an alphabet of ASCII": Row("LC_ALL=C PYTHONUTF8=0 np show $'caf\\xe9'", 2, "argument 2 is not UTF-8 text"),
     "no home": Row("env -i HOME=/proc/nowhere $NP list", 1, "/proc/nowhere"),
