@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from neuraphage.model.effect import JournalEntry
 from neuraphage.ports import Claimed, ClaimUnreadableError, ClaimVerdict, Clock, Lease
-from neuraphage.store.client import translated
+from neuraphage.store.client import corrupt, translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.conversations import Known
 from neuraphage.store.encode import inbox_item, journal_entry, stored_entry, text_map
@@ -50,7 +51,7 @@ def claim(context: StoreContext, clock: Clock, task_id: str, seq: int, process_i
         known, raw_entries = None, _whole_conversation(context, task_id)
     try:
         check_schema(values, "task record")  # first: what else a newer release wrote would look broken
-        entries = [*(known.entries if known else ()), *map(stored_entry, raw_entries)]
+        entries = _entries(known, raw_entries)
         size_bytes = (known.size_bytes if known else 0) + sum(map(len, raw_entries))
         context.conversations.put(task_id, Known(claim_id, lease.token, entries, size_bytes))
         now_ms = int(reply[1])
@@ -67,6 +68,13 @@ def claim(context: StoreContext, clock: Clock, task_id: str, seq: int, process_i
         )
     except Exception as error:
         raise ClaimUnreadableError(lease, error) from error
+
+
+def _entries(known: Known | None, raw_entries: Sequence[bytes]) -> list[dict[str, Any]]:
+    entries = [*(known.entries if known else ()), *map(stored_entry, raw_entries)]
+    if not entries:  # a task has its prompt from the start; a request without any message would be refused (R216)
+        raise corrupt("conversation", "it is gone")
+    return entries
 
 
 def _is_prefix(known: Known, before: Sequence[bytes | int]) -> bool:

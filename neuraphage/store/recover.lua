@@ -77,8 +77,8 @@ local function done(verdict, reason)
   if verdict ~= 'FAILED' and verdict ~= 'CANCELLED' then event('TaskRecovered', text, limits.events_max) end
   return answer(verdict, text)
 end
-local function fail(error_text)
-  end_task(row, 'Failed', now, cjson.encode({ error = error_text, recoverable = true }), set, limits)
+local function fail(error_text, recoverable)
+  end_task(row, 'Failed', now, cjson.encode({ error = error_text, recoverable = recoverable }), set, limits)
   return done('FAILED', error_text)
 end
 
@@ -87,14 +87,14 @@ if row.cancel then
   return done('CANCELLED', 'A person had cancelled the task.')
 end
 if redis.call('LLEN', MESSAGES) == 0 then
-  return fail('The stored conversation is gone, so the task cannot go on.')
+  return fail('The stored conversation is gone, so the task cannot go on.', false)
 end
 local begun = not (row.iteration == '0' and marker == 'task_created')
 if begun and now - row.saved_at > number(7) then
-  return fail('The last saved step is older than the limit of saved_max_age_s, so the task is not resumed by itself.')
+  return fail('The last saved step is older than the limit of saved_max_age_s, so the task is not resumed by itself.', true)
 end
 if recoveries >= number(6) then
-  return fail('The task was recovered ' .. recoveries .. ' times without a new outcome: its worker dies each time at ' .. marker .. '.')
+  return fail('The task was recovered ' .. recoveries .. ' times without a new outcome: its worker dies each time at ' .. marker .. '.', true)
 end
 if row.pause then
   pause_task(row, now, 'user', set, limits.events_max)

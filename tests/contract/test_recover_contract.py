@@ -9,7 +9,7 @@ import pytest
 
 from neuraphage.model.effect import Marker, MarkerName
 from neuraphage.model.task import FailedDetail, StartedReason, Status
-from neuraphage.ports import Changes, FinishTo, HeldTask, RecoverVerdict, SignalKind, SuspendTo
+from neuraphage.ports import Changes, FinishTo, HeldTask, RecoverVerdict, SignalKind, SignalVerdict, SuspendTo
 from neuraphage.store import reading
 from storekit import StoreKit
 
@@ -203,11 +203,15 @@ def test_a_clean_stop_of_days_does_not_age_a_task(kit: StoreKit, stop: SuspendTo
 
 
 def test_a_missing_conversation_fails(kit: StoreKit) -> None:
-    """Without its conversation a task can't go on, and says so."""
+    """R216: without its conversation a task can't go on, says so, and offers no retry, which would be refused."""
     task_id, _ = kit.running()
     kit.client.delete(kit.keys.messages(task_id))
     assert kit.recover(task_id).verdict is RecoverVerdict.FAILED
-    assert "conversation is gone" in kit.store.get(task_id).detail.error  # type: ignore[union-attr]  # Failed
+    detail = kit.store.get(task_id).detail
+    assert isinstance(detail, FailedDetail)
+    assert "conversation is gone" in detail.error
+    assert not detail.recoverable
+    assert kit.send(task_id, SignalKind.RETRY).verdict is SignalVerdict.ILLEGAL
 
 
 def test_a_missing_task_is_stale(kit: StoreKit) -> None:

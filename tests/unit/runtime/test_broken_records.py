@@ -33,6 +33,7 @@ BREACHES: dict[str, Break] = {
     "journal": lambda rig, task_id: rig.client.hset(rig.kit.keys.turn(task_id), "model", "{"),
     "journal of another shape": lambda rig, task_id: rig.client.hset(rig.kit.keys.turn(task_id), "x", '{"kind":1}'),
     "conversation": lambda rig, task_id: rig.client.lset(rig.kit.keys.messages(task_id), 0, "\x00"),
+    "conversation that is gone": lambda rig, task_id: rig.client.delete(rig.kit.keys.messages(task_id)),
     "inbox": lambda rig, task_id: rig.client.rpush(rig.kit.keys.inbox(task_id), "i\n{"),
 }
 
