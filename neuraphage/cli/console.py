@@ -10,6 +10,8 @@ from typing import Any, NoReturn
 
 from rich.cells import cell_len
 from rich.console import Console
+from rich.control import Control
+from rich.segment import ControlType
 from rich.table import Table
 from rich.text import Text
 
@@ -110,6 +112,11 @@ def fitted(text: Text, width: int | None) -> Text:
 
 def _spaced(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\t", _TAB)
+
+
+def erase_line(console: Console) -> None:
+    """Take away what stands on the present line of a terminal."""
+    console.control(Control(ControlType.CARRIAGE_RETURN, (ControlType.ERASE_IN_LINE, 2)))
 
 
 def complain(text: str) -> None:

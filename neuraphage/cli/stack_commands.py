@@ -157,11 +157,11 @@ def _run(plan: StackPlan, own: EmbeddedServer | None, stop: StopRequest, note: C
                 note()
                 view.up(f"ready; data and logs in {plan.data_dir}; Ctrl-C stops")
                 stop.wait()
-            view.say("stopping after the step in hand; Ctrl-C again stops at once")
+            view.stopping("stopping after the step in hand; Ctrl-C again stops at once")
         finally:
             stack_file.remove(plan.data_dir)
     if stop.at_once:
-        view.say("stopped at once; the data is kept, and the next start goes on with what was in hand")
+        view.stopping("stopped at once; the data is kept, and the next start goes on with what was in hand")
         return INTERRUPTED_EXIT
     view.say("stopped; the data is kept")
     return view.exit_code

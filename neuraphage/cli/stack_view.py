@@ -7,7 +7,7 @@ from datetime import datetime
 
 from rich.cells import cell_len
 
-from neuraphage.cli.console import BROKEN_PIPE_EXIT, harmless, print_wrapped
+from neuraphage.cli.console import BROKEN_PIPE_EXIT, erase_line, harmless, out, print_wrapped
 from neuraphage.dev.process_spec import ProcessChange, ProcessSpec, ProcessState
 from neuraphage.dev.stop_request import StopRequest
 
@@ -44,11 +44,17 @@ class StackView:
         self._is_up = True
         self.say(text)
 
-    def say(self, text: str, style: str = "") -> None:
+    def stopping(self, text: str) -> None:
+        """Say so in place of the mark that a terminal leaves of Ctrl-C."""
+        self.say(text, over_mark=True)
+
+    def say(self, text: str, style: str = "", *, over_mark: bool = False) -> None:
         """Show a line, if there is anyone to see it."""
         if self.exit_code:
             return
         try:
+            if over_mark and out.is_terminal:
+                erase_line(out)
             print_wrapped(harmless(text, style, indent=_INDENT * 2), _INDENT * 2)
         except (OSError, SystemExit):
             self.exit_code = BROKEN_PIPE_EXIT

@@ -7,11 +7,9 @@ import textwrap
 from collections.abc import Iterable
 
 from rich.console import Console
-from rich.control import Control
-from rich.segment import ControlType
 from rich.text import Text
 
-from neuraphage.cli.console import fitted, harmless, wrapped
+from neuraphage.cli.console import erase_line, fitted, harmless, wrapped
 from neuraphage.cli.event_text import STYLES, event_text
 from neuraphage.model.prompt import Event
 from neuraphage.ports import Delta
@@ -119,7 +117,7 @@ class Viewer:
         """A person has pressed Ctrl-C, of which the terminal has left a mark."""
         self.end_text()
         if self._wraps:
-            self._erase()
+            erase_line(self._console)
 
     @property
     def is_open(self) -> bool:
@@ -140,10 +138,7 @@ class Viewer:
     def _clear_status(self) -> None:
         if self._status:
             self._status = ""
-            self._erase()
-
-    def _erase(self) -> None:
-        self._console.control(Control(ControlType.CARRIAGE_RETURN, (ControlType.ERASE_IN_LINE, 2)))
+            erase_line(self._console)
 
     # --- parts ---
 

@@ -1,4 +1,4 @@
-"""`neuraphage dev --flower` on a real terminal: what it shows, and what Ctrl-C does once and twice."""
+"""`neuraphage dev` on real terminals of three widths: what it shows, and what Ctrl-C does once, twice and early."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from pydantic import SecretStr
 from devstack import DevStack, wait_for
 from neuraphage.client import Client
 from neuraphage.dev.server import EmbeddedServer
+from neuraphage.dev.stack_use import is_taken
 from neuraphage.model.effect import MarkerName
 from neuraphage.model.task import Status, TaskRecord
 from neuraphage.settings import Settings
@@ -27,6 +28,7 @@ from terminalkit import Terminal
 
 pytestmark = [pytest.mark.real_redis, pytest.mark.real_workers]
 PLAY = ("--script", "runscript:play")
+UP = r"Ctrl-C\s+stops"
 PROCESSES = ("server", "model", "worker", "control", "beat", "flower")
 
 
@@ -38,11 +40,10 @@ def place() -> Iterator[DevStack]:
 
 
 @pytest.fixture
-def terminal(place: DevStack) -> Iterator[Terminal]:
-    """A stack that is up."""
-    seen = Terminal("dev", "--flower", *PLAY, env=place.env, columns=120)
+def terminal(place: DevStack, columns: int) -> Iterator[Terminal]:
+    """A stack that starts."""
+    seen = Terminal("dev", "--flower", *PLAY, env=place.env, columns=columns)
     try:
-        seen.see("Ctrl-C stops")
         yield seen
     finally:
         seen.close()
@@ -79,8 +80,10 @@ def ask_flower(url: str, login: str) -> Any:
         return json.loads(answer.read())
 
 
+@pytest.mark.parametrize("columns", [200])
 def test_what_is_shown_and_the_first_ctrl_c(place: DevStack, terminal: Terminal, tmp_path: Path) -> None:
     """One line a process; Flower sees workers and turns and keeps its login; Ctrl-C waits for the reply in hand."""
+    terminal.see(UP)
     running = pids(terminal)
     assert sorted(running) == sorted(PROCESSES)
     assert all(os.getsid(pid) == pid for pid in running.values()), "the terminal's Ctrl-C must not reach them"
@@ -92,6 +95,8 @@ def test_what_is_shown_and_the_first_ctrl_c(place: DevStack, terminal: Terminal,
     assert terminal.ended() == 0
     assert "stopping after the step in hand; Ctrl-C again stops at once" in terminal.text
     assert terminal.text.endswith("stopped; the data is kept")
+    assert terminal.too_wide() == []
+    assert "^C" not in terminal.text
     assert not any(psutil.pid_exists(pid) for pid in running.values())
     record = at_rest(place, task_id)
     assert record.marker.name is not MarkerName.REQUEST_SENT, "the reply was waited for and kept"
@@ -115,14 +120,32 @@ def check_flower(place: DevStack, terminal: Terminal, running: dict[str, int]) -
     assert {one.laddr.ip for one in connections if one.status == psutil.CONN_LISTEN} == {"127.0.0.1"}
 
 
+@pytest.mark.parametrize("columns", [40])
 def test_the_second_ctrl_c_waits_for_nothing(place: DevStack, terminal: Terminal, tmp_path: Path) -> None:
-    """The call in hand is given up, to be made again; no process is left."""
+    """The call in hand is given up, to be made again; no process is left. No line is wider than a narrow terminal."""
+    terminal.see(UP)
     running = pids(terminal)
+    assert sorted(running) == sorted(PROCESSES)
     task_id = calling(place, tmp_path)
     terminal.interrupt()
-    terminal.see("again stops at once")
+    terminal.see(r"again\s+stops\s+at\s+once")
     terminal.interrupt()
     assert terminal.ended() == 130
     assert "stopped at once; the data is kept" in terminal.text
+    assert terminal.too_wide() == []
+    assert "^C" not in terminal.text
     assert not any(psutil.pid_exists(pid) for pid in running.values())
     assert at_rest(place, task_id).marker.name is MarkerName.REQUEST_SENT
+
+
+@pytest.mark.parametrize("columns", [80])
+def test_ctrl_c_while_it_starts(place: DevStack, terminal: Terminal) -> None:
+    """Nothing more is started, what has started ends, and the next start finds the data folder free."""
+    terminal.see(r"server +ready")
+    terminal.interrupt()
+    assert terminal.ended() == 0
+    assert terminal.text.endswith("stopped; the data is kept")
+    assert "beat" not in pids(terminal)
+    assert terminal.too_wide() == []
+    assert not any(psutil.pid_exists(pid) for pid in pids(terminal).values())
+    assert not is_taken(place.data_dir)
