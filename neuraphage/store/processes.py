@@ -7,8 +7,9 @@ dies, so CLIENT LIST shows deaths within milliseconds. The registry says who sho
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 
+from neuraphage.errors import CorruptRecord
 from neuraphage.model.task import TERMINAL, Status
 from neuraphage.ports import ProcessRow
 from neuraphage.store.client import translated
@@ -16,6 +17,7 @@ from neuraphage.store.context import StoreContext
 from neuraphage.store.encode import dumps, loads
 
 NAME_PREFIX = "np-process:"
+_ROW_FIELDS = frozenset(field.name for field in fields(ProcessRow))
 
 
 def connection_name(namespace: str, process_id: str) -> str:
@@ -37,10 +39,19 @@ def unregister(context: StoreContext, process_ids: Sequence[str]) -> None:
 
 
 def registered(context: StoreContext) -> list[ProcessRow]:
-    """All registered processes."""
+    """All registered processes whose entry can be read: one that cannot must hide the death of no other."""
     with translated("read processes"):
         raw = context.client.hgetall(context.keys.processes)
-    return [ProcessRow(**loads(value, "process")) for value in raw.values()]
+    return [row for value in raw.values() if (row := _row(value)) is not None]
+
+
+def _row(raw: bytes) -> ProcessRow | None:
+    """One entry, without what a later release has added to it."""
+    try:
+        values = loads(raw, "process")
+        return ProcessRow(**{name: value for name, value in values.items() if name in _ROW_FIELDS})
+    except (CorruptRecord, TypeError, AttributeError):
+        return None
 
 
 def connected(context: StoreContext) -> frozenset[str]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 
+from pydantic import ValidationError
+
 from neuraphage.errors import AccessRefused
 from neuraphage.model.readings import Holder, TaskReadings
 from neuraphage.model.recovery import Decision, RecoveryReading
 from neuraphage.model.task import TaskRecord
 from neuraphage.store import processes
-from neuraphage.store.client import translated
+from neuraphage.store.client import corrupt, translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.places import now_ms
 from neuraphage.store.reading import decisions, get
@@ -47,9 +49,18 @@ def readings(context: StoreContext, task_id: str) -> TaskReadings:
 
 
 def task_decisions(context: StoreContext, task_id: str) -> tuple[Decision, ...]:
-    """Decisions of the sweep and the watchers about the task, oldest first."""
+    """Decisions of the sweep and the watchers about the task, oldest first.
+
+    Raises:
+        CorruptRecord: one of them cannot be read.
+    """
     rows = decisions(context, task_id)
-    return tuple(Decision(at_ms=row["at_ms"], reading=RecoveryReading.model_validate(row["reading"])) for row in rows)
+    try:
+        return tuple(
+            Decision(at_ms=row["at_ms"], reading=RecoveryReading.model_validate(row["reading"])) for row in rows
+        )
+    except ValidationError as error:
+        raise corrupt("decision", error.errors(include_url=False, include_input=False)[0]["msg"]) from None
 
 
 def _counted(raw: bytes | None, wanted: int | None) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pydantic import ValidationError
+
 from neuraphage.model.recovery import RecoveryReport
-from neuraphage.store.client import translated
+from neuraphage.store.client import corrupt, translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.places import now_ms
 
@@ -18,10 +20,17 @@ def save_report(context: StoreContext, report: RecoveryReport) -> None:
 
 
 def last_report(context: StoreContext) -> RecoveryReport | None:
-    """The newest report that is not empty."""
+    """The newest report that is not empty.
+
+    Raises:
+        CorruptRecord: it cannot be read; the next report takes its place.
+    """
     with translated("read report"):
         raw = context.client.get(context.keys.report)
-    return None if raw is None else RecoveryReport.model_validate_json(raw)
+    try:
+        return None if raw is None else RecoveryReport.model_validate_json(raw)
+    except ValidationError as error:
+        raise corrupt("recovery report", error.errors(include_url=False, include_input=False)[0]["msg"]) from None
 
 
 def last_sweep_ms(context: StoreContext) -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import orjson
 import pytest
 
 from clikit import Bench
 from neuraphage.errors import (
     BadInput,
+    CorruptRecord,
     IllegalMove,
     PromptNotOpen,
     TaskNotFound,
@@ -213,6 +215,18 @@ def test_recovery_report(bench: Bench) -> None:
     report = RecoveryReport(swept_at_ms=1_000, failed=(RecoveryReading(task_id="t", verdict="failed"),))
     reports.save_report(bench.kit.store.context, report)
     assert bench.client.recovery_report() == report
+
+
+@pytest.mark.parametrize("written", ['{"swept_at_ms":1,"of_a_later_release":2}', "{"])
+def test_what_the_sweep_wrote_and_this_release_cannot_read(bench: Bench, written: str) -> None:
+    """Told by name, as every stored record; not as an error of some library."""
+    task_id = bench.kit.create()
+    bench.kit.client.set(bench.kit.keys.report, written)
+    bench.kit.client.rpush(bench.kit.keys.why(task_id), orjson.dumps({"at_ms": 1, "reading": written}))
+    with pytest.raises(CorruptRecord, match="recovery report"):
+        bench.client.recovery_report()
+    with pytest.raises(CorruptRecord, match="decision"):
+        bench.client.why(task_id)
 
 
 def test_the_queue_is_the_one_that_workers_read(bench: Bench) -> None:

@@ -1,0 +1,37 @@
+"""The registry of worker processes: what the watchers of all hosts go by."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import orjson
+import pytest
+
+from neuraphage.ports import ProcessRow
+from storekit import StoreKit
+
+ROW = ProcessRow("p1", "host", 17, 1.5, 1_000, "spool")
+OTHER = ProcessRow("p2", "host", 18, 2.5, 2_000)
+
+
+def test_who_is_registered_until_it_leaves(kit: StoreKit) -> None:
+    """An entry reads back as it was written, a second one replaces it, and leaving removes it alone."""
+    for row in (ROW, ROW, OTHER):
+        kit.store.register(row)
+    assert sorted(kit.store.registered(), key=lambda row: row.pid) == [ROW, OTHER]
+    kit.store.unregister(["p1", "never there"])
+    assert kit.store.registered() == [OTHER]
+
+
+def test_a_later_release_may_say_more(kit: StoreKit) -> None:
+    """In a rolling upgrade the older watcher still sees the newer worker die."""
+    kit.client.hset(kit.keys.processes, "p1", orjson.dumps({**asdict(ROW), "of_a_later_release": 1}))
+    assert kit.store.registered() == [ROW]
+
+
+@pytest.mark.parametrize("broken", ["{", "[]", "1", "{}", '{"process_id":"x"}'])
+def test_a_broken_entry_hides_no_other(kit: StoreKit, broken: str) -> None:
+    """A watcher that stumbles over it would see no death at all any more, and run no sweep."""
+    kit.client.hset(kit.keys.processes, "x", broken)
+    kit.store.register(ROW)
+    assert kit.store.registered() == [ROW]
