@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from neuraphage.errors import CorruptRecord
+from neuraphage.model.task import Status
 from neuraphage.ports import NextTurn
 from neuraphage.store.client import translated
 from neuraphage.store.context import WHY_MAX, StoreContext
@@ -60,7 +61,7 @@ def due_retention(context: StoreContext, until_ms: int, limit: int) -> list[str]
 def blocked_since(context: StoreContext, until_ms: int, limit: int) -> list[str]:
     """Blocked tasks due for their fallback poll."""
     with translated("read blocked tasks"):
-        blocked = context.keys.prefix + "status:Blocked"
+        blocked = context.keys.status(Status.BLOCKED)
         return [m.decode() for m in context.client.zrangebyscore(blocked, "-inf", until_ms, 0, limit)]
 
 

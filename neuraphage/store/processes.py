@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 
 from neuraphage.errors import CorruptRecord
-from neuraphage.model.task import TERMINAL, Status
+from neuraphage.model.task import TERMINAL
 from neuraphage.ports import ProcessRow
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
@@ -79,7 +79,7 @@ def whereabouts(context: StoreContext, task_ids: Sequence[str]) -> dict[str, str
     found = {}
     for index, task_id in enumerate(task_ids):
         (status, owner), lease = rows[2 * index], rows[2 * index + 1]
-        if status is None or Status(status.decode()) in TERMINAL:
+        if status is None or status.decode(errors="replace") in TERMINAL:
             found[task_id] = "over"
         else:
             found[task_id] = spools.get(owner.decode(), "") if owner is not None and lease is not None else ""

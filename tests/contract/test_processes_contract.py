@@ -7,6 +7,7 @@ from dataclasses import asdict
 import orjson
 import pytest
 
+from neuraphage.model.task import Status
 from neuraphage.ports import ProcessRow
 from storekit import StoreKit
 
@@ -35,3 +36,13 @@ def test_a_broken_entry_hides_no_other(kit: StoreKit, broken: str) -> None:
     kit.client.hset(kit.keys.processes, "x", broken)
     kit.store.register(ROW)
     assert kit.store.registered() == [ROW]
+
+
+def test_where_the_holder_of_each_task_can_read_commands(kit: StoreKit) -> None:
+    """The spool of its holder, `over` for a task that is, nothing where nobody knows; a broken record stops none."""
+    kit.store.register(ROW)
+    held, between, ended, broken = kit.running()[0], kit.create(), kit.put(Status.CANCELLED), kit.running()[0]
+    kit.client.hset(kit.keys.task(broken), "status", "Nonsense")
+    kit.broken_on_purpose = True
+    found = kit.store.whereabouts([held, between, ended, broken, "task-of-nobody"])
+    assert found == {held: "spool", between: "", ended: "over", broken: "spool", "task-of-nobody": "over"}
