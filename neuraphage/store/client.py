@@ -19,6 +19,7 @@ from neuraphage.decide.server_url import is_sentinel, parse_sentinel
 from neuraphage.errors import CorruptRecord, SettingsError
 from neuraphage.store.refusals import OLDEST_SERVER, ServerTooOld, store_error, too_old_text
 from neuraphage.store.sentinel import LoginRefused, sentinel_client
+from neuraphage.store.tls import TlsConnection
 
 RedisClient = Any
 """A redis.Redis whose replies are bytes. Untyped, because redis-py types each reply as a union over all
@@ -45,7 +46,7 @@ def connect(url: str, *, client_name: str | None = None, socket_timeout_s: float
     Raises:
         SettingsError: the URL cannot be read, or names a file that is not there.
     """
-    options = {
+    options: dict[str, Any] = {
         "client_name": client_name,
         "socket_timeout": socket_timeout_s,
         "socket_connect_timeout": socket_timeout_s,
@@ -55,6 +56,8 @@ def connect(url: str, *, client_name: str | None = None, socket_timeout_s: float
     }
     if not url.startswith("unix://"):
         options["socket_keepalive"] = True  # a path that a firewall forgot is noticed
+    if url.startswith("rediss://"):
+        options["connection_class"] = TlsConnection
     try:
         client = (
             sentinel_client(parse_sentinel(url), options) if is_sentinel(url) else redis.Redis.from_url(url, **options)

@@ -9,6 +9,7 @@ import redis
 
 from neuraphage.errors import AccessRefused, StoreError, StoreUnavailable
 from neuraphage.store.sentinel import LoginRefused, NoSuchService
+from neuraphage.store.tls import SpeaksNoTls
 
 OLDEST_SERVER = (6, 2)
 """Celery's broker needs it; Valkey counts on from Redis 7.2."""
@@ -72,7 +73,7 @@ def refused_because(error: redis.exceptions.RedisError) -> str | None:
     text = words_of(error)
     if isinstance(error, NoSuchService):
         return f"{text}; correct service_name in the server's URL"
-    if isinstance(error, ServerTooOld):
+    if isinstance(error, ServerTooOld | SpeaksNoTls):
         return text
     if isinstance(error, LoginRefused | redis.exceptions.AuthenticationError) or text.startswith(
         ("NOAUTH", "WRONGPASS")
@@ -108,9 +109,6 @@ def _tls_advice(error: BaseException) -> str | None:
             return f"the certificate of the state server is not trusted ({said}); {trust}"
         if isinstance(cause, ssl.SSLError) and "CERTIFICATE_REQUIRED" in str(cause):
             return "the state server asks for a certificate: ?ssl_certfile=/path/cert.pem&ssl_keyfile=/path/key.pem"
-        is_plain = isinstance(cause, ssl.SSLError) and ("WRONG_VERSION" in str(cause) or "RECORD_LAYER" in str(cause))
-        if is_plain or (isinstance(cause, TimeoutError) and "handshake" in str(cause)):
-            return "the state server speaks no TLS on this port; write redis:// in place of rediss://, or its TLS port"
     return None
 
 
