@@ -168,9 +168,9 @@ class Settings(BaseSettings):
 
     # how long ended tasks are kept
     exec_retention_s: float = Field(default=86_400.0, gt=0)
-    """How long the journal, history and command output of an ended task are kept."""
+    """How long the journal, unread messages and command output of an ended task are kept."""
     conversation_retention_s: float = Field(default=30 * 86_400.0, gt=0)
-    """How long the conversation of an ended task is kept."""
+    """How long the record, conversation and history of an ended task are kept."""
     tombstone_retention_s: float = Field(default=365 * 86_400.0, gt=0)
     """How long the id of a deleted task is remembered."""
 
