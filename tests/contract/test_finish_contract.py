@@ -231,7 +231,7 @@ def test_each_key_of_an_ended_task_is_kept_for_its_time(kit: StoreKit, status: S
     assert kit.status(task_id) is status
     short = {kit.keys.turn(task_id), kit.keys.inbox(task_id), kit.keys.signals(task_id)}
     long = {kit.keys.task(task_id), kit.keys.messages(task_id), kit.keys.events(task_id)}
-    left = {name: kit.client.pttl(name) for name in kit.state() if task_id in name}
+    left = {name: kit.client.pttl(name) for name in kit.state() if name.startswith(kit.keys.task(task_id))}
     assert long <= left.keys() <= long | short
     assert all(90_000 < ms <= 100_000 for name, ms in left.items() if name in short), left
     assert all(990_000 < ms <= 1_000_000 for name, ms in left.items() if name in long), left
