@@ -51,9 +51,9 @@ class TaskService:
                 "tags": tuple(self._redaction.text(tag) for tag in spec.tags),
             }
         )
-        created, task_id = self._store.create(clean, key or spec.task_id)
-        if created:
-            self._dispatcher.publish_turn(task_id, 0, 1, MarkerName.TASK_CREATED.value)
+        _, task_id = self._store.create(clean, key or spec.task_id)
+        # also for a repeat: it may be this client's own second try, whose first answer was lost before it published
+        self._dispatcher.publish_turn(task_id, 0, 1, MarkerName.TASK_CREATED.value)
         return task_id
 
     def send(self, task_id: str, text: str, key: str | None = None) -> Signalled:

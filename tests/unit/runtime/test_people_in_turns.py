@@ -11,9 +11,12 @@ import pytest
 from neuraphage.decide.hashing import prompt_id, sha256_hex
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.prompt import PromptKind
-from neuraphage.model.task import Mode, Status
+from neuraphage.model.task import Mode, Status, TaskSpec
 from neuraphage.model.tool import ToolResult
 from neuraphage.ports import Signal, SignalKind
+from neuraphage.runtime.outcome import Outcome
+from neuraphage.store import reading
+from neuraphage.wiring import new_task_id
 from turnkit import FakeTool, Killed, Rig, calls, says, texts
 
 MakeRig = Callable[..., Rig]
@@ -237,3 +240,17 @@ def test_a_repeated_answer_counts_once(make_rig: MakeRig) -> None:
     rig.dispatcher.publish_turn(task_id, 0, rig.get(task_id).seq)
     rig.drain()
     assert rig.get(task_id).status is Status.COMPLETED
+
+
+def test_a_submit_whose_first_answer_was_lost_is_published(make_rig: MakeRig) -> None:
+    """The store has the task, its message was never sent: the repeat sends it, and makes no second task."""
+    rig = make_rig(says("Done."))
+    spec = TaskSpec(task_id=new_task_id(), name="A task", prompt="Do it.", model="scripted-1")
+    assert rig.store.create(spec, "key")[0]
+    again = spec.model_copy(update={"task_id": new_task_id()})
+    assert rig.people.submit(again, "key") == spec.task_id
+    rig.drain()
+    assert reading.task_ids(rig.store.context, tuple(Status), 9) == [spec.task_id]
+    assert rig.get(spec.task_id).status is Status.COMPLETED
+    assert rig.people.submit(again, "key") == spec.task_id
+    assert rig.step() == Outcome.STALE.value  # the hint of a repeat after the end grants nothing
