@@ -41,7 +41,8 @@ class TaskCommands:
         self._app = make_app(self.settings)
         self._store = build_store(self.settings)
         self._dispatcher = CeleryDispatcher(self._app)
-        self._service = TaskService(self._store, self._dispatcher, redactor(), lambda: secrets.token_hex(8))
+        self._redaction = redactor()
+        self._service = TaskService(self._store, self._dispatcher, self._redaction, lambda: secrets.token_hex(8))
 
     def __enter__(self) -> Self:
         return self
@@ -106,7 +107,7 @@ class TaskCommands:
         try:
             spec = TaskSpec(
                 task_id=new_task_id(),
-                name=name or _one_line(prompt),
+                name=name or _one_line(self._redaction.text(prompt)),  # before the cut, which could halve a secret
                 prompt=prompt,
                 model=model or settings.default_model,
                 max_tokens=settings.max_tokens,

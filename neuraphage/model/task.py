@@ -31,6 +31,9 @@ class Status(StrEnum):
     CANCELLED = "Cancelled"
 
 
+NAME_MAX_CHARS = 200
+TEXT_MAX_CHARS = 1_000_000
+"""Longest prompt, and longest system text."""
 TERMINAL = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
 
 
@@ -215,12 +218,12 @@ class TaskSpec(Frozen):
     """
 
     task_id: str = Field(pattern=r"^task-[0-9a-f-]{36}$")
-    name: str = Field(min_length=1, max_length=200)
-    prompt: str = Field(min_length=1, max_length=1_000_000)
+    name: str = Field(min_length=1, max_length=NAME_MAX_CHARS)
+    prompt: str = Field(min_length=1, max_length=TEXT_MAX_CHARS)
     model: str = Field(min_length=1, max_length=200)
     max_tokens: int = Field(default=16_384, ge=1, le=1_000_000)
     working_dir: str | None = None
-    system: str = Field(default="", max_length=1_000_000)
+    system: str = Field(default="", max_length=TEXT_MAX_CHARS)
     allow: tuple[str, ...] = ()
     mode: Mode = Mode.AUTONOMOUS
     on_unknown_outcome: OnUnknownOutcome = OnUnknownOutcome.TELL_MODEL

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from neuraphage.errors import BadInput, IllegalMove, PromptNotOpen, TaskNotFound
 from neuraphage.model.effect import MarkerName
 from neuraphage.model.prompt import PromptKind
-from neuraphage.model.task import Status, TaskRecord, TaskSpec
+from neuraphage.model.task import NAME_MAX_CHARS, TEXT_MAX_CHARS, Status, TaskRecord, TaskSpec
 from neuraphage.ports import Dispatcher, Redaction, Signal, SignalKind, Signalled, SignalVerdict, TaskStore
 
 
@@ -40,17 +40,21 @@ class TaskService:
             The task's id.
 
         Raises:
-            BadInput: the prompt is too long.
+            BadInput: the prompt or the system text is too long, perhaps only with what stands in place of its secrets.
             StoreUnavailable, StoreError: nothing was stored.
         """
         clean = spec.model_copy(
             update={
                 "prompt": self._redaction.text(spec.prompt),
-                "name": self._redaction.text(spec.name),
+                "name": self._redaction.text(spec.name)[:NAME_MAX_CHARS],
                 "system": self._redaction.text(spec.system),
                 "tags": tuple(self._redaction.text(tag) for tag in spec.tags),
             }
         )
+        for field in ("prompt", "system"):
+            length = len(getattr(clean, field))
+            if length > TEXT_MAX_CHARS:
+                raise BadInput(f"{field}: it has {length} characters, the limit is {TEXT_MAX_CHARS}; shorten it")
         _, task_id = self._store.create(clean, key or spec.task_id)
         # also for a repeat: it may be this client's own second try, whose first answer was lost before it published
         self._dispatcher.publish_turn(task_id, 0, 1, MarkerName.TASK_CREATED.value)

@@ -70,6 +70,15 @@ def test_secrets_in_a_prompt_are_not_stored(bench: Bench) -> None:
     assert token not in repr(bench.kit.state())
 
 
+@pytest.mark.parametrize("before", range(40, 76, 5))
+def test_a_name_made_from_the_prompt_holds_no_half_of_a_secret(bench: Bench, before: int) -> None:
+    """A secret that the cut would go through is cut out first."""
+    token = "ghp_" + "a1B2" * 9
+    name = bench.client.get(bench.client.submit(f"{'x' * before} {token}")).spec.name
+    assert "ghp_" not in name
+    assert len(name) <= 80
+
+
 @pytest.mark.parametrize(
     "fields", [{"max_turns": -1}, {"max_cost_usd": float("inf")}, {"priority": 9}, {"permission_timeout_s": 0.0}]
 )

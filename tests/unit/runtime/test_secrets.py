@@ -11,11 +11,12 @@ from typing import Any
 import fakeredis
 import pytest
 
-from neuraphage.errors import FaultKind, ModelFault
+from neuraphage.decide.redaction import Redactor
+from neuraphage.errors import BadInput, FaultKind, ModelFault
 from neuraphage.logs import configure_logging
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.message import ModelReply
-from neuraphage.model.task import Mode, Status
+from neuraphage.model.task import Mode, Status, TaskSpec
 from neuraphage.model.tool import ToolResult
 from neuraphage.ports import Delta, Signal, SignalKind
 from neuraphage.runtime.clock import SystemClock
@@ -23,7 +24,7 @@ from neuraphage.settings import Settings
 from neuraphage.store import live
 from neuraphage.store.tasks import RedisStore
 from neuraphage.testing import Call, Recorder
-from neuraphage.wiring import redactor
+from neuraphage.wiring import new_task_id, redactor
 from turnkit import FakeModel, FakeTool, Killed, Rig, calls, new_rig, says
 
 SHAPED = "sk-ant-api03-Zq8sV2bN5mK1xW7cT4rL9pD3fH6jG0yB"
@@ -201,6 +202,19 @@ def test_words_from_a_process_that_does_not_know_our_keys_are_cleaned(rig: Rig, 
     sent = str(rig.model.requests[-1].messages)
     assert ("answer [redacted:" in sent, "input [redacted:" in sent, OWN in sent) == (True, True, False)
     assert OWN not in str(rig.kit.state())
+
+
+def test_what_stands_for_a_secret_makes_no_record_too_long_to_be_read(tmp_path: Path) -> None:
+    """The placeholder may be longer than the secret: a name is cut again, a text over its limit is refused."""
+    rig = new_rig(tmp_path, FakeModel(says("Done.")), redactor=Redactor(secrets=["hunter2222"]))
+    spec = TaskSpec(task_id=new_task_id(), name="a" * 189 + " hunter2222", prompt="Do it.", model="m")
+    assert rig.get(rig.people.submit(spec)).spec.name.startswith("a" * 189 + " [redacted:")
+    for field in ("prompt", "system"):
+        long = spec.model_copy(update={"task_id": new_task_id(), field: "a " * 499_995 + "hunter2222"})
+        with pytest.raises(BadInput, match=f"{field}: it has 10000.. characters"):
+            rig.people.submit(long)
+    rig.drain()
+    assert rig.get(spec.task_id).status is Status.COMPLETED
 
 
 def test_a_cancel_reason_is_cleaned(rig: Rig, watch: Watch) -> None:
