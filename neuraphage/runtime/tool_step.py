@@ -145,7 +145,8 @@ class ToolStep:
         """Note the result of a call, without secrets and within the tool's limit."""
         declaration = self._services.declarations.get(call.name)
         limit = declaration.output_limit_chars if declaration else 30_000
-        text = self._services.redaction.text(shorten(result.text, limit)) or "[no output]"
+        # in this order: a cut could leave half of a secret, and what stands for one may be longer than it
+        text = shorten(self._services.redaction.text(result.text), limit) or "[no output]"
         note_result(self._ledger, call.tool_use_id, call.name, result.model_copy(update={"text": text}))
 
     # --- parts ---

@@ -217,6 +217,17 @@ def test_what_stands_for_a_secret_makes_no_record_too_long_to_be_read(tmp_path: 
     assert rig.get(spec.task_id).status is Status.COMPLETED
 
 
+@pytest.mark.parametrize("before", range(14_900, 15_000, 10))
+def test_no_half_of_a_secret_is_left_where_a_long_result_is_cut(tmp_path: Path, before: int) -> None:
+    """A tool of others may return any length; its result is within the limit, and each secret of it gone."""
+    text = "x " * (before // 2) + SHAPED + " y" * 15_000
+    tool = FakeTool(act=lambda params, context: ToolResult(text=text))
+    rig = new_rig(tmp_path, FakeModel(calls(("t1", "act", {})), says("Done.")), redactor=redactor(), extra=[tool])
+    stored = rig.results(rig.run())["t1"]["content"]
+    assert SHAPED[:12] not in stored
+    assert len(stored) <= 30_000
+
+
 def test_a_cancel_reason_is_cleaned(rig: Rig, watch: Watch) -> None:
     """The last words of a person are stored with the ended task."""
     task_id = rig.submit()
