@@ -143,10 +143,8 @@ def _paused(readings: TaskReadings) -> _Said:
     detail = record.detail
     reason = detail.reason if isinstance(detail, PausedDetail) else ""
     ago = f" {duration(readings.now_ms - detail.paused_at_ms)} ago" if isinstance(detail, PausedDetail) else ""
-    because = {
-        "recovery": f"Its worker died, and the recovery policy left it to a person{ago}.",
-        "shutdown": f"Its worker was shut down{ago}.",
-    }.get(reason, f"A person paused it{ago}.")
+    by_policy = f"Its worker died, and the recovery policy left it to a person{ago}."
+    because = by_policy if reason == "recovery" else f"A person paused it{ago}."
     resume = f"Nothing by itself, it is kept for ever; `neuraphage resume {short_id(record)}` goes on with it."
     return [because], [Forecast(text=resume)]
 

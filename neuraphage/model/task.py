@@ -112,7 +112,7 @@ class BlockedDetail(Frozen):
 
 
 class PausedDetail(Frozen):
-    """Detail of Paused; `reason` is user, recovery or shutdown."""
+    """Detail of Paused; `reason` is user or recovery."""
 
     status: Literal[Status.PAUSED] = Status.PAUSED
     paused_at_ms: int

@@ -18,6 +18,7 @@ from neuraphage.model.tool import ToolResult
 from neuraphage.ports import Changes, FinishTo
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.settings import Settings
+from neuraphage.store import reading
 from neuraphage.store.tasks import RedisStore
 from turnkit import FakeModel, FakeTool, Killed, Rig, Step, calls, new_rig, says
 
@@ -71,6 +72,22 @@ class AgreeingStore(RedisStore):
         moved = [e for e in changes.journal if e.state is not EffectState.PLANNED]
         if moved:
             assert record.marker == last_change(moved[-1])
+            self.compare_hashes(task_id, record.marker)
+
+    def compare_hashes(self, task_id: str, marker: Marker) -> None:
+        """R30 to R32, R35: a hash of the marker is that of what is stored."""
+        entries = reading.conversation(self.context, task_id)
+        reply = next((entry["content"] for entry in reversed(entries) if entry["role"] == "assistant"), [])
+        params = {block["id"]: block["input"] for block in reply if block["type"] == "tool_use"}
+        blocks = [block for entry in entries for block in entry["content"]]
+        results = {block["tool_use_id"]: block["content"] for block in blocks if block["type"] == "tool_result"}
+        match marker.name:
+            case MarkerName.RESPONSE_RECEIVED:
+                assert marker.response_hash == sha256_hex(reply)
+            case MarkerName.TOOL_STARTED:
+                assert marker.params_hash == sha256_hex(params[marker.tool_use_id or ""])
+            case MarkerName.TOOL_COMPLETED:
+                assert marker.result_hash == sha256_hex(results[marker.tool_use_id or ""])
 
 
 @pytest.fixture
