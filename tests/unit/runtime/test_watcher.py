@@ -1,0 +1,153 @@
+"""The watcher: which process counts as dead, which only as absent, and when it sweeps itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from neuraphage.errors import StoreUnavailable
+from neuraphage.ports import ProcessRow
+from neuraphage.runtime.election import HostElection
+from neuraphage.runtime.host import ProcessIdentity, this_process
+from neuraphage.runtime.sweep import Sweep
+from neuraphage.runtime.watcher import Watcher
+from neuraphage.testing import ManualClock
+from storekit import StoreKit, new_kit
+from turnkit import LocalDispatcher
+
+HERE, THERE = "boot-1", "boot-2"
+ALIVE = this_process()
+REUSED = ProcessIdentity(ALIVE.pid, ALIVE.start_time - 1)
+"""Its number belongs to a later process: it is gone for certain."""
+
+
+class Bench:
+    """A watcher that sees whom a test lets it see; one task is held by process `p1`.
+
+    Args:
+        folder: of the election.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.kit: StoreKit = new_kit()
+        self.clock = ManualClock()
+        self.settings = self.kit.store.context.settings
+        self.present: Callable[[], frozenset[str]] = lambda: frozenset({"p1"})
+        self.kit.store.connected = self._connected  # type: ignore[method-assign]  # a test decides who is there
+        sweep = Sweep(self.kit.store, LocalDispatcher(), self.clock, self.settings)
+        self.watcher = Watcher(self.kit.store, sweep, self.clock, self.settings, HERE, HostElection(folder, HERE))
+        self.task_id, _ = self.kit.running()
+
+    def _connected(self) -> frozenset[str]:
+        return self.present()
+
+    def enter(self, host: str, identity: ProcessIdentity = ALIVE) -> None:
+        """Register the holder."""
+        self.kit.store.register(ProcessRow("p1", host, identity.pid, identity.start_time, 0))
+
+    def vanish(self) -> None:
+        """The holder's connection is gone."""
+        self.present = frozenset
+
+    def look_after(self, seconds_s: float) -> int:
+        """Let time pass, then look."""
+        self.clock.advance(seconds_s)
+        return self.watcher.look()
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def watched_for_a_lease(bench: Bench) -> None:
+    """The holder is there, on another host, and the watcher has been connected for long enough."""
+    bench.enter(THERE)
+    assert bench.watcher.look() == 0
+    assert bench.look_after(bench.settings.lease_s) == 0
+
+
+def test_a_process_of_another_host_counts_as_gone_after_its_absence(bench: Bench) -> None:
+    """Not at once; then its task is recovered as of one that may still act, and it is forgotten."""
+    watched_for_a_lease(bench)
+    bench.vanish()
+    assert bench.watcher.look() == 0
+    assert bench.look_after(bench.settings.absent_host_s - 0.1) == 0
+    assert bench.kit.place(bench.task_id) == "leases"
+    assert bench.look_after(0.2) == 1
+    assert bench.kit.place(bench.task_id) == "outbox"
+    assert bench.kit.store.get(bench.task_id).unsafe_until_ms > 0
+    assert bench.kit.store.registered() == []
+
+
+def test_a_connection_that_comes_back_ends_the_absence(bench: Bench) -> None:
+    """Two short absences are not one long one."""
+    watched_for_a_lease(bench)
+    for _ in range(3):
+        bench.vanish()
+        assert bench.watcher.look() == 0
+        assert bench.look_after(bench.settings.absent_host_s - 0.1) == 0
+        bench.present = lambda: frozenset({"p1"})
+        assert bench.look_after(0.1) == 0
+    assert bench.kit.place(bench.task_id) == "leases"
+
+
+def test_a_watcher_that_was_just_connected_trusts_no_absence(bench: Bench) -> None:
+    """After a restart of the server nobody is connected yet: absence counts only after one lease."""
+    bench.enter(THERE)
+    bench.vanish()
+    assert bench.watcher.look() == 0
+    assert bench.look_after(bench.settings.lease_s - 0.1) == 0
+    assert bench.look_after(0.2) == 1
+
+
+def test_a_server_that_was_away_begins_the_wait_anew(bench: Bench) -> None:
+    """What was seen before an outage says nothing about the time after it."""
+    watched_for_a_lease(bench)
+
+    def away() -> frozenset[str]:
+        raise StoreUnavailable("away")
+
+    bench.present = away
+    bench.watcher._round(told=False)
+    bench.vanish()
+    assert bench.look_after(bench.settings.absent_host_s + 0.1) == 0
+    assert bench.look_after(bench.settings.lease_s - 0.1) == 0
+    assert bench.look_after(0.2) == 1
+
+
+def test_a_process_of_this_host_is_looked_for_and_never_judged_by_absence(bench: Bench) -> None:
+    """It lost its connection and lives: however long that lasts, it keeps its tasks."""
+    bench.enter(HERE)
+    bench.vanish()
+    assert [bench.look_after(1_000.0) for _ in range(3)] == [0, 0, 0]
+    assert bench.kit.place(bench.task_id) == "leases"
+
+
+def test_a_process_of_this_host_that_is_gone_is_recovered_at_once(bench: Bench) -> None:
+    """No wait, for the watcher's own connection neither; and its successor has nobody to wait for."""
+    bench.enter(HERE, REUSED)
+    bench.vanish()
+    assert bench.watcher.look() == 1
+    assert bench.kit.place(bench.task_id) == "outbox"
+    assert bench.kit.store.get(bench.task_id).unsafe_until_ms == 0
+
+
+def test_a_dead_process_whose_connection_stands_is_left_to_the_kernel(bench: Bench) -> None:
+    """A forked child may still hold it; only who looks here for its own child does not wait for that."""
+    bench.enter(HERE, REUSED)
+    assert bench.watcher.look() == 0
+    assert bench.watcher.look_here() == 1
+
+
+def test_it_sweeps_when_nobody_else_does(bench: Bench) -> None:
+    """Without a sweep for three intervals it runs one; while there are sweeps it runs none."""
+    store = bench.kit.store
+    bench.watcher._see_to_sweep()
+    assert store.last_sweep_ms() > 0
+    bench.clock.advance(bench.settings.sweep_s)
+    bench.kit.client.delete(bench.kit.keys.sweep_guard)  # which alone would keep a second sweep away
+    bench.watcher._see_to_sweep()
+    assert not bench.kit.client.exists(bench.kit.keys.sweep_guard)
