@@ -322,6 +322,7 @@ class Rig:
     def check(self) -> None:
         """What must hold at all times."""
         assert invariant.violations(self.store.context) == []
+        assert self.kit.leaked_keys() == []
 
 
 def new_rig(
