@@ -95,6 +95,7 @@ def test_the_celery_processes(stack: DevStack, folder: Path) -> None:
         "NEURAPHAGE_BROKER_URL": settings.broker_url.get_secret_value(),
         "NEURAPHAGE_DATA_DIR": str(folder / "data"),
         "NEURAPHAGE_NAMESPACE": "readme",
+        "ANTHROPIC_API_KEY": "a-key-of-tests",
     }
     lines = BLOCKS["celery"].splitlines()
     logs = [folder / f"{number}.log" for number in range(len(lines))]

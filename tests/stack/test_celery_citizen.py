@@ -162,11 +162,19 @@ def test_a_mistyped_queue_is_refused_in_one_line(stack: Stack) -> None:
     assert ran.strip() == "worker: -Q np.rum: no such queue; there are np.run and np.control"
 
 
-def celery(stack: Stack, *arguments: str, code: int = 0) -> str:
+@pytest.mark.parametrize("queues", [(), ("-Q", RUN_QUEUE), ("-Q", f"{CONTROL_QUEUE},{RUN_QUEUE}")])
+def test_turns_without_a_key_of_the_model_are_refused_in_one_line(stack: Stack, queues: tuple[str, ...]) -> None:
+    """A worker that would fail every turn does not start, nor count as ready; exit code 2, no traceback."""
+    said = celery(stack, "-A", "workers.app", "worker", *queues, code=2, model_key=False)
+    assert said.startswith("worker: set ANTHROPIC_API_KEY")
+    assert said.count("\n") == 1
+
+
+def celery(stack: Stack, *arguments: str, code: int = 0, model_key: bool = True) -> str:
     """Run a celery command to its end; its error output."""
     ran = subprocess.run(
         [sys.executable, "-m", "celery", *arguments],
-        env=stack.environment(model_key=True),
+        env=stack.environment(model_key=model_key),
         cwd=stack.folder,
         capture_output=True,
         text=True,
