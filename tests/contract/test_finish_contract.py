@@ -13,6 +13,7 @@ from storekit import ASK, MODEL_CALL, TALK, StoreKit, question, text_entry
 
 TALKING = Changes(prompts_opened=(question(TALK),), add=MODEL_CALL)
 TARGETS = tuple(FinishTo)
+PER_TASK = ("task", "messages", "events", "why", "turn", "inbox", "signals")
 
 
 def changes_of(to: FinishTo) -> Changes:
@@ -198,6 +199,22 @@ def test_refusals_write_nothing(kit: StoreKit, to: FinishTo) -> None:
         assert kit.finish(changed, to).verdict is CommitVerdict.STALE
     assert kit.finish(replace(lease, token=3), to).verdict is CommitVerdict.LOST
     assert kit.state() == before
+
+
+def test_how_long_an_ended_task_is_kept(kit: StoreKit) -> None:
+    """R245: conversation, record and history for thirty days; journal, inbox and signal keys for one."""
+    task_id, _ = kit.running()
+    kit.recover(task_id)
+    kit.plant(task_id)
+    call = JournalEntry(key="act", kind=EffectKind.TOOL, state=EffectState.COMPLETED)
+    kit.finish(kit.claim(task_id), FinishTo.FAILED, Changes(journal=(call,)), error="e", recoverable=True)
+    kept_days = {name: kit.client.pttl(getattr(kit.keys, name)(task_id)) / 86_400_000 for name in PER_TASK}
+    long, short = ("task", "messages", "events", "why"), ("turn", "inbox", "signals")
+    assert {name: round(days, 2) for name, days in kept_days.items()} == dict.fromkeys(long, 30) | dict.fromkeys(
+        short, 1
+    )
+    due_ms = kit.client.zscore(kit.keys.retention, task_id) - kit.store.now_ms()
+    assert round(due_ms / 86_400_000, 2) == 30
 
 
 def test_an_ended_task_closes_its_prompts(kit: StoreKit) -> None:

@@ -44,7 +44,11 @@ def test_tells_the_readings(kit: StoreKit) -> None:
         1,
     )
     assert reading_.lease_age_ms is not None
-    assert reading_.lease_age_ms < 0
+    assert reading_.heartbeat_age_ms is not None
+    assert reading_.lease_age_ms < 0 <= reading_.heartbeat_age_ms
+    assert reading_.heartbeat_age_ms == reading_.lease_age_ms + kit.store.context.lease_ms
+    assert reading_.saved_age_ms is not None
+    assert 0 <= reading_.saved_age_ms <= reading_.heartbeat_age_ms
     kept = reading.decisions(kit.store.context, task_id)
     assert [row["reading"]["reason"] for row in kept] == [reading_.reason]
 
