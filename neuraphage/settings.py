@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from platformdirs import user_data_path
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from neuraphage.decide.server_url import check_server_url
+from neuraphage.errors import SettingsError
 from neuraphage.setting_sources import PREFIX, layers
 
 
@@ -190,6 +192,16 @@ class Settings(BaseSettings):
     def names_servers(self) -> bool:
         """Whether somebody said where a server is; else it is that of the local stack."""
         return bool({"state_url", "broker_url"} & self.model_fields_set)
+
+    @field_validator("state_url", "broker_url")
+    @classmethod
+    def _server_url(cls, value: SecretStr, info: ValidationInfo) -> SecretStr:
+        """A URL that names a server; else the setting that is wrong is told, not one that is derived from it."""
+        try:
+            check_server_url(value.get_secret_value(), of_broker=info.field_name == "broker_url")
+        except SettingsError as error:
+            raise ValueError(str(error)) from None
+        return value
 
     @field_validator("data_dir", mode="before")
     @classmethod

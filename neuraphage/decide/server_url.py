@@ -14,6 +14,7 @@ query of any part, as `service_name` or `master_name`. Further words of a Sentin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
@@ -25,6 +26,15 @@ SENTINEL_PORT = 26_379
 MAX_PORT = 65_535
 SENTINEL_TIMEOUT_S = 1.0
 """Longest wait for one Sentinel; then the next one is asked."""
+FORMS = (
+    "write redis://host:port/db, rediss://..., unix:///path?db=1 or sentinel://host:port,host:port/db?service_name=name"
+)
+_OF_ONE_SERVER = frozenset({"redis", "rediss"})
+_SCHEMES = _OF_ONE_SERVER | {"unix", SENTINEL}
+_BROKER_SCHEMES = _SCHEMES | {"redis+socket"}
+"""kombu's own name of a socket too."""
+_QUOTING = "in a user name or password write / as %2F, ? as %3F, # as %23 and @ as %40"
+_PLAIN_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}")
 _NAMES = ("service_name", "master_name")
 _OWN_WORDS = frozenset({*_NAMES, "db", "ssl", "sentinel_username", "sentinel_password"})
 _TRUE = frozenset({"1", "true", "yes", "on"})
@@ -75,6 +85,39 @@ def is_sentinel(url: str) -> bool:
     return url.startswith(f"{SENTINEL}://")
 
 
+def check_server_url(url: str, *, of_broker: bool) -> None:
+    """Look at a URL as a person wrote it, before anything is done with it.
+
+    Args:
+        url: of the state server or the broker.
+        of_broker: the broker's may name several servers, with `;` between them, and has one form more.
+
+    Raises:
+        SettingsError: its scheme is none of the above, or a port or database is no number. The message quotes the
+            scheme at most: the rest may hold a password.
+    """
+    for piece in url.split(";") if of_broker and not is_sentinel(url) else [url]:
+        _check_piece(piece, _BROKER_SCHEMES if of_broker else _SCHEMES)
+
+
+def _check_piece(url: str, schemes: frozenset[str]) -> None:
+    """See `check_server_url`."""
+    scheme, colon, _ = url.partition("://")
+    if not colon or not _PLAIN_SCHEME.fullmatch(scheme):
+        raise SettingsError(f"this is no URL of a server; {FORMS}")
+    if scheme not in schemes:
+        raise SettingsError(f"{scheme}:// is no server that neuraphage works with; {FORMS}")
+    if scheme == SENTINEL:
+        parse_sentinel(url)
+    elif scheme in _OF_ONE_SERVER:
+        parts = _split(url)
+        try:
+            _ = parts.port
+        except ValueError:  # its words quote the port, which may be the beginning of a password
+            raise SettingsError(f"its port is no number; {_QUOTING}") from None
+        _database(parts.path)
+
+
 def parse_sentinel(url: str) -> SentinelUrl:
     """Read a Sentinel URL, in our form or in Celery's.
 
@@ -87,9 +130,8 @@ def parse_sentinel(url: str) -> SentinelUrl:
     query = {name: value for piece in pieces for name, value in parse_qsl(piece.query)}
     strange = sorted(name for name in query if name not in _OWN_WORDS and not name.startswith("ssl_"))
     if strange:
-        raise SettingsError(
-            f"a sentinel:// URL takes no {', '.join(strange)}; it takes {', '.join(sorted(_OWN_WORDS))}"
-        )
+        named = ", ".join(name for name in strange if name.isidentifier()) or "such word"  # it may be half a password
+        raise SettingsError(f"a sentinel:// URL takes no {named}; it takes {', '.join(sorted(_OWN_WORDS))}")
     service_name = next((query[name] for name in _NAMES if query.get(name)), "")
     if not service_name:
         raise SettingsError(
@@ -151,9 +193,12 @@ def _sentinel_broker(found: SentinelUrl) -> BrokerAddress:
 
 def _split(url: str) -> SplitResult:
     try:
-        return urlsplit(url)
+        parts = urlsplit(url)
     except ValueError as error:  # its words may quote the URL, which may hold a password
         raise SettingsError("a server URL cannot be read: its host or port is broken") from error
+    if parts.fragment or ("@" in parts.path and not url.startswith("unix://")):
+        raise SettingsError(f"a server URL cannot be read: {_QUOTING}")  # what looks like its host is no host
+    return parts
 
 
 def _host(text: str) -> tuple[str, int]:

@@ -115,6 +115,7 @@ ALONE = {
     "a directory for a file": Row(("list",), "neuraphage.toml", before=lambda folder: (folder / FILE_NAME).mkdir()),
     # no stack
     "list without a stack": call("list", "neuraphage dev", 1),
+    "list without a stack in this folder": call("list --data-dir {folder}", "`neuraphage --data-dir {folder} dev`", 1),
     "a damaged note of the stack": Row(("list",), "stack.json", 1, before=a_broken_note),
     "an empty note of the stack": Row(("list",), "stack.json", 1, before=a_note_without_urls),
     # settings
@@ -128,9 +129,10 @@ ALONE = {
     "no such socket": call(
         "list", "/nowhere/s", 1, STATE_URL="unix:///nowhere/s?db=1", BROKER_URL="redis://127.0.0.1:1/0"
     ),
-    "a URL of another kind": call("list", "redis://", STATE_URL=f"http://:{SECRET}@h/1", BROKER_URL="redis://h:1/0"),
+    "a URL of another kind": call("list", "NEURAPHAGE_STATE_URL: http:", STATE_URL=f"http://:{SECRET}@h/1"),
+    "a broker of another kind": call("doctor", "NEURAPHAGE_BROKER_URL: http:", BROKER_URL=f"http://:{SECRET}@h/0"),
     "no URL at all": call("list", "redis://", STATE_URL="server", BROKER_URL="redis://127.0.0.1:1/0"),
-    "a port that is no number": call("list", "state_url", STATE_URL=f"redis://:{SECRET}@h:port/1"),
+    "a port that is no number": call("doctor", "NEURAPHAGE_STATE_URL", STATE_URL=f"redis://:{SECRET}@h:port/1"),
     "a broker that cannot be derived": call("list", "NEURAPHAGE_BROKER_URL", STATE_URL="unix:///s?db=1"),
 }
 

@@ -220,6 +220,62 @@ def test_servers_that_a_file_names_count_as_named(home: Path) -> None:
     assert server_variables(load()) == {"NEURAPHAGE_STATE_URL": "redis://:pw@h/1"}
 
 
+SECRET = "pa55word"
+WRONG_URLS = {
+    f"http://:{SECRET}@h/1": "http:// is no server",
+    f"redis:/:{SECRET}@h/1": "no URL of a server",
+    f"{SECRET}": "no URL of a server",
+    f"redis://:{SECRET}@h:port/1": "its port is no number",
+    f"redis://:0/{SECRET}@h/1": "%2F",
+    f"redis://:{SECRET}@h/one": "'one' is no number of a database",
+    f"sentinel://:{SECRET}@h:1/1": "which master",
+    f"sentinel://:0/{SECRET}@h:1?service_name=x": "%2F",
+    f"sentinel://:{SECRET}/x@h:1?service_name=x": "%2F",
+    f"sentinel://:{SECRET}#x@h:1?service_name=x": "%23",
+    f"sentinel://:x?{SECRET}@h:1?service_name=x": "takes no such word",
+}
+
+
+@pytest.mark.parametrize("url", WRONG_URLS)
+@pytest.mark.parametrize(("wrong", "other"), [("state_url", "broker_url"), ("broker_url", "state_url")])
+def test_a_wrong_url_is_told_by_its_own_name(
+    home: Path, monkeypatch: pytest.MonkeyPatch, wrong: str, other: str, url: str
+) -> None:
+    """Whether the other one is given or not, and in whatever layer it stands; nothing of the password is shown."""
+    variable = f"NEURAPHAGE_{wrong.upper()}"
+    monkeypatch.setenv(variable, url)
+    for given in ("", "redis://h/5"):
+        monkeypatch.setenv(f"NEURAPHAGE_{other.upper()}", given)
+        said = complaint()
+        assert said.startswith(f"{variable}: ")
+        assert WRONG_URLS[url] in said
+        assert other.upper() not in said.upper()
+        assert SECRET not in said
+    monkeypatch.delenv(variable)
+    (home / NAME).write_text(f"# mine\n{wrong} = '{url}'\n")
+    assert complaint().startswith(f"{home / NAME}:2: {wrong}: ")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://h",
+        "rediss://u:p%2Fw@[::1]:6380/3?ssl_ca_certs=/ca",
+        "unix://:p@/run/s?db=1",
+        "sentinel://:p@a:1,b/1?service_name=x",
+        "sentinel://a:1;sentinel://b:2/0?master_name=x",
+    ],
+)
+def test_urls_of_servers(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    """Every form that the documents name is taken for both; a broker may be named as kombu does."""
+    monkeypatch.setenv("NEURAPHAGE_STATE_URL", url)
+    monkeypatch.setenv("NEURAPHAGE_BROKER_URL", url)
+    assert load().state_url == load().broker_url
+    for of_kombu in ("redis+socket:///run/s?virtual_host=0", "redis://a:1/0;redis://b:2/0"):
+        monkeypatch.setenv("NEURAPHAGE_BROKER_URL", of_kombu)
+        assert load().broker_url.get_secret_value() == of_kombu
+
+
 @pytest.mark.parametrize(
     ("url", "masked"),
     [
