@@ -54,7 +54,7 @@ def recover(
             return
         done = []
         for record, verb in _chosen(client, resume, reset):
-            if not _may(record, verb):
+            if not _may(record, verb, by_name=not all_reset):
                 if not all_reset:
                     raise IllegalMove(f"{record.task_id} is {record.status}: {verb} is not possible now")
                 continue
@@ -80,10 +80,11 @@ def _chosen(client: Client, resume: str | None, reset: str | None) -> Iterator[t
             yield record, "reset"
 
 
-def _may(record: TaskRecord, verb: str) -> bool:
+def _may(record: TaskRecord, verb: str, *, by_name: bool) -> bool:
+    """Whether the store will do it; of all failures at once, only those are reset that a repeat can help."""
     if verb == "resume":
         return record.status is Status.PAUSED
-    return isinstance(record.detail, FailedDetail) and (verb == "retry" or record.detail.recoverable)
+    return isinstance(record.detail, FailedDetail) and (record.detail.recoverable or (verb == "reset" and by_name))
 
 
 def _carry_out(client: Client, task_id: str, verb: str) -> None:

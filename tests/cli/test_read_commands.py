@@ -193,11 +193,16 @@ def test_recover_puts_tasks_back_to_work(cli: CommandLine, bench: Bench) -> None
 
 
 def test_all_reset_leaves_hopeless_failures(cli: CommandLine, bench: Bench) -> None:
-    """A failure that a repeat cannot help is reset only by name, and then refused."""
+    """A failure that a repeat cannot help is reset only by name (K2), and never retried."""
     task_id, lease = bench.kit.running()
     bench.kit.finish(lease, FinishTo.FAILED, error="No.", recoverable=False)
     assert "no failed task can be reset" in cli("recover", "--all-reset").out
+    for options in (("--dry-run",), ()):
+        refused = cli("recover", "--resume", task_id, *options)
+        assert (refused.code, refused.out) == (2, "")
     assert bench.kit.status(task_id) is Status.FAILED
+    assert cli("recover", "--reset", task_id).out == f"reset {task_id}\n"
+    assert bench.kit.status(task_id) is Status.QUEUED
 
 
 def test_recover_retries_a_failed_task(cli: CommandLine, bench: Bench) -> None:
