@@ -17,6 +17,7 @@ from neuraphage.store import invariant, reading
 from neuraphage.store.client import translated
 from neuraphage.store.tasks import RedisStore
 from stackkit.waiting import wait_for
+from storekit import StoreKit
 
 
 class TaskViews:
@@ -128,7 +129,8 @@ class TaskViews:
         return next(row.pid for row in self.store.registered() if row.process_id == owner)
 
     def check(self) -> None:
-        """The invariant holds, and the model refused nothing."""
+        """The invariant holds, no key stays for ever, and the model refused nothing."""
         assert invariant.violations(self.store.context) == []
+        assert StoreKit(self.store, real=True).leaked_keys() == []
         refused = [e for e in self.model_requests() if e["outcome"].startswith("refused")]
         assert refused == []
