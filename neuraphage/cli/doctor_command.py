@@ -17,6 +17,7 @@ from neuraphage.celery_app import PACKAGE, find_workers, is_ours
 from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.connection import load_settings, server_settings
 from neuraphage.cli.console import harmless, out, print_json, print_wrapped
+from neuraphage.cli.hints import typed_here
 from neuraphage.data_folder import free_bytes, quota_warnings, size_bytes
 from neuraphage.decide import diagnosis
 from neuraphage.decide.diagnosis import Finding, Level
@@ -165,10 +166,11 @@ def _disk(settings: Settings) -> Finding:
 
 def _show(finding: Finding) -> None:
     word, style = _MARKS[finding.level]
-    text = harmless(f"{word:<8}", style) + harmless(f" {finding.check}: {finding.found}", indent=_INDENT)
+    found = typed_here(f" {finding.check}: {finding.found}")
+    text = harmless(f"{word:<8}", style) + harmless(found, indent=_INDENT)
     print_wrapped(text, _INDENT)
     if finding.to_do:
-        print_wrapped(harmless(f"{_INDENT}do: {finding.to_do}", indent=_INDENT), _INDENT)
+        print_wrapped(harmless(typed_here(f"{_INDENT}do: {finding.to_do}"), indent=_INDENT), _INDENT)
 
 
 def _summary(findings: list[Finding]) -> str:

@@ -105,7 +105,8 @@ def tell_end(shown: Scene, record: TaskRecord, commands: Callable[[TaskRecord], 
         return
     if record.status in TERMINAL:
         count = record.counters.iteration
-        shown.viewer.line(f"  {count} turn{'' if count == 1 else 's'}, {used(record)}", "dim")
+        done = "" if record.status is Status.COMPLETED else " done"  # the last one ended in its middle
+        shown.viewer.line(f"  {count} turn{'' if count == 1 else 's'}{done}, {used(record)}", "dim")
         return
     for prompt in record.prompts if record.status is Status.WAITING_FOR_USER else ():
         if shown.asker is None:

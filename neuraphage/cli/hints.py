@@ -16,3 +16,8 @@ def command_line(*words: str) -> str:
     data_dir = chosen_flags().get("data_dir")
     where = () if data_dir is None else ("--data-dir", shlex.quote(str(data_dir)))
     return " ".join(("neuraphage", *where, *words))
+
+
+def typed_here(text: str) -> str:
+    """A text whose commands of ours reach the same stack as this one."""
+    return text.replace("`neuraphage ", f"`{command_line()} ")

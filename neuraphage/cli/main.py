@@ -30,6 +30,7 @@ from neuraphage.cli import (
 )
 from neuraphage.cli.console import BROKEN_PIPE_EXIT, be_lenient, complain, out
 from neuraphage.cli.exit_codes import INTERRUPTED_EXIT
+from neuraphage.cli.hints import typed_here
 from neuraphage.cli.shared_options import SharedOptionsGroup
 from neuraphage.errors import BadInput, NeuraphageError
 
@@ -107,10 +108,10 @@ def exit_code_of(run: Callable[[], Any], arguments: Sequence[str]) -> int:
     except (typer.Abort, KeyboardInterrupt):
         return INTERRUPTED_EXIT
     except BadInput as error:
-        complain(str(error))
+        complain(typed_here(str(error)))
         return 2
     except NeuraphageError as error:
-        complain(str(error))
+        complain(typed_here(str(error)))
         return 1
     except BrokenPipeError:
         sys.stderr.close()

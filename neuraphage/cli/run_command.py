@@ -153,7 +153,10 @@ class NextCommands:
             return [f"paused; go on with: {self.resume()}"]
         lines = [answer_command(record, prompt) for prompt in record.prompts]
         if self.own_stack:  # which is gone by then
-            return [f"{self.resume()} --answer ANSWER", *(f"or, while `neuraphage dev` runs: {line}" for line in lines)]
+            return [
+                f"{self.resume()} --answer ANSWER",
+                *(f"or, while `{command_line('dev')}` runs: {line}" for line in lines),
+            ]
         return lines
 
 
@@ -213,7 +216,8 @@ class _Run:
         elif now_s - self._queued_since_s > NO_WORKER_S:
             self._queued_since_s = math.inf  # said once
             self._shown.show.line(f"no worker has taken the task for {NO_WORKER_S:g} s; is one running?", "yellow")
-            self._shown.show.line("  start one with `neuraphage dev`, or see: neuraphage health", "dim")
+            start, look = command_line("dev"), command_line("health")
+            self._shown.show.line(f"  start one with `{start}`, or see: {look}", "dim")
 
     def _pause(self) -> None:
         self._pausing = True

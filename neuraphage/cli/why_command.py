@@ -8,7 +8,7 @@ from neuraphage.cli.arguments import AsJson, TaskId
 from neuraphage.cli.connection import connect
 from neuraphage.cli.console import harmless, local_time, out, print_json, print_wrapped, wrapped
 from neuraphage.cli.decision_text import clocks_text, decision_text
-from neuraphage.cli.hints import command_line
+from neuraphage.cli.hints import typed_here
 from neuraphage.model.readings import Explanation
 
 INDENT = "  "
@@ -33,7 +33,7 @@ def why(task_id: TaskId, as_json: AsJson = False) -> None:
     for heading, lines in explanation_lines(found):
         print_wrapped(harmless(heading, "bold"), INDENT)
         for line in lines:
-            for shown in wrapped(harmless(_typed(line), indent=INDENT * 2), _width(), INDENT):
+            for shown in wrapped(harmless(typed_here(line), indent=INDENT * 2), _width(), INDENT):
                 shown.pad_left(len(INDENT))
                 out.print(shown)
 
@@ -54,11 +54,6 @@ def explanation_lines(found: Explanation) -> list[tuple[str, list[str]]]:
         ("clocks", [clocks_text(found.clocks)]),
         ("decisions", decisions or ["none: neither sweep nor watcher had to do anything for it"]),
     ]
-
-
-def _typed(line: str) -> str:
-    """A sentence whose commands reach the same stack as this one."""
-    return line.replace("`neuraphage ", f"`{command_line()} ")
 
 
 def _width() -> int | None:

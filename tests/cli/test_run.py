@@ -254,6 +254,7 @@ def test_a_task_that_fails(stack: DevStack, project: str) -> None:
     ran = stack.cli("run", "fail please", "--dir", project, *PLAY)
     assert ran.code == 1
     assert "failed: There is nothing to greet." in ran.out
+    assert "\n  0 turns done, " in ran.out
 
 
 def test_the_answer_of_a_resumed_run(stack: DevStack, project: str) -> None:
