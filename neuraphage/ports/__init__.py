@@ -18,6 +18,7 @@ from neuraphage.ports.effects import (
     ToolBox,
     ToolContext,
 )
+from neuraphage.ports.health import HealthStore
 from neuraphage.ports.people import Dispatcher, NextTurn, Signal, SignalKind, Signalled, SignalVerdict, TaskStore
 from neuraphage.ports.sweeping import HeldTask, ProcessRow, Recovered, RecoverVerdict, SpoolWatch, SweepStore
 from neuraphage.ports.turns import (
@@ -46,6 +47,7 @@ __all__ = [
     "Delta",
     "Dispatcher",
     "FinishTo",
+    "HealthStore",
     "HeldTask",
     "Interrupt",
     "Lease",
