@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,17 @@ from typing import Any
 import pytest
 
 from neuraphage.model.task import Status
-from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE, RUN_TURN, SWEEP, make_app
+from neuraphage.queue import (
+    CHECKPOINT_TASK,
+    CONTROL_QUEUE,
+    RECOVERY_REPORT,
+    RESUME_TASK,
+    RUN_QUEUE,
+    RUN_TURN,
+    START_TASK,
+    SWEEP,
+    make_app,
+)
 from stackkit import Stack, command, task_prompt, turn, wait_for
 from stackkit.process import StackProcess, kill, runs
 from stackkit.scripts import SLOW
@@ -68,6 +79,32 @@ def test_inspect_tells_what_runs_and_shows_ids_only(stack: Stack) -> None:
     assert control.inspect("reserved") == [], "nothing is taken in before there is a free slot for it"
     assert control.inspect("stats")["total"] == {RUN_TURN: 1}
     (stack.work_dir(task) / "go").touch()
+    stack.finished(task)
+
+
+def test_an_operators_requests_are_celery_tasks_too(stack: Stack) -> None:
+    """R169: resume, start, checkpoint and report by their names alone; what comes of each is the result in the log."""
+    control = next(process for process in stack.processes if process.name == "control")
+    app = make_app(stack.settings)
+    task = stack.submit(task_prompt(turn("done")))
+    stack.client.pause(task)
+    began = len(control.output())
+
+    def comes_of(name: str, *arguments: str) -> str:
+        app.send_task(name, args=arguments)
+        ended = re.compile(rf"Task {re.escape(name)}\[[^]]+\] succeeded in [^:]+: (.*)")
+        return str(wait_for(lambda: ended.search(control.output()[began:]), f"{name} to end")[1])
+
+    assert comes_of(START_TASK, task) == "'it does not wait for a worker'"
+    assert comes_of(RESUME_TASK, task) == "'ACCEPTED'"
+    assert stack.record(task).status is Status.QUEUED
+    assert comes_of(CHECKPOINT_TASK, task).startswith("'task_created, turn 0, saved at ")
+    assert comes_of(RECOVERY_REPORT) == "'none'"
+    app.control.purge()
+    began = len(control.output())
+    assert comes_of(START_TASK, task) == "'sent'"
+    assert stack.message_ids(RUN_QUEUE, task)
+    stack.start_worker()
     stack.finished(task)
 
 
