@@ -91,7 +91,10 @@ ROWS: dict[str, list[str]] = {
         STACK + "test_a_message_that_comes_twice_and_late_grants_one_claim",
     ],
     "R220": [BROKEN + "test_one_broken_orphan_holds_no_other_up"],
-    "R221": [BUG + "test_a_busy_server_is_waited_for"],
+    "R221": [
+        BUG + "test_a_busy_server_is_waited_for",
+        "tests/unit/runtime/test_patience.py::test_patience_ends",
+    ],
     "R222": [
         CANCEL + "test_a_stale_worker_of_a_cancelled_task_starts_nothing",
         COMMIT + "test_a_task_that_is_over_takes_no_commit",
@@ -132,7 +135,10 @@ ROWS: dict[str, list[str]] = {
     "S-B15": [BUG + "test_a_safe_beginning_makes_no_command_safe"],
     "S-B16": [BUG + "test_tools_are_called_by_one_name"],
     "S-B17": [BUG + "test_waiting_holds_no_worker", SIGNAL + "test_an_open_prompt_takes_its_answer_in_every_status"],
-    "S-B18": ["tests/unit/dev/test_host.py::test_a_later_process_with_the_same_id_is_another"],
+    "S-B18": [
+        "tests/unit/dev/test_host.py::test_a_later_process_with_the_same_id_is_another",
+        "tests/cli/test_dev.py::test_a_second_dev_on_the_same_folder_is_refused",
+    ],
     "S-B20": ["tests/rules/test_source_rules.py::test_nothing_is_skipped_without_a_reason"],
     "S-B21": [
         "tests/unit/tools/test_write_tools.py::test_bytes_are_flushed_before_the_rename_and_the_name_after",
