@@ -22,12 +22,13 @@ from neuraphage.model.usage import Usage
 from neuraphage.ports import ModelClient, ProcessRow, Spool
 from neuraphage.queue import CeleryDispatcher
 from neuraphage.runtime.clock import SystemClock
+from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.health import Health, HealthBeat, health_folder, read_health
 from neuraphage.runtime.host import host_id, this_process
 from neuraphage.runtime.process import WorkerProcess
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.sweep import Sweep
-from neuraphage.runtime.watcher import HostElection, Watcher
+from neuraphage.runtime.watcher import Watcher
 from neuraphage.settings import Settings
 from neuraphage.spool.command_spool import CommandSpool
 from neuraphage.store.presence import NamedConnection

@@ -1,23 +1,21 @@
 """The watcher: makes an ordinary death cost well under a second.
 
-One elected watcher a host (by a file lock that the kernel frees when its holder dies) looks at the presence
-connections every 100 ms. A process of this host whose connection is gone is confirmed by pid and start time,
+One elected watcher a host looks at the presence connections every 100 ms; when it is silent, the others look for it,
+about once a second. A process of this host whose connection is gone is confirmed by pid and start time,
 and its leases are recovered at once. Processes of other hosts count as gone after `absent_host_s` of absence;
 on absence alone the watcher acts only when it has itself been connected for one lease.
 """
 
 from __future__ import annotations
 
-import fcntl
 import logging
-import os
 import threading
-from pathlib import Path
 
 from neuraphage.errors import SpoolError, StoreError
 from neuraphage.ports import Clock, ProcessRow, SpoolWatch, SweepStore
+from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.fork_guard import GUARD
-from neuraphage.runtime.host import ProcessIdentity, host_file, process_gone
+from neuraphage.runtime.host import ProcessIdentity, process_gone
 from neuraphage.runtime.sweep import BATCH, Sweep, sweep_quietly
 from neuraphage.settings import RecoveryPolicy, Settings
 
@@ -27,39 +25,6 @@ SWEEP_OVERDUE_INTERVALS = 3
 """When no sweep has run for so many intervals, the watcher runs it itself."""
 SPOOL_EXPIRY_INTERVAL_S = 3_600.0
 """Records of ended commands are looked through once an hour."""
-
-
-class HostElection:
-    """At most one watcher a host and namespace, by a file lock.
-
-    Args:
-        folder: of the lock files; containers may share it, and each has its own watcher.
-        host: identity of this host.
-    """
-
-    def __init__(self, folder: Path, host: str) -> None:
-        self._path = folder / f"{host_file(host)}.lock"
-        self._fd: int | None = None
-
-    def won(self) -> bool:
-        """Whether this process is the watcher now; tries again each time it is not."""
-        if self._fd is not None:
-            return True
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(fd)
-            return False
-        self._fd = fd
-        return True
-
-    def resign(self) -> None:
-        """Give the lock back."""
-        if self._fd is not None:
-            os.close(self._fd)
-            self._fd = None
 
 
 class Watcher:
@@ -232,7 +197,7 @@ class Watcher:
         try:
             if told and watching:
                 self.look_here()
-            if self._election.won():
+            if self._election.leads():
                 self._watch(watching)
         except (StoreError, SpoolError) as error:
             self._connected_since_s = None
@@ -245,7 +210,7 @@ class Watcher:
         return self._settings.watcher_interval_s
 
     def _watch(self, watching: bool) -> None:
-        """What only the elected watcher does."""
+        """What is done once for the whole host."""
         if watching:
             self.look()
         if self._clock.boottime_s() >= self._next_spool_look_s:

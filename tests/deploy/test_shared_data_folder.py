@@ -10,10 +10,11 @@ import pytest
 
 from neuraphage.ports import ProcessRow, SpoolCommand, SpoolState
 from neuraphage.runtime.clock import SystemClock
+from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.health import HealthBeat, read_health
 from neuraphage.runtime.host import ProcessIdentity, this_process
 from neuraphage.runtime.sweep import Sweep
-from neuraphage.runtime.watcher import HostElection, Watcher
+from neuraphage.runtime.watcher import Watcher
 from neuraphage.spool.command_spool import CommandSpool
 from storekit import StoreKit, new_kit
 

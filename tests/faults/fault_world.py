@@ -25,12 +25,13 @@ from neuraphage.model.prompt import Event
 from neuraphage.model.task import Status, TaskRecord, TaskSpec
 from neuraphage.ports import ProcessRow
 from neuraphage.runtime.clock import SystemClock
+from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.host import host_id, this_process
 from neuraphage.runtime.process import WorkerProcess
 from neuraphage.runtime.service import TaskService
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.sweep import Sweep, sweep_quietly
-from neuraphage.runtime.watcher import HostElection, Watcher
+from neuraphage.runtime.watcher import Watcher
 from neuraphage.settings import Settings
 from neuraphage.spool.command_spool import CommandSpool
 from neuraphage.store import invariant, reading

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from neuraphage.dev.demo import free_port
 from neuraphage.dev.server import EmbeddedServer
 from neuraphage.dev.stack import StackPlan, beat_argv, environment, make_folders, scripted_spec, worker_argv
 from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE, CeleryDispatcher, make_app
+from neuraphage.runtime.election import SILENT_S
 from neuraphage.runtime.health import Health, overall
 from neuraphage.settings import Settings
 from neuraphage.store.tasks import RedisStore
@@ -240,15 +242,26 @@ class Stack(TaskViews):
 
     @contextlib.contextmanager
     def frozen_watchers(self) -> Iterator[None]:
-        """Freeze the control worker and beat: nobody watches this host, and no sweep runs."""
+        """Freeze the control worker and beat: nobody watches this host, nobody stands in, and no sweep runs."""
         shared = [process for process in self.processes if process.name in ("control", "beat")]
         for process in shared:
             process.freeze()
+        over = threading.Event()
+        showing = threading.Thread(target=self._show_the_watcher, args=(over,))
+        showing.start()
         try:
             yield
         finally:
+            over.set()
+            showing.join()
             for process in shared:
                 process.thaw()
+
+    def _show_the_watcher(self, over: threading.Event) -> None:
+        """Let the holder of the watch look alive."""
+        while not over.wait(SILENT_S / 10):
+            for lock in (self.folder / "watcher").rglob("*.lock"):
+                os.utime(lock)
 
     def watch_is_held(self) -> bool:
         """Whether some process is this host's watcher."""

@@ -9,9 +9,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.fork_guard import GUARD, ForkGuard
 from neuraphage.runtime.health import HealthBeat
-from neuraphage.runtime.watcher import HostElection, Watcher
+from neuraphage.runtime.watcher import Watcher
 from neuraphage.settings import RecoveryPolicy
 
 LIMIT_S = 20.0

@@ -1,0 +1,65 @@
+"""Who looks for dead processes on a host: one holder, and somebody else while that one is silent."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from neuraphage.runtime.election import SILENT_S, HostElection
+
+HOST = "boot-1"
+
+
+@pytest.fixture
+def elections(tmp_path: Path) -> list[HostElection]:
+    """Three processes of one host; the first holds the lock."""
+    made = [HostElection(tmp_path, HOST) for _ in range(3)]
+    assert [election.leads() for election in made] == [True, False, False]
+    return made
+
+
+def shown(folder: Path, ago_s: float) -> None:
+    """The holder showed itself so long ago; a time in the future is a clock that was set back."""
+    (lock,) = folder.glob("*.lock")
+    then_s = time.time() - ago_s
+    os.utime(lock, (then_s, then_s))
+
+
+@pytest.mark.parametrize("ago_s", [2 * SILENT_S, 86_400.0, -86_400.0])
+def test_one_of_the_others_stands_in_for_a_silent_holder(
+    elections: list[HostElection], tmp_path: Path, ago_s: float
+) -> None:
+    """One of two, for one look; a clock that was set back by a day keeps nobody from it."""
+    _, second, third = elections
+    shown(tmp_path, ago_s)
+    assert [second.leads(), third.leads(), second.leads()] == [True, False, False]
+    shown(tmp_path, 2 * SILENT_S)
+    assert [third.leads(), second.leads()] == [True, False]
+    assert not second.won(), "standing in takes no lock"
+
+
+def test_a_holder_that_is_back_leads_alone(elections: list[HostElection], tmp_path: Path) -> None:
+    """Its next look shows it again."""
+    first, second, _ = elections
+    shown(tmp_path, 2 * SILENT_S)
+    first._shown_s = time.monotonic() - SILENT_S  # so long has it stood still
+    assert [first.leads(), second.leads()] == [True, False]
+
+
+def test_a_holder_shows_itself_while_it_looks(elections: list[HostElection], tmp_path: Path) -> None:
+    """Over several times SILENT_S of looks, nobody stands in."""
+    first, second, _ = elections
+    until_s = time.monotonic() + 2.5 * SILENT_S
+    while time.monotonic() < until_s:
+        assert [first.leads(), second.leads()] == [True, False]
+        time.sleep(SILENT_S / 50)  # the pace of looks, not a wait for anything
+
+
+def test_the_lock_of_a_holder_that_is_gone_is_taken(elections: list[HostElection]) -> None:
+    """At once, without waiting for its silence."""
+    first, second, third = elections
+    first.resign()
+    assert [second.won(), third.won(), second.leads(), third.leads()] == [True, False, True, False]
