@@ -181,9 +181,10 @@ def _waits_for_worker(readings: TaskReadings, rules: Rules) -> _Said:
     sent = "sent" if not times else f"sent again by the sweep, {times} time{'s' if times > 1 else ''} so far,"
     because = [f"It waits for a worker: its message was {sent} {duration(waited_ms)} ago and no worker has claimed it."]
     if readings.workers == 0:
-        because.append("No worker process is registered: start one (`neuraphage dev`, or a Celery worker of np.run).")
+        start = "if none runs, start one (`neuraphage dev`, or a Celery worker of np.run)"
+        because.append(f"No worker process that has had a turn is connected: {start}.")
     elif readings.workers:
-        because.append(f"{_count(readings.workers, 'worker process')} registered; they may all be busy.")
+        because.append(f"{_count(readings.workers, 'worker process')} connected; they may all be busy.")
     because += _recoveries(readings.record, rules)
     left_ms = max(0, (readings.due_ms or 0) - readings.now_ms)
     when = f"in {duration(left_ms)}" if left_ms else "with its next visit"

@@ -34,7 +34,7 @@ class TaskReadings(Frozen):
         suspect_since_ms: when its present lease was marked suspect; None if it is not.
         unread: input and answers that no turn has read.
         holder: who holds the lease; None without a lease.
-        workers: registered worker processes; None when that could not be read.
+        workers: connected worker processes that have had a turn; None when that was not asked, or may not be.
         last_sweep_ms: when a sweep last ended; 0 for never.
         decisions: of the sweep and the watchers, oldest first.
     """

@@ -29,10 +29,9 @@ def readings(context: StoreContext, task_id: str) -> TaskReadings:
         pipe.hget(context.keys.task(task_id), "published")
         pipe.hget(context.keys.suspects, task_id)
         pipe.llen(context.keys.inbox(task_id))
-        pipe.hlen(context.keys.processes)
         if record.place is not None:
             pipe.zscore(getattr(context.keys, record.place), task_id)
-        published, suspect, unread, workers, *scores = pipe.execute()
+        published, suspect, unread, *scores = pipe.execute()
     due_ms = None if not scores or scores[0] is None else int(scores[0])
     return TaskReadings(
         record=record,
@@ -42,7 +41,7 @@ def readings(context: StoreContext, task_id: str) -> TaskReadings:
         suspect_since_ms=_counted(suspect, due_ms) or None,
         unread=unread,
         holder=_holder(context, record),
-        workers=workers,
+        workers=_workers(context) if record.place == "outbox" else None,
         last_sweep_ms=last_sweep_ms(context),
         decisions=task_decisions(context, task_id),
     )
@@ -67,6 +66,14 @@ def _counted(raw: bytes | None, wanted: int | None) -> int:
     """The second number of a stored `<first>:<second>`; 0 when the first is another than wanted."""
     first, _, second = (raw or b"").decode().partition(":")
     return int(second) if wanted is not None and first == str(wanted) and second.isdecimal() else 0
+
+
+def _workers(context: StoreContext) -> int | None:
+    """How many have their connection: one that was killed stays registered until a watcher of its host comes."""
+    try:
+        return len(processes.connected(context))
+    except AccessRefused:  # as below
+        return None
 
 
 def _holder(context: StoreContext, record: TaskRecord) -> Holder | None:

@@ -14,6 +14,7 @@ from neuraphage.model.recovery import RecoveryReading
 from neuraphage.ports import Changes, ProcessRow, RecoverVerdict, SignalKind, SuspendTo
 from neuraphage.store import reading, readings
 from neuraphage.store.presence import NamedConnection
+from stackkit.waiting import wait_for
 from storekit import StoreKit, question
 
 BEGUN = Changes(marker=Marker(name=MarkerName.REQUEST_SENT, request_id="r"))
@@ -151,6 +152,20 @@ def test_who_holds_it(real_kit: StoreKit) -> None:
     presence.close()
     assert found is not None
     assert (found.pid, found.host, found.connected) == (4_711, "host-1", True)
+    kit.store.unregister(["p7"])
+
+
+def test_only_connected_workers_count(real_kit: StoreKit) -> None:
+    """A killed one stays registered while nobody watches its host, and would look as if it were busy."""
+    kit = real_kit
+    task_id = kit.create()
+    kit.store.register(ProcessRow("p7", "host-1", 4_711, 1.0, 0))
+    socket = kit.client.connection_pool.connection_kwargs["path"]
+    presence = NamedConnection(f"unix://{socket}", kit.store.context.settings.namespace, "p7")
+    presence.wait(0.01)
+    assert read(kit, task_id).workers == 1
+    presence.close()
+    wait_for(lambda: read(kit, task_id).workers == 0, "the server to see the end")
     kit.store.unregister(["p7"])
 
 

@@ -79,17 +79,17 @@ def held(due_in_ms: int, **more: Any) -> TaskReadings:
 CASES: dict[str, tuple[TaskReadings, list[str], list[tuple[str, int | None]]]] = {
     "waits for a worker": (
         readings(QUEUED, "outbox", 3_000),
-        ["its message was sent 2 s ago", "2 worker processes are registered"],
+        ["its message was sent 2 s ago", "2 worker processes are connected"],
         [("publish it again in 3 s", 3_000)],
     ),
     "sent again, and no worker": (
         readings(QUEUED, "outbox", 12_000, publications=2, workers=0),
-        ["sent again by the sweep, 2 times so far, 8 s ago", "No worker process is registered"],
+        ["sent again by the sweep, 2 times so far, 8 s ago", "No worker process that has had a turn is connected"],
         [("publish it again in 12 s", 12_000)],
     ),
     "its time is over": (
         readings(QUEUED, "outbox", -900, publications=1, workers=1),
-        ["1 time so far, 10 s ago", "1 worker process is registered"],
+        ["1 time so far, 10 s ago", "1 worker process is connected"],
         [("with its next visit", 0)],
     ),
     "a live lease": (
