@@ -6,7 +6,7 @@ import logging
 from typing import Any
 
 from neuraphage.decide.conversation import tool_calls
-from neuraphage.decide.hashing import effect_id, sha256_hex
+from neuraphage.decide.hashing import canonical, effect_id, sha256_hex
 from neuraphage.errors import SpoolError
 from neuraphage.model.effect import EffectClass, EffectKind, EffectState, JournalEntry, Marker, MarkerName
 from neuraphage.model.prompt import Event
@@ -17,7 +17,7 @@ from neuraphage.runtime.model_step import note_result
 from neuraphage.runtime.services import Services
 from neuraphage.tools.command_result import interrupted_result, result_of_status
 from neuraphage.tools.paths import file_of_call
-from neuraphage.tools.shorten import shorten
+from neuraphage.tools.shorten import printable, shorten
 
 log = logging.getLogger(__name__)
 
@@ -146,7 +146,7 @@ class ToolStep:
         declaration = self._services.declarations.get(call.name)
         limit = declaration.output_limit_chars if declaration else 30_000
         # in this order: a cut could leave half of a secret, and what stands for one may be longer than it
-        text = shorten(self._services.redaction.text(result.text), limit) or "[no output]"
+        text = shorten(self._services.redaction.text(printable(result.text)), limit) or "[no output]"
         note_result(self._ledger, call.tool_use_id, call.name, result.model_copy(update={"text": text}))
 
     # --- parts ---
@@ -194,11 +194,11 @@ class ToolStep:
 
     def _prepared(self, tool: Tool, call: ToolCall, context: ToolContext) -> dict[str, Any]:
         try:
-            evidence = tool.prepare(call.params, context)
+            clean: dict[str, Any] = self._services.redaction.json(tool.prepare(call.params, context))
+            canonical(clean)  # what cannot be stored shows here
         except Exception:  # a third-party tool: without evidence its probe answers unknown
             log.exception("prepare of %s failed", call.name, extra={"task": context.task_id})
             return {}
-        clean: dict[str, Any] = self._services.redaction.json(evidence)
         return clean
 
     def _probed(self, tool: Tool, call: ToolCall, evidence: dict[str, Any], context: ToolContext) -> Probe:
@@ -241,7 +241,7 @@ class ToolStep:
         held.detachable = declaration.spooled and self._services.settings.spool_enabled
         held.effect_since_s = self._services.clock.boottime_s()
         try:
-            result = tool.run(call.params, context)
+            result = _result(tool.run(call.params, context))
         except Exception as error:  # a third-party tool's bug is a result for the model, not a crash of the turn
             log.exception("tool %s failed", call.name, extra={"task": context.task_id})
             result = ToolResult(text=f"{call.name} failed: {type(error).__name__}: {error}", is_error=True)
@@ -275,6 +275,12 @@ class ToolStep:
     def _note_settled(self, call: ToolCall, how: str) -> None:
         data = {"tool": call.name, "id": call.tool_use_id, "how": how}
         self._ledger.note(events=[Event(kind="ToolSettled", data=data)])
+
+
+def _result(returned: object) -> ToolResult:
+    if not isinstance(returned, ToolResult):
+        raise TypeError(f"it returned {type(returned).__name__}, not a ToolResult")
+    return returned
 
 
 def _command(call: ToolCall) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from neuraphage.model.effect import EffectClass
 from neuraphage.model.task import FailedDetail, Status
 from neuraphage.model.tool import ToolResult
 from turnkit import FakeTool, Rig, calls, says
@@ -64,6 +65,29 @@ def test_a_tool_that_raises_is_a_result(make_rig: MakeRig) -> None:
     task_id = rig.run()
     assert "ZeroDivisionError: by design" in rig.results(task_id)["t1"]["content"]
     assert rig.get(task_id).status is Status.COMPLETED
+
+
+@pytest.mark.parametrize(
+    ("returned", "said"), [(ToolResult(text="half \ud800 pair"), "half \\ud800 pair"), (None, "returned NoneType")]
+)
+def test_a_result_that_is_none_or_cannot_be_stored(make_rig: MakeRig, returned: Any, said: str) -> None:
+    """A third-party tool again: what is not text is told, and the task goes on."""
+    rig = make_rig(calls(("t1", "act", {})), says("Done."), extra=[FakeTool(act=lambda *_: returned)])
+    task_id = rig.run()
+    assert said in rig.results(task_id)["t1"]["content"]
+    assert rig.get(task_id).status is Status.COMPLETED
+
+
+@pytest.mark.parametrize("evidence", [{"at": object()}, {"name": "\ud800"}, {1: 2}])
+def test_evidence_that_cannot_be_stored_is_none(
+    make_rig: MakeRig, monkeypatch: pytest.MonkeyPatch, evidence: dict[Any, Any]
+) -> None:
+    """Its probe would answer unknown; until then the call itself goes on."""
+    tool = FakeTool(effect_class=EffectClass.CHECKABLE)
+    monkeypatch.setattr(tool, "prepare", lambda *_: evidence)
+    rig = make_rig(calls(("t1", "act", {})), says("Done."), extra=[tool])
+    task_id = rig.run()
+    assert (rig.results(task_id)["t1"]["content"], rig.get(task_id).status) == ("acted", Status.COMPLETED)
 
 
 def test_complete_task_ends_it_with_its_summary(make_rig: MakeRig) -> None:
