@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from neuraphage.cli.ask import Asker, terminal_lines
 from neuraphage.cli.console import console
+from neuraphage.cli.hints import command_line
 from neuraphage.cli.json_lines import JsonLines
 from neuraphage.cli.prompts import show_prompt
 from neuraphage.cli.task_view import Show, TaskView, used
@@ -17,6 +20,8 @@ from neuraphage.model.task import TERMINAL, Status, TaskRecord
 
 POLL_S = 0.05
 """Events are shown within this time; well under the 200 ms that people notice."""
+NO_WORKER_S = 5.0
+"""After so long without a worker a person is told how one is started."""
 RESTING = TERMINAL | {Status.WAITING_FOR_USER, Status.PAUSED}
 
 
@@ -35,6 +40,29 @@ class Scene:
     transcript: Transcript
     viewer: Viewer | None = None
     asker: Asker | None = None
+
+
+class WorkerHint:
+    """Says once how a worker is started, when none takes the task for long.
+
+    Args:
+        show: writes.
+    """
+
+    def __init__(self, show: Show) -> None:
+        self._show = show
+        self._offered_since_s = time.monotonic()
+
+    def look(self, record: TaskRecord) -> None:
+        """Take in how the task stands now."""
+        now_s = time.monotonic()
+        if record.place != "outbox":
+            self._offered_since_s = now_s
+        elif now_s - self._offered_since_s > NO_WORKER_S:
+            self._offered_since_s = math.inf  # said once
+            self._show.line(f"no worker has taken the task for {NO_WORKER_S:g} s; is one running?", "yellow")
+            start, look = command_line("dev"), command_line("health")
+            self._show.line(f"  start one with `{start}`, or see: {look}", "dim")
 
 
 def scene(client: Client, task_id: str, *, as_json: bool) -> Scene:

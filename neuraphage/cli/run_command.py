@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import shlex
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +16,7 @@ from neuraphage.cli.completion import task_ids
 from neuraphage.cli.connection import connect, load_settings
 from neuraphage.cli.console import console, short_id
 from neuraphage.cli.exit_codes import INTERRUPTED_EXIT, exit_code
-from neuraphage.cli.follow import Scene, follow, scene, tell_end
+from neuraphage.cli.follow import Scene, WorkerHint, follow, scene, tell_end
 from neuraphage.cli.hints import command_line
 from neuraphage.cli.interrupts import Interrupts
 from neuraphage.cli.json_lines import JsonLines
@@ -29,9 +27,6 @@ from neuraphage.cli.viewer import Viewer
 from neuraphage.client import Client
 from neuraphage.errors import BadInput, IllegalMove, StoreError, StoreUnavailable
 from neuraphage.model.task import TERMINAL, FailedDetail, Status, TaskRecord
-
-NO_WORKER_S = 5.0
-"""After so long without a worker a person is told how one is started."""
 
 
 def register(app: typer.Typer) -> None:
@@ -180,7 +175,7 @@ class _Run:
         self._interrupts = interrupts
         self._shown: Scene = scene(client, task_id, as_json=as_json)
         self._pausing = False
-        self._queued_since_s = time.monotonic()
+        self._hint = WorkerHint(self._shown.show)
 
     def to_its_end(self, after: str) -> int:
         """Follow it; returns the exit code."""
@@ -210,14 +205,7 @@ class _Run:
     def _round(self, record: TaskRecord) -> None:
         if self._interrupts.count and not self._pausing:
             self._pause()
-        now_s = time.monotonic()
-        if record.status is not Status.QUEUED:
-            self._queued_since_s = now_s
-        elif now_s - self._queued_since_s > NO_WORKER_S:
-            self._queued_since_s = math.inf  # said once
-            self._shown.show.line(f"no worker has taken the task for {NO_WORKER_S:g} s; is one running?", "yellow")
-            start, look = command_line("dev"), command_line("health")
-            self._shown.show.line(f"  start one with `{start}`, or see: {look}", "dim")
+        self._hint.look(record)
 
     def _pause(self) -> None:
         self._pausing = True

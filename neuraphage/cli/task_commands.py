@@ -12,7 +12,7 @@ from neuraphage.cli.arguments import AsJson, TaskId, existing_dir
 from neuraphage.cli.connection import connect
 from neuraphage.cli.console import out, short_id
 from neuraphage.cli.exit_codes import INTERRUPTED_EXIT, exit_code
-from neuraphage.cli.follow import follow, scene, tell_end
+from neuraphage.cli.follow import WorkerHint, follow, scene, tell_end
 from neuraphage.cli.hints import command_line
 from neuraphage.cli.prompts import answer_command
 from neuraphage.model.task import Status, TaskRecord
@@ -73,7 +73,7 @@ def attach(task_id: TaskId, as_json: AsJson = False) -> None:
         full_id = client.find(task_id)
         shown = scene(client, full_id, as_json=as_json)
         try:
-            record = follow(client, full_id, shown)
+            record = follow(client, full_id, shown, on_round=WorkerHint(shown.show).look)
         except KeyboardInterrupt:
             if shown.viewer is not None:
                 shown.viewer.interrupted()

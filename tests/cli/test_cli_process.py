@@ -131,3 +131,20 @@ def test_ctrl_c_detaches(bench: Bench) -> None:
     assert "the task goes on" in out
     assert err == ""
     assert bench.client.get(task_id).status is Status.RUNNING
+
+
+@pytest.mark.real_redis
+def test_a_task_that_no_worker_takes(bench: Bench) -> None:
+    """Who watches it is told, once, how a worker is started; a program that reads JSON is not."""
+    task_id = bench.kit.create()
+    calls = (["attach", task_id], ["run", "x"], ["attach", task_id, "--json"])
+    watching = [subprocess.Popen([SCRIPT, *call], stdout=subprocess.PIPE, text=True) for call in calls]
+    for process in watching[:2]:
+        assert process.stdout is not None
+        assert any("no worker has taken the task" in line for line in process.stdout)
+        assert "start one with `neuraphage dev`" in process.stdout.readline()
+    for process in watching:
+        process.send_signal(signal.SIGINT)
+    left = [process.communicate(timeout=PROCESS_LIMIT_S)[0] for process in watching]
+    assert not any("no worker" in text for text in left)
+    assert [process.returncode for process in watching] == [130, 130, 130]
