@@ -63,6 +63,8 @@ def test_a_due_timer_fires_once(kit: StoreKit) -> None:
     assert places.fire(kit.store.context, task_id, "timers") == NextTurn(task_id, 3, 0)
     assert (kit.status(task_id), kit.place(task_id)) == (Status.RUNNING, "outbox")
     assert places.fire(kit.store.context, task_id, "timers") is None
+    assert kit.try_claim(task_id, seq=2).verdict is ClaimVerdict.STALE, "the message of before the wait"
+    assert kit.try_claim(task_id, seq=3).verdict is ClaimVerdict.GRANTED
 
 
 def test_a_blocked_task_is_polled(kit: StoreKit) -> None:
@@ -71,6 +73,8 @@ def test_a_blocked_task_is_polled(kit: StoreKit) -> None:
     assert places.blocked_since(kit.store.context, kit.store.now_ms(), 10) == [task_id]
     assert places.fire(kit.store.context, task_id, "blocked") == NextTurn(task_id, 3, 0)
     assert (kit.status(task_id), kit.place(task_id)) == (Status.QUEUED, "outbox")
+    assert kit.try_claim(task_id, seq=2).verdict is ClaimVerdict.STALE, "the message of before the wait"
+    assert kit.try_claim(task_id, seq=3).verdict is ClaimVerdict.GRANTED
 
 
 @pytest.mark.parametrize("source", ["timers", "blocked"])

@@ -231,6 +231,20 @@ OTHER_MUTANTS = (
         "renew::test_a_dropped_lease_does_not_come_back",
     ),
     Mutant(
+        "seq raised by a timer",
+        "fire",
+        "queue_task(row, now, row.status, nil, { seq = row.seq + 1 }, limits)",
+        "queue_task(row, now, row.status, nil, {}, limits)",
+        "places::test_a_due_timer_fires_once",
+    ),
+    Mutant(
+        "seq raised by a poll",
+        "fire",
+        "queue_task(row, now, 'Queued', 'unblocked', { seq = row.seq + 1 }, limits)",
+        "queue_task(row, now, 'Queued', 'unblocked', {}, limits)",
+        "places::test_a_blocked_task_is_polled",
+    ),
+    Mutant(
         "due time of a timer",
         "fire",
         " or tonumber(due) > now then",

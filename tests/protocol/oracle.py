@@ -20,6 +20,7 @@ class Memory:
     Args:
         accepted: stored bytes of input and answers that were accepted and are still owed to the task.
         seq, fence: highest values seen.
+        place: where the task sat.
         ended: the task's keys as they were when it ended; None while it is not over.
         suspected: expiry of the lease that was seen expired, and whether that was long enough ago.
     """
@@ -27,6 +28,7 @@ class Memory:
     accepted: frozenset[bytes] = frozenset()
     seq: int = 0
     fence: int = 0
+    place: str = ""
     ended: dict[str, Any] | None = None
     suspected: tuple[int, bool] | None = None
 
@@ -38,6 +40,7 @@ class View:
     status: Status
     seq: int
     fence: int
+    place: str
     iteration: int
     fields: set[str]
     entries: list[dict[str, Any]]
@@ -60,6 +63,7 @@ def look(kit: StoreKit, task_id: str) -> View:
         status=Status(raw["status"]),
         seq=int(raw["seq"]),
         fence=int(raw["fence"]),
+        place=kit.place(task_id),
         iteration=int(raw["iteration"]),
         fields=set(raw),
         entries=[json.loads(entry["content"][0]["text"]) for entry in stored[1:]],
@@ -75,7 +79,9 @@ def check(kit: StoreKit, task_id: str, memory: Memory) -> None:
     view = look(kit, task_id)
     assert view.seq >= memory.seq, "seq fell"
     assert view.fence >= memory.fence, "fence fell"
-    memory.seq, memory.fence = view.seq, view.fence
+    moved = view.place != memory.place and (memory.place, view.place) != ("outbox", "leases")
+    assert view.seq > memory.seq or not moved, f"moved from {memory.place} to {view.place} without a new seq"
+    memory.seq, memory.fence, memory.place = view.seq, view.fence, view.place
     _check_turns(view)
     _check_chains(view)
     _check_people(view, memory)
