@@ -6,15 +6,12 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-from neuraphage.data_folder import MARK, SPOOL, Kept, is_ours, kept_in, size_bytes
-from neuraphage.dev.server_files import ServerFiles, open_files, take_lock
-from neuraphage.dev.server_probe import find_process
+from neuraphage.data_folder import MARK, Kept, is_ours, kept_in, size_bytes
+from neuraphage.dev.folder_users import users_of
+from neuraphage.dev.server_files import open_files, take_lock
 from neuraphage.errors import BadInput, StackError
 from neuraphage.settings import Settings
-from neuraphage.spool.command_spool import CommandSpool
-from neuraphage.wiring import host_health
 
 
 @contextmanager
@@ -34,7 +31,7 @@ def unused_folder(settings: Settings) -> Iterator[list[Kept]]:
         )
     files = open_files(folder)
     with take_lock(files):
-        users = [*_users(settings, files)]
+        users = [*users_of(settings, files)]
         if users:
             raise StackError(f"{folder} is in use: {'; '.join(users)}")
         run_folder = files.socket_path.parent
@@ -63,20 +60,3 @@ def remove(settings: Settings, kept: list[Kept]) -> list[str]:
         folder.rmdir()
         return []
     return [name for name in left if name != MARK]
-
-
-def _users(settings: Settings, files: ServerFiles) -> Iterator[str]:
-    server = find_process(files.config)
-    if server is not None:
-        yield f"its server (pid {server.pid}) runs, left by a stack that was killed; start `neuraphage dev` and stop it"
-    for namespace in _namespaces(settings.data_dir / "health"):
-        for process in host_health(settings.model_copy(update={"namespace": namespace})):
-            yield f"worker {process.name} (pid {process.pid}) runs; stop it"
-    for namespace in _namespaces(settings.data_dir / SPOOL):
-        spool = CommandSpool(settings.data_dir / SPOOL / namespace, settings.spool_max_bytes)
-        for effect_id, task_id in spool.running():
-            yield f"a command of {task_id or 'a task'} runs ({effect_id}); wait for its end, or cancel the task"
-
-
-def _namespaces(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []

@@ -117,6 +117,14 @@ class Entry:
         except FileNotFoundError:
             return False
 
+    def guardians(self) -> tuple[int, ...]:
+        """Process ids of the runner and the keeper of a command; empty when they have not told, or when it is over."""
+        try:
+            words = (self.path / records.ALIVE).read_text(encoding="utf-8").split()
+        except OSError:
+            return ()
+        return tuple(int(word) for word in words if word.isascii() and word.isdigit())
+
     def exit_facts(self) -> ExitFacts | None:
         """How it ended; None when that was not written, or not whole (a power cut)."""
         try:
