@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from platformdirs import user_config_path
+from pydantic import TypeAdapter, ValidationError
 from pydantic_settings import BaseSettings, EnvSettingsSource, TomlConfigSettingsSource
 
 from neuraphage.errors import SettingsError
@@ -151,8 +152,12 @@ class ProjectLayer(UserLayer):
         reason = super().refusal(key, value)
         if reason is not None or key in PROJECT_KEYS:
             return reason
-        own = self._limits.get(key, self.settings_cls.model_fields[key].default)
-        if isinstance(value, int | float) and isinstance(own, int | float) and value > own:
+        if not isinstance(value, int):  # a text would be read as a number later, and pass by the comparison
+            return f"a whole number is wanted, without quotes, and this is {value!r}"
+        own = _whole_number(self._limits.get(key, self.settings_cls.model_fields[key].default))
+        if own is None:
+            return f"a project's file may only lower this, and your own value in {user_file()} is no whole number"
+        if value > own:
             return f"a project's file may only lower this, and {value} is above your {own}; raise it in {user_file()}"
         return None
 
@@ -170,6 +175,14 @@ def layers(settings_cls: type[BaseSettings]) -> tuple[EnvironmentLayer, ProjectL
 def variable(field: str) -> str:
     """Name of the environment variable of a setting."""
     return PREFIX + field.upper()
+
+
+def _whole_number(value: Any) -> int | None:
+    """A value as the settings will read it, which take a number in quotes too; None when they will refuse it."""
+    try:
+        return TypeAdapter(int).validate_python(value)
+    except ValidationError:
+        return None
 
 
 def _nearest(name: str, names: Iterable[str], prefix: str = "") -> str:
@@ -201,7 +214,7 @@ def _read(path: Path) -> str:
     if len(content) > MAX_FILE_BYTES:
         raise SettingsError(f"{path}: a file of settings has at most {MAX_FILE_BYTES} bytes")
     try:
-        return content.decode("utf-8")
+        return content.decode("utf-8-sig")  # editors of Windows put a mark at the beginning
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise SettingsError(f"{path}:{line}: this is no UTF-8 text; write it in UTF-8") from None

@@ -188,6 +188,26 @@ def test_a_project_only_lowers_what_costs_money(home: Path) -> None:
     assert "6 is above your 5" in complaint()
 
 
+@pytest.mark.parametrize("value", ["'9999'", "' 9_999 '", "'9999.0'", "9999.0", "inf", "[9999]", "2020-01-01"])
+def test_no_writing_of_a_number_passes_by_the_comparison(home: Path, value: str) -> None:
+    """Settings also read a number in quotes: a project could spend the person's money with one."""
+    for key in sorted(LOWER_ONLY_KEYS):
+        Path(NAME).write_text(f"{key} = {value}\n")
+        assert f"{NAME}:1: {key}: a whole number is wanted, without quotes" in complaint()
+        (home / NAME).write_text(f"{key} = '5'\n")
+        Path(NAME).write_text(f"{key} = 6\n")
+        assert "6 is above your 5" in complaint()
+        (home / NAME).write_text(f"{key} = 'many'\n")
+        assert "your own value" in complaint()
+        (home / NAME).unlink()
+
+
+def test_a_mark_at_the_beginning_of_a_file(home: Path) -> None:
+    """Editors of Windows write one; nobody sees it."""
+    (home / NAME).write_text("lease_s = 30\n", encoding="utf-8-sig")
+    assert load().lease_s == 30
+
+
 @pytest.mark.parametrize("relation", RELATIONS, ids=lambda relation: f"{relation.small}-{relation.large}")
 def test_two_limits_that_clash(home: Path, relation: object) -> None:
     """Both names, both values, where they come from, and the reason."""
