@@ -152,6 +152,7 @@ def print_table(table: Table) -> None:
     elif _has_room(table, out.width):
         out.print(table, soft_wrap=False)
     else:
+        print_wrapped(Text(_BETWEEN.join(str(column.header) for column in table.columns), table.header_style), "  ")
         for cells in zip(*(column.cells for column in table.columns), strict=True):
             print_wrapped(Text(_BETWEEN).join(Text(cell) if isinstance(cell, str) else cell for cell in cells), "  ")
 
@@ -179,6 +180,16 @@ def local_time(at_ms: int | None) -> str:
     if not at_ms:
         return "-"
     return datetime.fromtimestamp(at_ms / 1000, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S %z")
+
+
+def minutes_here(at_ms: int) -> str:
+    """A server time to the minute, for a table whose head has the offset: `offset_here`."""
+    return datetime.fromtimestamp(at_ms / 1000, datetime.now().astimezone().tzinfo).strftime("%Y-%m-%d %H:%M")
+
+
+def offset_here() -> str:
+    """The present offset of this machine's zone."""
+    return datetime.now().astimezone().strftime("%z")
 
 
 def dollars(cost_microusd: int) -> str:

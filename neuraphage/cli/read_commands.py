@@ -12,6 +12,8 @@ from neuraphage.cli.console import (
     dollars,
     harmless,
     local_time,
+    minutes_here,
+    offset_here,
     one_line,
     out,
     plain_table,
@@ -31,7 +33,6 @@ LAST_MESSAGES = 4
 LAST_DECISIONS = 5
 LABEL_CHARS = 12
 QUOTED_PROMPT = '"..."'
-_CREATED_CHARS = len("2026-01-31 12:00")
 
 
 def register(app: typer.Typer) -> None:
@@ -55,7 +56,7 @@ def list_tasks(
     if not records:
         out.print(_nothing(status))
         return
-    table = plain_table("task", "status", "turns", "cost", "created", "name")
+    table = plain_table("task", "status", "turns", "cost", f"created {offset_here()}", "name")
     for number in (2, 3):
         table.columns[number].justify = "right"
     for record in records:
@@ -64,7 +65,7 @@ def list_tasks(
             record.status.value,
             str(record.counters.iteration),
             dollars(record.counters.cost_microusd),
-            local_time(record.created_at_ms)[:_CREATED_CHARS],
+            minutes_here(record.created_at_ms),
             one_line(record.spec.name),
         )
     print_table(table)

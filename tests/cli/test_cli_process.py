@@ -64,10 +64,10 @@ def test_eighty_columns(bench: Bench) -> None:
     ids = [bench.client.submit("x", name=NAME) for _ in range(3)]
     lease = bench.kit.claim(ids[0])
     bench.kit.finish(lease, FinishTo.COMPLETED, summary="Done.")
-    written = run_on_terminal("list", env=os.environ)
+    written = run_on_terminal("list", env=os.environ | {"TZ": "UTC"})
     assert "\x1b[1m" in written
     head, *lines = re.sub(r"\x1b\[[0-9;]*m", "", written).rstrip().splitlines()
-    assert head.split() == ["task", "status", "turns", "cost", "created", "name"]
+    assert head.split() == ["task", "status", "turns", "cost", "created", "+0000", "name"]
     assert {line.split()[0] for line in lines} == {one.rpartition("-")[2] for one in ids}
     assert all(len(line) <= 80 for line in lines)
     assert all(line.rstrip().endswith("…") for line in lines)

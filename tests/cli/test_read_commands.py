@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from typer.main import get_command
 
 from clikit import Bench, CommandLine
 from neuraphage import __version__
+from neuraphage.cli.console import local_time, offset_here
 from neuraphage.cli.main import app
 from neuraphage.model.effect import EffectKind, EffectState, JournalEntry
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
@@ -32,6 +38,19 @@ RECORD_NAMES = {
 }  # fmt: skip
 STEERING = "\x1b[31mred\x9b2J\x07\x7f\u202e[bold]:smile:\rline\u2028"
 CONTROLS = set(map(chr, [*range(32), *range(127, 160), 0x202E, 0x2028])) - {"\n"}
+
+
+@pytest.fixture
+def zone_of(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Moves this process to another zone."""
+
+    def move(zone: str) -> None:
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+
+    yield move
+    monkeypatch.undo()
+    time.tzset()
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -66,6 +85,24 @@ def test_list_as_json_has_stable_names(cli: CommandLine, bench: Bench) -> None:
     assert cli("list", "--json", "--limit", "1").json == found[:1]
 
 
+@pytest.mark.parametrize(("zone", "offset", "hour"), [("UTC", "+0000", "23"), ("Asia/Kathmandu", "+0545", "04")])
+def test_times_are_local_and_say_so(
+    cli: CommandLine, bench: Bench, zone_of: Callable[[str], None], zone: str, offset: str, hour: str
+) -> None:
+    """Stored in UTC, shown in the zone of who looks, with its offset."""
+    zone_of(zone)
+    task_id = bench.kit.create()
+    stored = bench.client.get(task_id)
+    assert cli("show", task_id, "--json").json["created_at_ms"] == stored.created_at_ms
+    head, line = cli("list").out.splitlines()
+    assert f"created {offset}" in head
+    there = datetime.fromtimestamp(stored.created_at_ms / 1000, ZoneInfo(zone))
+    assert f"{there:%Y-%m-%d %H:%M}" in line
+    for command in ("show", "events", "checkpoint"):
+        assert re.search(rf"\d\d:\d\d:\d\d {re.escape(offset)}", cli(command, task_id).out)
+    assert f"{hour}:" in local_time(1_782_860_400_000)  # 2026-06-30, 23 o'clock in UTC
+
+
 def test_list_of_some_statuses(cli: CommandLine, bench: Bench) -> None:
     """A status that no task has gives an empty list, not all."""
     waiting = bench.kit.put(Status.WAITING_FOR_USER)
@@ -81,7 +118,7 @@ def test_list_in_a_pipe_cuts_nothing(cli: CommandLine, bench: Bench) -> None:
     name = "a name of seventy characters, which would not fit into eighty columns."
     task_id = bench.client.submit("x", name=name)
     head, line = cli("list").out.splitlines()
-    assert head.split() == ["task", "status", "turns", "cost", "created", "name"]
+    assert head.split() == ["task", "status", "turns", "cost", "created", offset_here(), "name"]
     assert line.endswith(name)
     assert bench.client.find(line.split()[0]) == task_id
 
