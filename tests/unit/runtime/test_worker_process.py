@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
 from neuraphage.errors import StoreUnavailable
-from neuraphage.ports import ProcessRow
+from neuraphage.ports import Lease, ProcessRow
 from neuraphage.runtime.process import WorkerProcess
-from turnkit import Rig, SilentPresence
+from turnkit import Rig, SilentPresence, until
 
 MakeRig = Callable[..., Rig]
 ROW = ProcessRow("process", "here", 1, 1.0, 0)
@@ -73,3 +74,29 @@ def test_a_renewal_that_finds_no_lease(make_rig: MakeRig, settling: bool, caplog
         assert held.lost is not settling
         assert ("lease lost" in caplog.text) is not settling
     rig.client.zadd(rig.kit.keys.leases, {task_id: 1})
+
+
+def test_a_heartbeat_that_fails_is_told_and_the_next_one_renews(
+    make_rig: MakeRig, caplog: pytest.LogCaptureFixture
+) -> None:
+    """K28: a server that is away, or a bug, costs one beat: the thread goes on, and the turn is not stopped for it."""
+    rig = make_rig(heartbeat_s=0.05, lease_s=20.0)
+    task_id, lease = rig.kit.running()
+    failures: list[Exception] = [RuntimeError("a bug"), StoreUnavailable("away")]
+    renew = rig.store.renew
+
+    def failing(leases: Sequence[Lease]) -> Any:
+        if failures:
+            raise failures.pop()
+        return renew(leases)
+
+    rig.store.renew = failing  # type: ignore[method-assign]  # fails twice
+    rig.client.zadd(rig.kit.keys.leases, {task_id: 1})
+    with rig.keeper.hold(lease, rig.services.clock.boottime_s()) as held, caplog.at_level(logging.WARNING):
+        rig.keeper.start()
+        until(lambda: rig.client.zscore(rig.kit.keys.leases, task_id) != 1)
+        rig.keeper.stop()
+        assert not held.lost
+    assert failures == []
+    assert "heartbeat failed: away" in caplog.text
+    assert "heartbeat failed unexpectedly" in caplog.text
