@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections.abc import Iterator
 
@@ -31,6 +32,8 @@ _UNAVAILABLE_PREFIXES = (
     "CLUSTERDOWN",
 )
 _LOGIN_PREFIXES = ("NOAUTH", "WRONGPASS")
+_INSIDE_A_SCRIPT = re.compile(r"Error running script \(call to f_\w+\): (?:@user_script: ?\d+: )+")
+"""What a server before Redis 7 puts before a refusal that a script of ours met."""
 
 
 class ServerTooOld(redis.exceptions.RedisError):
@@ -43,11 +46,11 @@ def is_unavailable(error: redis.exceptions.RedisError) -> bool:
 
 
 def words_of(error: BaseException) -> str:
-    """The server's own words: inside a pipeline, redis-py puts the command before them."""
+    """The server's own words; redis-py puts a pipeline's command before them, an old server the script."""
     text = str(error)
     if text.startswith("Command # "):
         text = text.rpartition("caused error: ")[2]
-    return text.lstrip("-")
+    return _INSIDE_A_SCRIPT.sub("", text, count=1).lstrip("-")
 
 
 def store_error(what: str, error: redis.exceptions.RedisError) -> StoreError:
@@ -75,9 +78,7 @@ def refused_because(error: redis.exceptions.RedisError) -> str | None:
         return f"{text}; correct service_name in the server's URL"
     if isinstance(error, ServerTooOld | SpeaksNoTls):
         return text
-    if isinstance(error, LoginRefused | redis.exceptions.AuthenticationError) or text.startswith(
-        ("NOAUTH", "WRONGPASS")
-    ):
+    if isinstance(error, LoginRefused | redis.exceptions.AuthenticationError) or text.startswith(_LOGIN_PREFIXES):
         return _login_advice(text)
     if isinstance(error, redis.exceptions.NoPermissionError) or text.startswith("NOPERM"):
         return f"the state server's ACL does not allow this to the user of the URL ({text}); extend the user's rules"

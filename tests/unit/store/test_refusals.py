@@ -13,6 +13,10 @@ from neuraphage.store.sentinel import LoginRefused, NoSuchService
 from neuraphage.store.tls import SpeaksNoTls
 
 exceptions = redis.exceptions
+IN_A_SCRIPT = (
+    "Error running script (call to f_cd58493c7b30c6a0984227b7f1c3b663ca6b8416): @user_script:201: @user_script: 201: "
+)
+"""What Redis 6.2 puts before its refusal of a command inside a script."""
 
 
 def caused(cause: BaseException) -> redis.exceptions.RedisError:
@@ -55,6 +59,10 @@ def test_refused(error: redis.exceptions.RedisError, words: str) -> None:
         exceptions.BusyLoadingError("loading"),
         caused(TimeoutError("_ssl.c:989: The handshake operation timed out")),  # frozen, as far as anybody knows
         exceptions.ResponseError("Command # 1 (SET k) of pipeline caused error: MISCONF no disk"),
+        # Redis 6.2: as a script meets them
+        exceptions.ResponseError(IN_A_SCRIPT + "-OOM command not allowed when used memory > 'maxmemory'."),
+        exceptions.ResponseError(IN_A_SCRIPT + "-READONLY You can't write against a read only replica."),
+        exceptions.ResponseError(IN_A_SCRIPT + "-NOREPLICAS Not enough good replicas to write."),
     ],
 )
 def test_away(error: redis.exceptions.RedisError) -> None:
@@ -65,5 +73,6 @@ def test_away(error: redis.exceptions.RedisError) -> None:
 
 
 def test_other_errors() -> None:
-    """A bug is neither of both."""
-    assert type(store_error("claim", exceptions.ResponseError("WRONGTYPE"))) is StoreError
+    """A bug is neither of both, nor is one of a script that quotes a refusal."""
+    for text in ("WRONGTYPE", IN_A_SCRIPT + "bad argument to 'unpack'", "it said: " + IN_A_SCRIPT + "-OOM"):
+        assert type(store_error("claim", exceptions.ResponseError(text))) is StoreError
