@@ -8,7 +8,7 @@ import pytest
 
 from neuraphage.model.effect import EffectKind, EffectState, JournalEntry
 from neuraphage.model.task import Status
-from neuraphage.ports import Changes, CommitVerdict, FinishTo, Lease, SignalKind, SuspendTo
+from neuraphage.ports import Changes, CommitVerdict, FinishTo, Lease, SignalKind
 from storekit import ASK, MODEL_CALL, TALK, StoreKit, question, text_entry
 
 TALKING = Changes(prompts_opened=(question(TALK),), add=MODEL_CALL)
@@ -227,29 +227,3 @@ def test_an_ended_task_closes_its_prompts(kit: StoreKit) -> None:
     assert not [name for name in fields if name.startswith((b"p:", b"a:"))]
     assert kit.client.zcard(kit.keys.deadlines) == 0
     assert kit.client.zscore(kit.keys.retention, task_id) > kit.store.now_ms()
-
-
-@pytest.mark.parametrize("status", [Status.COMPLETED, Status.FAILED, Status.CANCELLED])
-def test_each_key_of_an_ended_task_is_kept_for_its_time(kit: StoreKit, status: Status) -> None:
-    """R245: what a retry would need for a day; what people look at, and the id in the lists, for a month."""
-    kit = kit.under(exec_retention_s=100.0, conversation_retention_s=1_000.0)
-    task_id = kit.create()
-    kit.plant(task_id)
-    lease = kit.claim(task_id)
-    entry = JournalEntry(key="t1", kind=EffectKind.TOOL, state=EffectState.STARTED)
-    if status is Status.CANCELLED:
-        kit.send(task_id, SignalKind.CANCEL)
-        kit.suspend(lease, SuspendTo.PAUSE, Changes(journal=(entry,)))
-    elif status is Status.COMPLETED:
-        kit.finish(lease, FinishTo.COMPLETED, Changes(add=MODEL_CALL, consumed=tuple(kit.inbox(task_id))), summary="s")
-        kit.finish(kit.claim(task_id), FinishTo.COMPLETED, summary="s")
-    else:
-        kit.finish(lease, FinishTo.FAILED, Changes(journal=(entry,)), error="e", recoverable=True)
-    assert kit.status(task_id) is status
-    short = {kit.keys.turn(task_id), kit.keys.inbox(task_id), kit.keys.signals(task_id)}
-    long = {kit.keys.task(task_id), kit.keys.messages(task_id), kit.keys.events(task_id)}
-    left = {name: kit.client.pttl(name) for name in kit.state() if name.startswith(kit.keys.task(task_id))}
-    assert long <= left.keys() <= long | short
-    assert all(90_000 < ms <= 100_000 for name, ms in left.items() if name in short), left
-    assert all(990_000 < ms <= 1_000_000 for name, ms in left.items() if name in long), left
-    assert 990_000 < kit.client.zscore(kit.keys.retention, task_id) - kit.store.now_ms() <= 1_000_000
