@@ -22,6 +22,12 @@ _USAGE_FIELDS = tuple(Usage.model_fields)
 _TEXT_DELTAS = {"text_delta": ("text", "text"), "thinking_delta": ("thinking", "thinking")}
 
 
+_INPUT = "partial_json"
+_CUT_SHORT = frozenset({"max_tokens", "model_context_window_exceeded"})
+# Blocks that can be neither shown nor sent back without their text.
+_WITH_TEXT = {"text": "text", "thinking": "thinking"}
+
+
 class ReplyCollector:
     """The reply so far.
 
@@ -36,7 +42,9 @@ class ReplyCollector:
         self._on_delta = on_delta
         self._usage: dict[str, int] = {}
         self._open: dict[int, Block] = {}
-        self._input_json: dict[int, str] = {}
+        # Pieces are joined once: to lengthen a text with each of them would copy it each time.
+        self._pieces: dict[int, dict[str, list[str]]] = {}
+        self._unwritten: str | None = None  # id of the last block, while it is a call without input
         self.content: list[Block] = []
         self.invalid_inputs: dict[str, str] = {}
         self.stop_reason: str | None = None
@@ -73,15 +81,16 @@ class ReplyCollector:
     def _message_start(self, event: dict[str, Any]) -> None:
         message = event["message"]
         self.started = True
-        self.model = str(message.get("model", ""))
-        self.message_id = str(message.get("id", ""))
+        self.model = _storable(message.get("model") or "")
+        self.message_id = _storable(message.get("id") or "")
         self._count(message.get("usage"))
 
     def _block_start(self, event: dict[str, Any]) -> None:
         index, block = event["index"], dict(event["content_block"])
-        if index in self._open or index != len(self.content) + len(self._open) or "type" not in block:
+        if index in self._open or index != len(self.content) + len(self._open) or not isinstance(block["type"], str):
             raise _garbage("a block out of order or without a type", event)
         self._open[index] = block
+        self._pieces[index] = {}
         if block["type"] == "tool_use":
             if not isinstance(block["id"], str) or not isinstance(block["name"], str):
                 raise _garbage("a tool_use block without id and name", event)
@@ -92,34 +101,52 @@ class ReplyCollector:
         block, kind = self._open[index], delta["type"]
         if kind in _TEXT_DELTAS:
             field, shown = _TEXT_DELTAS[kind]
-            block[field] = (block.get(field) or "") + delta[field]
+            self._append(index, field, delta[field])
             self._on_delta(Delta(shown, delta[field]))
         elif kind == "signature_delta":
             block["signature"] = delta["signature"]
         elif kind == "input_json_delta":
-            self._input_json[index] = self._input_json.get(index, "") + delta["partial_json"]
+            self._append(index, _INPUT, delta["partial_json"])
         elif kind == "citations_delta":
-            block["citations"] = [*(block.get("citations") or []), delta["citation"]]
+            block["citations"] = block.get("citations") or []
+            block["citations"].append(delta["citation"])
+
+    def _append(self, index: int, field: str, piece: Any) -> None:
+        if not isinstance(piece, str):
+            raise TypeError(f"a piece of {field} is {type(piece).__name__}, not text")
+        self._pieces[index].setdefault(field, []).append(piece)
 
     def _block_stop(self, event: dict[str, Any]) -> None:
         index = event["index"]
         if index != len(self.content):
             raise _garbage("a block that ends out of order", event)
-        block = {
-            name: _storable(value) if isinstance(value, str) else value for name, value in self._open.pop(index).items()
-        }
-        raw = self._input_json.pop(index, "")
+        block, pieces = self._open.pop(index), self._pieces.pop(index)
+        raw = "".join(pieces.pop(_INPUT, ()))
+        for field, parts in pieces.items():
+            block[field] = "".join((block.get(field) or "", *parts))
+        block = _whole(block, event)
+        self._unwritten = None
         if raw.strip():
             parsed = parse_input(raw)
             block["input"] = parsed if parsed is not None else {}
             if parsed is None:
                 self.invalid_inputs[str(block.get("id", index))] = _storable(raw)
+        elif block["type"] == "tool_use":
+            given = block.get("input")
+            block["input"] = given if isinstance(given, dict) else {}
+            if given is not None and not isinstance(given, dict):
+                self.invalid_inputs[block["id"]] = json.dumps(given)
+            elif not given:
+                self._unwritten = block["id"]
         self.content.append(block)
 
     def _message_delta(self, event: dict[str, Any]) -> None:
         reason = event["delta"].get("stop_reason")
         if reason is not None:
-            self.stop_reason = str(reason)
+            self.stop_reason = _storable(str(reason))
+        if self.stop_reason in _CUT_SHORT and self._unwritten is not None:
+            # Cut off before its first piece: that the model wanted no parameters would be a guess.
+            self.invalid_inputs[self._unwritten] = ""
         self._count(event.get("usage"))
 
     def _message_stop(self, event: dict[str, Any]) -> None:
@@ -158,6 +185,31 @@ def parse_input(raw: str) -> dict[str, Any] | None:
     except (ValueError, TypeError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
+
+
+def _whole(block: Block, event: Any) -> Block:
+    """A finished block, with text that can be stored.
+
+    Raises:
+        ModelFault: GARBAGE, when its text is missing, or when it holds what cannot be stored.
+    """
+    name = _WITH_TEXT.get(block["type"])
+    if name is not None and not isinstance(block.get(name), str):
+        raise _garbage(f"a {name} block without text", event)
+    try:
+        clean: Block = _clean(block)
+        orjson.dumps(clean)
+    except (TypeError, RecursionError) as error:
+        raise _garbage(f"a {block['type']} block that cannot be stored ({error})", event) from None
+    return clean
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return _storable(value)
+    if isinstance(value, dict):
+        return {_storable(name): _clean(item) for name, item in value.items()}
+    return [_clean(item) for item in value] if isinstance(value, list) else value
 
 
 def _storable(text: str) -> str:
