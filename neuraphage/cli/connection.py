@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from neuraphage.dev.address import external_address
 from neuraphage.dev.stack_file import settings_of_running_stack
 from neuraphage.settings import Settings
 
+_log = logging.getLogger(__name__)
 _flags: dict[str, Any] = {}
 """What options of the command line say about settings, for the command that runs."""
 
@@ -39,7 +41,12 @@ def load_settings() -> Settings:
     Raises:
         SettingsError: a value is wrong, or two clash.
     """
-    return configuration.load(**_flags)
+    settings = configuration.load(**_flags)
+    if _log.isEnabledFor(logging.DEBUG):
+        for one in configuration.shown(settings, **_flags):
+            if one.origin != "default":
+                _log.debug("%s = %s, from %s %s", one.name, one.value, one.origin, one.place)
+    return settings
 
 
 def connect() -> Client:
@@ -59,7 +66,14 @@ def server_settings() -> Settings:
         StackError: none is running and none is named.
         SettingsError: the settings clash.
     """
-    settings = settings_of_running_stack(load_settings())
+    settings = _with_both(settings_of_running_stack(load_settings()))
+    urls = (configuration.masked_url(url.get_secret_value()) for url in (settings.state_url, settings.broker_url))
+    _log.info("state server %s, broker %s, namespace %s", *urls, settings.namespace)
+    return settings
+
+
+def _with_both(settings: Settings) -> Settings:
+    """The settings, with the one URL that may be missing."""
     if {"state_url", "broker_url"} <= settings.model_fields_set:
         return settings
     named = configuration.server_variables(settings)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -26,6 +28,7 @@ END_SHOWN_S = 15.0
 _OUTPUT_TAIL_BYTES = 4_000
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 
 
 class LocalStack:
@@ -78,6 +81,7 @@ class LocalStack:
         if is_taken(self._data_dir):
             self._await(self._is_settled, "another stack starts or ends")
         if is_taken(self._data_dir):
+            _log.info("uses the stack that runs for %s", self._data_dir)
             self._check_script(stack_file.script_of_running_stack(self._data_dir))
         else:
             self._start()
@@ -105,6 +109,7 @@ class LocalStack:
         if self._script is not None:
             argv += ["--script", self._script]
             env["PYTHONPATH"] = os.pathsep.join([str(Path.cwd()), *filter(None, [env.get("PYTHONPATH")])])
+        _log.info("starts a stack: %s; its output is in %s", shlex.join(argv), log_path)
         log = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and command

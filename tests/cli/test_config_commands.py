@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -93,6 +94,21 @@ def test_verbose_shows_log_lines(
     arguments.insert(place, option)
     assert cli(*arguments).code == 0
     assert root_logger.level == level
+
+
+def test_what_verbose_tells(cli: CommandLine, root_logger: logging.Logger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """-v: which servers and namespace it is; -vv: each setting that somebody made. No password."""
+    monkeypatch.setenv("NEURAPHAGE_STATE_URL", "redis://:pa55word@127.0.0.1:1/1")
+    monkeypatch.setenv("NEURAPHAGE_LEASE_S", "30")
+    quiet, more, most = (cli("list", *option).err for option in ([], ["-v"], ["-vv"]))
+    assert quiet.count("\n") == 1
+    where = r"state server redis://\S+@127.0.0.1:1/1, broker redis://\S+@127.0.0.1:1/0, namespace default"
+    made = "lease_s = 30.0, from environment NEURAPHAGE_LEASE_S"
+    assert re.search(where, more)
+    assert made not in more
+    assert re.search(where, most)
+    assert made in most
+    assert "pa55word" not in more + most
 
 
 @pytest.mark.parametrize(
