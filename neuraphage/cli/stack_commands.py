@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,7 +28,7 @@ from neuraphage.dev.server import EmbeddedServer
 from neuraphage.dev.server_files import open_files, take_lock
 from neuraphage.dev.stack import StackPlan, make_folders, stack_specs
 from neuraphage.dev.stack_use import UnusedStop
-from neuraphage.dev.stop_request import StopRequest
+from neuraphage.dev.stop_request import StopRequest, listen
 from neuraphage.dev.supervisor import Supervisor
 from neuraphage.errors import BadInput
 from neuraphage.settings import Settings
@@ -63,7 +62,7 @@ def dev(
     _check(script)
     settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     stop = StopRequest()
-    _listen(stop)
+    listen(stop)
     with _server(settings, script) as (address, own):
         stack_file.remove(settings.data_dir)  # one left by a killed stack would say that this one is up already
         plan = StackPlan(
@@ -98,13 +97,6 @@ def _check(script: str | None) -> None:
     if script is not None and not all(script.partition(":")):
         raise BadInput(f"--script {script}: write module:attribute")
     find_workers()  # before anything is started
-
-
-def _listen(stop: StopRequest) -> None:
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.ask())
-    # a closed terminal may say so several times
-    signal.signal(signal.SIGHUP, lambda *_: stop.ask_gently())
 
 
 @contextmanager

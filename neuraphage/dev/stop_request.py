@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 
 LOOK_AGAIN_S = 0.05
@@ -49,3 +50,16 @@ class StopRequest:
                 return False
             time.sleep(LOOK_AGAIN_S)
         return True
+
+
+def listen(stop: StopRequest) -> None:
+    """Let signals ask to stop. Call from the main thread.
+
+    Args:
+        stop: asked by Ctrl-C and SIGTERM, and gently by a closed terminal, which may say so several times; not by that
+            when the process was started to outlive it (`nohup`).
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.ask())
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_: stop.ask_gently())
