@@ -214,15 +214,26 @@ class LeaseKeeper:
         period = self._settings.heartbeat_s
         due = self._clock.boottime_s() + period
         while not self._stop.is_set():
-            try:
-                nudged = self._presence.wait(max(0.01, min(due - self._clock.boottime_s(), period)))
-                if nudged or self._clock.boottime_s() >= due:
-                    self.renew_now()
-                    self._on_beat()
-                    due = self._clock.boottime_s() + period
-            except StoreError as error:
-                log.warning("heartbeat failed: %s", error)
-                self._stop.wait(min(0.25, period))
-            except Exception:  # the heartbeat must outlive every bug but say so
-                log.exception("heartbeat failed unexpectedly")
-                self._stop.wait(min(0.25, period))
+            nudged = self._listen(max(0.01, min(due - self._clock.boottime_s(), period)))
+            if (nudged or self._clock.boottime_s() >= due) and self._succeeds("heartbeat", self._beat):
+                due = self._clock.boottime_s() + period
+
+    def _beat(self) -> bool:
+        self.renew_now()
+        self._on_beat()
+        return True
+
+    def _listen(self, timeout_s: float) -> bool:
+        """Wait for a nudge; leases are renewed also when the named connection is refused, again and again."""
+        return self._succeeds("presence", lambda: self._presence.wait(timeout_s))
+
+    def _succeeds(self, what: str, act: Callable[[], bool]) -> bool:
+        """The answer of an act; False after a failure, which is told, and a short rest."""
+        try:
+            return act()
+        except StoreError as error:
+            log.warning("%s failed: %s", what, error)
+        except Exception:  # the heartbeat must outlive every bug but say so
+            log.exception("%s failed unexpectedly", what)
+        self._stop.wait(min(0.25, self._settings.heartbeat_s))
+        return False
