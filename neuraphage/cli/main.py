@@ -150,5 +150,6 @@ def _usage(error: Any) -> int:
         out.print(error.format_message())
         return 2
     path = error.ctx.command_path if getattr(error, "ctx", None) else "neuraphage"
-    complain(f"{error.format_message().rstrip('.')}; see: {path} --help")
+    said = error.format_message().replace("Value error, ", "").rstrip(".")  # pydantic's words say nothing to people
+    complain(f"{said}; see: {path} --help")
     return 2

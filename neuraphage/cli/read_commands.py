@@ -43,7 +43,9 @@ def register(app: typer.Typer) -> None:
 
 
 def list_tasks(
-    status: Annotated[list[Status] | None, typer.Option(help="Only these statuses; may be repeated.")] = None,
+    status: Annotated[
+        list[Status] | None, typer.Option(help="Only these statuses; may be repeated.", case_sensitive=False)
+    ] = None,
     limit: Annotated[int, typer.Option(help="At most so many.", min=1, max=10_000)] = 50,
     as_json: AsJson = False,
 ) -> None:

@@ -36,7 +36,9 @@ def register(app: typer.Typer) -> None:
 
 def submit(
     prompt: Annotated[str, typer.Argument(help="What to do.")],
-    directory: Annotated[Path | None, typer.Option("--dir", help="Directory that the tools work in.")] = None,
+    directory: Annotated[
+        Path | None, typer.Option("--dir", help="Directory that the tools work in; without it they have no files.")
+    ] = None,
     allow: Annotated[
         list[str] | None, typer.Option(help="A tool that needs no asking; may be repeated; '*' for all.")
     ] = None,

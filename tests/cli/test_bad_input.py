@@ -76,7 +76,7 @@ ALONE = {
     "an option without its value": call("submit x --model", "requires an argument"),
     "no number": call("list --limit x", "--limit"),
     "a number out of range": call("list --limit 0", "--limit"),
-    "no such status": call("list --status Sleeping", "--status"),
+    "no such status": call("list --status Sleeping", "'--status': 'Sleeping' is not one of 'queued'"),
     "two orders at once": call("recover --resume a --reset b", "only one of"),
     "two questions at once": call("health --live --ready", "only one of"),
     "a directory that is not there": call("submit x --dir /nowhere/at/all", "there is no such directory"),

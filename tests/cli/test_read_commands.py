@@ -107,7 +107,7 @@ def test_list_of_some_statuses(cli: CommandLine, bench: Bench) -> None:
     """A status that no task has gives an empty list, not all."""
     waiting = bench.kit.put(Status.WAITING_FOR_USER)
     bench.kit.create()
-    found = cli("list", "--json", "--status", "WaitingForUser", "--status", "Paused").json
+    found = cli("list", "--json", "--status", "waitingforuser", "--status", "Paused").json
     assert [record["spec"]["task_id"] for record in found] == [waiting]
     assert cli("list", "--json", "--status", "Paused").json == []
     assert "no tasks" in cli("list", "--status", "Paused").out
