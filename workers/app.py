@@ -27,11 +27,12 @@ from workers.consumer import ConsumerState, is_closed, is_consuming
 from workers.logs import configure
 from workers.slots import FreeSlotStep
 from workers.unacked import UnackedStep
+from workers.unreadable import UnreadableStep
 
 settings = load_or_exit()
 app = make_app(settings)
 app.conf.imports = ("workers.tasks", "workers.beat")
-app.steps["consumer"].update((ConsumerState, UnackedStep, FreeSlotStep))
+app.steps["consumer"].update((ConsumerState, UnackedStep, FreeSlotStep, UnreadableStep))
 
 importlib.import_module("neuraphage.llm")  # now, so that the first turn, perhaps a recovered one, does not wait for it
 

@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 
 from neuraphage.model.task import Status
-from neuraphage.queue import RUN_QUEUE, RUN_TURN, make_app
+from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE, RUN_TURN, make_app
 from stackkit import Stack, command, task_prompt, turn, wait_for
 
 pytestmark = pytest.mark.real_workers
-WAITING = command("echo start >> log.txt; while [ ! -e go ]; do sleep 0.05; done; echo end >> log.txt")
 
 
 @pytest.fixture(scope="module")
@@ -101,18 +100,73 @@ def test_a_message_that_cannot_be_decoded_is_dropped(stack: Stack) -> None:
     assert worker.is_alive()
 
 
-def test_what_is_no_message_at_all_ends_one_worker_and_no_task(stack: Stack) -> None:
-    """Celery ends at bytes that are no JSON; they do not come again, and the next worker finishes what ran (B16)."""
-    struck = stack.start_worker(name="struck", concurrency=2)
-    task = stack.submit(task_prompt(turn("", WAITING), turn("done")))
-    wait_for(lambda: stack.lines(task) == ["start"], "the command to run")
-    stack.push(RUN_QUEUE, b"\x80\x04 no JSON")
-    wait_for(lambda: "Unrecoverable error" in struck.output(), "the worker to give up")
-    stack.start_worker(name="next", concurrency=2)
-    (stack.work_dir(task) / "go").touch()
-    stack.finished(task)
-    assert stack.lines(task) == ["start", "end"]
-    assert len(stack.model_requests(task)) == 2
+def envelope(body: object = ((), {}, {}), **changed: object) -> bytes:
+    """A message as Celery sends a turn's, with this JSON in its body and these fields in place of its own."""
+    properties = {
+        "delivery_info": {"exchange": "", "routing_key": RUN_QUEUE},
+        "delivery_tag": "t",
+        "body_encoding": None,
+    }
+    headers = {"id": "1", "task": RUN_TURN, "lang": "py"}
+    whole = {"content-encoding": "utf-8", "content-type": "application/json", "headers": headers}
+    return json.dumps({"body": json.dumps(body), "properties": properties, **whole, **changed}).encode()
+
+
+SECRET = "pa55word"
+DROPPED = "was dropped"
+FOREIGN = {
+    "no text": b"\x80\x04 no JSON " + SECRET.encode(),
+    "no JSON": f"a note with {SECRET}".encode(),
+    "a number that is too long for Python": b"1" * 5_000,
+    "JSON without end": b"[" * 100_000,
+    "a list": json.dumps([SECRET]).encode(),
+    "a wrong id in kombu's own form": json.dumps({"__type__": "uuid", "__value__": SECRET}).encode(),
+    "an empty object": b"{}",
+    "no delivery tag": envelope(properties={"delivery_info": {}}),
+    "a body that is not what it says": envelope(properties={"delivery_tag": "t", "body_encoding": "base64"}, body="%"),
+    "a body of another shape": envelope(5),
+    "a turn without an id": envelope(headers={"task": RUN_TURN}),
+    "a task of somebody else without an id": envelope(headers={"task": "elsewhere"}),
+    "no headers at all": envelope(headers="none"),
+    "a limit that is none": envelope(headers={"id": "1", "task": RUN_TURN, "lang": "py", "timelimit": "soon"}),
+}
+"""What a foreign hand may put into a queue."""
+
+
+@pytest.mark.parametrize("queue", [RUN_QUEUE, CONTROL_QUEUE])
+def test_what_no_worker_can_use_is_dropped(stack: Stack, queue: str) -> None:
+    """Whatever lies in a queue, its one worker goes on, with every slot, and logs how long each thing was (B16).
+
+    On the queue that is acknowledged nothing is kept of it either: it would come again, and take the place of others.
+    """
+    worker = stack.start_worker(name="reader", concurrency=1)
+    struck = worker if queue == RUN_QUEUE else next(one for one in stack.processes if one.name == "control")
+    pid, shown = struck.pid, len(struck.output())
+    for raw in FOREIGN.values():
+        stack.push(queue, raw)
+    wait_for(lambda: said(struck.output()[shown:]) == len(FOREIGN) - 1, "all but what Celery drops by itself")
+    stack.finished(stack.submit(two_turns()), stack.submit(two_turns("next")))
+    assert (struck.pid, struck.is_alive()) == (pid, True)
+    lines = [line for line in struck.output()[shown:].splitlines() if DROPPED in line]
+    assert not any(SECRET in line for line in lines)
+    assert any(f"{len(FOREIGN['no JSON'])} bytes, beginning with 61 20 6e" in line for line in lines)
+    wait_for(lambda: stack.broker_keys("*unacked*") == [], "nothing to be kept")
+
+
+def test_remote_control_of_nobody_is_dropped(stack: Stack) -> None:
+    """What is published to the workers and is no order ends none of them; the next order is obeyed (B16)."""
+    worker = stack.start_worker(name="heard", concurrency=1)
+    for raw in (b"no JSON", b"[1]", b"{}"):
+        stack.publish("/0.celery.pidbox", raw)
+    wait_for(lambda: said(worker.output()) == 2, "both that are JSON")
+    answers = make_app(stack.settings).control.ping(timeout=5.0, limit=len(stack.processes))
+    assert any(name.startswith("heard") for answer in answers for name in answer)
+    assert worker.is_alive()
+
+
+def said(output: str) -> int:
+    """How many messages were dropped, by the log."""
+    return output.count(DROPPED)
 
 
 def test_without_beat_tasks_go_on_and_two_beats_sweep_as_one(stack: Stack) -> None:

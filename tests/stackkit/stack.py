@@ -282,6 +282,11 @@ class Stack(TaskViews):
         with self._broker() as broker:
             broker.lpush(self._queue_key(queue), raw)
 
+    def publish(self, channel: str, raw: bytes) -> None:
+        """Publish anything to those who listen at the broker."""
+        with self._broker() as broker:
+            assert broker.publish(self._queue_key(channel), raw) > 0, "nobody listens"
+
     def _queue_key(self, queue: str) -> str:
         return f"np:{{{self.settings.namespace}}}:broker:{queue}"
 
