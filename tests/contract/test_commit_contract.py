@@ -222,6 +222,16 @@ def test_a_suspend_is_not_a_replay_of_a_commit(kit: StoreKit, turns_before: int)
     assert kit.state() == before
 
 
+def test_a_settled_prompt_leaves_nothing_behind(kit: StoreKit) -> None:
+    """With the prompt goes the note that it was answered: a task that asks often does not grow by it."""
+    task_id, lease = kit.running()
+    kit.store.commit(lease, Changes(prompts_opened=(question(),)))
+    raw = kit.plant(task_id, "answer", ASK)
+    assert kit.field(task_id, f"a:{ASK}") is not None
+    kit.store.commit(replace(lease, token=1), Changes(prompts_closed=(ASK,), consumed=(raw,)))
+    assert [kit.field(task_id, f"{kind}:{ASK}") for kind in "pa"] == [None, None]
+
+
 def test_an_answered_prompt_announced_again_gets_no_new_deadline(kit: StoreKit) -> None:
     """A prompt that has its answer can't time out any more, even when a worker opens it once more."""
     task_id, lease = kit.running()

@@ -8,7 +8,7 @@ import pytest
 
 from neuraphage.model.effect import EffectKind, EffectState, JournalEntry
 from neuraphage.model.task import Status
-from neuraphage.ports import Changes, CommitVerdict, FinishTo, Lease, SignalKind
+from neuraphage.ports import Changes, CommitVerdict, FinishTo, Lease, RecoverVerdict, SignalKind
 from storekit import ASK, MODEL_CALL, TALK, StoreKit, question, text_entry
 
 TALKING = Changes(prompts_opened=(question(TALK),), add=MODEL_CALL)
@@ -215,6 +215,17 @@ def test_how_long_an_ended_task_is_kept(kit: StoreKit) -> None:
     )
     due_ms = kit.client.zscore(kit.keys.retention, task_id) - kit.store.now_ms()
     assert round(due_ms / 86_400_000, 2) == 30
+
+
+@pytest.mark.parametrize("to", [FinishTo.COMPLETED, FinishTo.FAILED])
+def test_an_ended_task_is_no_suspect(kit: StoreKit, to: FinishTo) -> None:
+    """Its holder was late, then ended it after all: nothing of the suspicion is left, also for years."""
+    task_id, lease = kit.running()
+    kit.expire_lease(task_id)
+    assert kit.recover(task_id, "expired").verdict is RecoverVerdict.SUSPECT
+    assert kit.client.hexists(kit.keys.suspects, task_id)
+    kit.finish(lease, to, error="e", recoverable=True)
+    assert not kit.client.exists(kit.keys.suspects)
 
 
 def test_an_ended_task_closes_its_prompts(kit: StoreKit) -> None:
