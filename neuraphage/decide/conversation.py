@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from neuraphage.decide.hashing import sha256_hex
+from neuraphage.model.effect import MODEL_ENTRY
 from neuraphage.model.message import Block
 from neuraphage.model.tool import ToolCall, ToolResult
 
@@ -13,6 +16,10 @@ INTERRUPTED_TEXT = (
     "Look at the present state before repeating it."
 )
 CONTINUE_TEXT = "Your reply reached the length limit. Go on from where it stopped."
+NAME_MAX_CHARS = 200
+"""Longest name of a tool that the API takes back."""
+
+_CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
 
 
 def result_block(tool_use_id: str, result: ToolResult) -> Block:
@@ -30,6 +37,35 @@ def tool_calls(content: Iterable[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
         for block in content
         if block.get("type") == "tool_use"
     )
+
+
+def call_ids(entries: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """Ids of every tool call of a conversation."""
+    return frozenset(call.tool_use_id for e in entries if e["role"] == "assistant" for call in tool_calls(e["content"]))
+
+
+def with_own_ids(content: Sequence[Block], taken: Collection[str], seed: str) -> list[Block]:
+    """The blocks of a reply, each of its calls under an id that no other call of the task has.
+
+    Journal, results and spool know a call by its id, and the API refuses one that comes twice. The API's own ids are
+    unique and stay; servers that only speak its language begin to count anew with each reply, or send none.
+
+    Args:
+        content: blocks of the reply.
+        taken: ids of the calls before it.
+        seed: makes new ids; the same for the same reply.
+    """
+    used = {MODEL_ENTRY, *taken}
+    blocks: list[Block] = []
+    for index, block in enumerate(content):
+        if block.get("type") == "tool_use":
+            if block["id"] in used or not _CALL_ID.fullmatch(block["id"]):
+                block = {**block, "id": f"toolu_{sha256_hex([seed, index])[:24]}"}  # noqa: PLW2901 - the block, mended
+            if not 0 < len(block["name"]) <= NAME_MAX_CHARS:
+                block = {**block, "name": block["name"][:NAME_MAX_CHARS] or "unnamed"}  # noqa: PLW2901 - likewise
+            used.add(block["id"])
+        blocks.append(block)
+    return blocks
 
 
 def visible(entries: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -55,7 +91,7 @@ def api_messages(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """
     merged: list[dict[str, Any]] = []
     for entry in visible(entries):
-        content = [block for block in entry["content"] if not _is_blank(block)]
+        content = [block for block in entry["content"] if not _is_refused(block)]
         if merged and merged[-1]["role"] == entry["role"]:
             merged[-1]["content"].extend(content)
         else:
@@ -76,12 +112,23 @@ def api_messages(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     wanted = _open_calls(repaired)
     if wanted:
         repaired.append({"role": "user", "content": _paired([], wanted)})
+    _trim_end(repaired)
     return repaired
 
 
-def _is_blank(block: Mapping[str, Any]) -> bool:
-    """A text block without text: the model may send one, and the API refuses it when it comes back."""
+def _is_refused(block: Mapping[str, Any]) -> bool:
+    """What the model may send and the API does not take back: blank text, a thought cut before its signature."""
+    if block.get("type") == "thinking":
+        return not block.get("signature")
     return block.get("type") == "text" and not block["text"].strip()
+
+
+def _trim_end(messages: list[dict[str, Any]]) -> None:
+    """A conversation that ends with the model's words must not end with white space."""
+    if messages and messages[-1]["role"] == "assistant":
+        last = messages[-1]["content"][-1]
+        if last.get("type") == "text":
+            messages[-1]["content"][-1] = {**last, "text": last["text"].rstrip()}
 
 
 def _open_calls(messages: list[dict[str, Any]]) -> list[str]:

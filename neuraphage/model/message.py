@@ -54,6 +54,10 @@ class StopReason(StrEnum):
     CONTEXT_WINDOW_EXCEEDED = "model_context_window_exceeded"
 
 
+CONTINUING = frozenset({StopReason.MAX_TOKENS.value, StopReason.PAUSE_TURN.value})
+"""The model has more to say: it is asked again."""
+
+
 class ModelRequest(Frozen):
     """One request to the Messages API.
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
-from neuraphage.decide.conversation import api_messages, result_block, tool_calls
+from neuraphage.decide.conversation import api_messages, call_ids, result_block, tool_calls, with_own_ids
 from neuraphage.decide.hashing import canonical, request_id, sha256_hex
 from neuraphage.decide.retry import after_fault
 from neuraphage.errors import FaultKind, ModelFault
 from neuraphage.model.effect import MODEL_ENTRY, EffectKind, EffectState, JournalEntry, Marker, MarkerName
-from neuraphage.model.message import Entry, ModelReply, ModelRequest
+from neuraphage.model.message import CONTINUING, Entry, ModelReply, ModelRequest
 from neuraphage.model.prompt import Event, PromptKind
 from neuraphage.model.tool import ToolResult
 from neuraphage.ports import Delta
@@ -134,7 +135,8 @@ class ModelStep:
 
     def _note_reply(self, entry: JournalEntry, reply: ModelReply) -> None:
         ledger, services = self._ledger, self._services
-        content: list[dict[str, Any]] = services.redaction.json(reply.content)
+        clean: list[dict[str, Any]] = services.redaction.json(reply.content)
+        content = with_own_ids(clean, call_ids(ledger.entries), entry.request_id or "")
         stored = Entry.model_construct(
             role="assistant",
             content=content,
@@ -152,7 +154,7 @@ class ModelStep:
             }
         )
         ledger.note(
-            entries=[stored] if content else [],
+            entries=[stored] if content or reply.stop_reason in CONTINUING else [],  # those are counted
             journal=[done],
             marker=Marker(name=MarkerName.RESPONSE_RECEIVED, response_hash=digest),
             outcome=True,
@@ -171,16 +173,21 @@ class ModelStep:
                 )
             ],
         )
-        self._refuse_invalid(content, reply.invalid_inputs)
+        invalid = {
+            mine["id"]
+            for sent, mine in zip(reply.content, content, strict=True)
+            if mine.get("type") == "tool_use" and sent["id"] in reply.invalid_inputs
+        }
+        self._refuse_invalid(content, invalid)
 
     def _check_size(self, reply: ModelReply) -> None:
-        """A reply that cannot be stored is a fault that no repeat can help."""
+        """A reply that is too long to be stored is a fault that no repeat can help."""
         size, limit = len(canonical(reply.content)), self._services.settings.max_entry_bytes
         if size > limit:
             text = f"the reply is {size} bytes, max_entry_bytes is {limit}; ask for less at a time"
             raise ModelFault(FaultKind.TOO_LARGE, text)
 
-    def _refuse_invalid(self, content: list[dict[str, Any]], invalid: dict[str, str]) -> None:
+    def _refuse_invalid(self, content: list[dict[str, Any]], invalid: Collection[str]) -> None:
         """A call whose input is no JSON object gets its error result at once: what was wrong is not stored."""
         for call in tool_calls(content):
             if call.tool_use_id in invalid:

@@ -11,7 +11,7 @@ from neuraphage.decide.limits import limit_reached
 from neuraphage.decide.machine import Decision, Move, NextTool, TurnState, decide
 from neuraphage.errors import CancelRequested, LeaseLost
 from neuraphage.model.effect import MODEL_ENTRY, EffectClass, EffectState
-from neuraphage.model.message import Entry, StopReason
+from neuraphage.model.message import CONTINUING, Entry, StopReason
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.task import Mode, OnUnknownOutcome
 from neuraphage.model.tool import ControlKind, ToolCall, ToolResult
@@ -26,7 +26,6 @@ from neuraphage.tools.command_result import interrupted_result
 log = logging.getLogger(__name__)
 
 SUMMARY_CHARS = 10_000
-_CONTINUING = frozenset({StopReason.MAX_TOKENS.value, StopReason.PAUSE_TURN.value})
 _ENDING = frozenset({StopReason.END_TURN.value, StopReason.STOP_SEQUENCE.value})
 
 
@@ -109,9 +108,9 @@ class Turn:
         )
 
     def _calls(self) -> tuple[ToolCall, ...]:
-        """Tool calls of this turn's reply, once it is there."""
+        """Tool calls of this turn's reply, once it is there. A reply that a refusal broke off counts for nothing."""
         model = self._ledger.journal.get(MODEL_ENTRY)
-        if model is None or model.state is not EffectState.COMPLETED:
+        if model is None or model.state is not EffectState.COMPLETED or model.stop_reason == StopReason.REFUSAL.value:
             return ()
         for stored in reversed(self._ledger.entries):
             if stored["role"] == "assistant":
@@ -234,7 +233,7 @@ class Turn:
         if calls:
             return self._ledger.finish(FinishTo.NEXT)
         reason = self._ledger.journal[MODEL_ENTRY].stop_reason or ""
-        if reason in _CONTINUING:
+        if reason in CONTINUING:
             return self._continue(reason)
         if reason in _ENDING:
             return self._rest()
@@ -277,7 +276,7 @@ class Turn:
     def _continue(self, reason: str) -> Settled:
         tries = 0
         for stored in reversed(self._ledger.entries):
-            if stored["role"] == "assistant" and stored.get("stop_reason") not in _CONTINUING:
+            if stored["role"] == "assistant" and stored.get("stop_reason") not in CONTINUING:
                 break
             tries += stored["role"] == "assistant"
         if tries > self._services.settings.max_continues:
