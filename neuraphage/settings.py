@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from platformdirs import user_data_path
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
@@ -18,6 +18,15 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from neuraphage.decide.server_url import check_server_url
 from neuraphage.errors import SettingsError
 from neuraphage.setting_sources import PREFIX, layers
+
+MAX_S = 100 * 365 * 86_400.0
+"""A century: "for ever" in seconds. Servers, timers and sockets refuse much longer times, in the midst of a step."""
+MAX_AMOUNT = 10**15
+"""Numbers up to this are exact in the server's scripts."""
+Seconds = Annotated[float, Field(ge=0.001, le=MAX_S)]
+"""A time; the server counts in whole milliseconds."""
+SocketSeconds = Annotated[float, Field(ge=0.001, le=7 * 86_400.0)]
+"""A time that a socket waits; it takes no more than 24 days."""
 
 
 class RecoveryPolicy(StrEnum):
@@ -87,31 +96,31 @@ class Settings(BaseSettings):
     """Spool, embedded server, logs; ~ is the home folder."""
 
     # the lease protocol (architecture: heartbeat 5 s, lease 20 s, sweep 5 s)
-    heartbeat_s: float = Field(default=5.0, gt=0)
+    heartbeat_s: Seconds = 5.0
     """How often a process renews its leases."""
-    lease_s: float = Field(default=20.0, gt=0)
+    lease_s: Seconds = 20.0
     """How long a lease holds without a renewal: a hung worker is replaced after it."""
-    sweep_s: float = Field(default=5.0, gt=0)
+    sweep_s: Seconds = 5.0
     """How often every place that a task can sit in is visited."""
-    effect_max_s: float = Field(default=3_600.0, gt=0)
+    effect_max_s: Seconds = 3_600.0
     """Longest single effect; past it the heartbeat stops renewing and the process drains and exits."""
-    watcher_interval_s: float = Field(default=0.1, gt=0)
+    watcher_interval_s: Seconds = 0.1
     """How often a host looks for dead processes."""
-    absent_host_s: float = Field(default=2.0, gt=0)
+    absent_host_s: Seconds = 2.0
     """How long a process of another host must be absent before it counts as gone."""
-    first_republish_s: float = Field(default=5.0, gt=0)
+    first_republish_s: Seconds = 5.0
     """First wait before a message that no worker took is sent again; doubles each time."""
-    max_republish_s: float = Field(default=60.0, gt=0)
+    max_republish_s: Seconds = 60.0
     """Longest of these waits."""
-    wait_poll_s: float = Field(default=60.0, gt=0)
+    wait_poll_s: Seconds = 60.0
     """Fallback poll of a task that waits for a lock or a child."""
 
     # recovery
     recovery_policy: RecoveryPolicy = RecoveryPolicy.AUTO
     """What happens to a task whose process is gone: auto goes on, confirm pauses it, off looks for none."""
-    max_recoveries: int = Field(default=3, ge=0)
+    max_recoveries: int = Field(default=3, ge=0, le=MAX_AMOUNT)
     """Recoveries without a new outcome commit before a task counts as poison."""
-    saved_max_age_s: float = Field(default=86_400.0, gt=0)
+    saved_max_age_s: Seconds = 86_400.0
     """An orphan whose last commit is older is failed, not resumed."""
     spool_enabled: bool = True
     """Off: commands run as children of the worker and die with it. A negative control; keep it on."""
@@ -121,59 +130,59 @@ class Settings(BaseSettings):
     """Where the model's API is, when it is not the provider's own address."""
     default_model: str = "claude-sonnet-5-5"
     """Model of a task that names none."""
-    max_tokens: int = Field(default=16_384, ge=1)
+    max_tokens: int = Field(default=16_384, ge=1, le=MAX_AMOUNT)
     """Longest reply, in tokens."""
-    connect_timeout_s: float = Field(default=10.0, gt=0)
+    connect_timeout_s: SocketSeconds = 10.0
     """Longest wait for a connection to the model's API."""
-    read_timeout_s: float = Field(default=60.0, gt=0)
+    read_timeout_s: SocketSeconds = 60.0
     """Longest silence inside a stream."""
-    call_timeout_s: float = Field(default=900.0, gt=0)
+    call_timeout_s: SocketSeconds = 900.0
     """Longest whole call."""
-    max_continues: int = Field(default=10, ge=0)
+    max_continues: int = Field(default=10, ge=0, le=MAX_AMOUNT)
     """Consecutive turns that ended by max_tokens or pause_turn."""
 
     # limits
-    max_turns: int = Field(default=50, ge=0)
+    max_turns: int = Field(default=50, ge=0, le=MAX_AMOUNT)
     """Turns of a task that sets no limit of its own."""
-    max_cost_microusd: int = Field(default=10_000_000, ge=0)
+    max_cost_microusd: int = Field(default=10_000_000, ge=0, le=MAX_AMOUNT)
     """Cost of a task that sets no limit of its own, in millionths of a dollar."""
-    max_entry_bytes: int = Field(default=1_000_000, gt=0)
+    max_entry_bytes: int = Field(default=1_000_000, gt=0, le=MAX_AMOUNT)
     """Largest conversation entry; bigger ones are refused with a clear failure."""
-    max_inbox_items: int = Field(default=1_000, gt=0)
+    max_inbox_items: int = Field(default=1_000, gt=0, le=MAX_AMOUNT)
     """Messages and answers that wait for a turn, a task."""
-    max_prompt_chars: int = Field(default=1_000_000, gt=0)
+    max_prompt_chars: int = Field(default=1_000_000, gt=0, le=MAX_AMOUNT)
     """Longest prompt or message of a person."""
-    events_max: int = Field(default=10_000, gt=0)
+    events_max: int = Field(default=10_000, gt=0, le=MAX_AMOUNT)
     """History lines kept a task (about)."""
-    live_max: int = Field(default=1_000, gt=0)
+    live_max: int = Field(default=1_000, gt=0, le=MAX_AMOUNT)
     """Pieces of a streaming reply kept for who watches."""
-    live_ttl_s: float = Field(default=60.0, gt=0)
+    live_ttl_s: Seconds = 60.0
     """How long they are kept."""
-    spool_max_bytes: int = Field(default=64 * 1024 * 1024, gt=0)
+    spool_max_bytes: int = Field(default=64 * 1024 * 1024, gt=0, le=MAX_AMOUNT)
     """Largest output of one command; past it the command is ended."""
 
     # what lies on the disk of this host
-    spool_quota_bytes: int = Field(default=4 * 1024**3, gt=0)
+    spool_quota_bytes: int = Field(default=4 * 1024**3, gt=0, le=MAX_AMOUNT)
     """Over it no new command starts; the output of ended ones goes after exec_retention_s."""
-    data_quota_bytes: int = Field(default=20 * 1024**3, gt=0)
+    data_quota_bytes: int = Field(default=20 * 1024**3, gt=0, le=MAX_AMOUNT)
     """Over it `health` and `doctor` warn; nothing stops."""
-    min_free_bytes: int = Field(default=1024**3, ge=0)
+    min_free_bytes: int = Field(default=1024**3, ge=0, le=MAX_AMOUNT)
     """Less free space where the data folder lies is a finding of `doctor`."""
 
     # logs
     log_format: Literal["text", "json"] = "text"
     """One line a record, either way."""
-    log_max_bytes: int = Field(default=10_000_000, ge=100_000)
+    log_max_bytes: int = Field(default=10_000_000, ge=100_000, le=MAX_AMOUNT)
     """A log file larger than this is set aside."""
     log_files: int = Field(default=3, ge=1, le=100)
     """How many set aside files of one log are kept."""
 
     # how long ended tasks are kept
-    exec_retention_s: float = Field(default=86_400.0, gt=0)
+    exec_retention_s: Seconds = 86_400.0
     """How long the journal, unread messages and command output of an ended task are kept."""
-    conversation_retention_s: float = Field(default=30 * 86_400.0, gt=0)
+    conversation_retention_s: Seconds = 30 * 86_400.0
     """How long the record, conversation and history of an ended task are kept."""
-    tombstone_retention_s: float = Field(default=365 * 86_400.0, gt=0)
+    tombstone_retention_s: Seconds = 365 * 86_400.0
     """How long the id of a deleted task is remembered."""
 
     @classmethod

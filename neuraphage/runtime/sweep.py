@@ -67,7 +67,7 @@ class Sweep:
         Raises:
             StoreUnavailable, StoreError: the server went away; the next sweep goes on.
         """
-        if guarded and not self._store.begin_sweep(int(self._settings.sweep_s * 500)):
+        if guarded and not self._store.begin_sweep(max(1, int(self._settings.sweep_s * 500))):
             return None
         started_s = self._clock.boottime_s()
         now_ms = self._store.now_ms()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -75,7 +76,8 @@ def test_an_empty_variable_is_none(home: Path, monkeypatch: pytest.MonkeyPatch) 
         ("lease_s = 'abc'", [":1: lease_s", "valid number"]),
         ("lease_s = [1]", [":1: lease_s", "valid number"]),
         ("lease_s = true", ["true and false are no value"]),
-        ("lease_s = -1", [":1: lease_s", "greater than 0"]),
+        ("lease_s = -1", [":1: lease_s", "greater than or equal to 0.001"]),
+        ("lease_s = 1e300", [":1: lease_s", "less than or equal to 3153600000"]),
         ("lease_s = inf", [":1: lease_s", "finite"]),
         ("lease_s = nan", [":1: lease_s", "finite"]),
         ("max_turns = 2.5", [":1: max_turns", "integer"]),
@@ -141,7 +143,7 @@ def test_a_file_without_the_right_to_read(home: Path) -> None:
         ("NEURAPHAGE_ZZZ", "20", "config keys"),
         ("neuraphage_leas_s", "20", "did you mean NEURAPHAGE_LEASE_S?"),
         ("NEURAPHAGE_LEASE_S", "abc", "NEURAPHAGE_LEASE_S: input should be a valid number"),
-        ("NEURAPHAGE_LEASE_S", "0", "NEURAPHAGE_LEASE_S: input should be greater than 0"),
+        ("NEURAPHAGE_LEASE_S", "0", "NEURAPHAGE_LEASE_S: input should be greater than or equal to 0.001"),
         ("NEURAPHAGE_SPOOL_ENABLED", "maybe", "NEURAPHAGE_SPOOL_ENABLED: input should be a valid boolean"),
     ],
 )
@@ -220,6 +222,24 @@ def test_two_limits_that_clash(home: Path, relation: object) -> None:
     assert f"{large} ({bound})" in said
     assert relation.why in said  # type: ignore[attr-defined]
     assert f"{small} from {home / NAME}:1" in said
+
+
+@pytest.mark.parametrize("name", [n for n, f in Settings.model_fields.items() if f.annotation in (int, float)])
+def test_no_number_is_beyond_what_servers_and_timers_take(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """A retention of 1e17 s ended a script of the server half way, and a thread that waits so long ended at once."""
+    for value in ("1e17" if name.endswith("_s") else str(10**17), "-1"):
+        monkeypatch.setenv(f"NEURAPHAGE_{name.upper()}", value)
+        assert complaint().startswith(f"NEURAPHAGE_{name.upper()}: input should be ")
+
+
+@pytest.mark.parametrize("name", ["connect_timeout_s", "read_timeout_s", "call_timeout_s"])
+def test_the_longest_wait_of_a_socket_is_one_that_it_takes(home: Path, name: str) -> None:
+    """A longer one would end every call of the model with an error."""
+    most_s = next(rule.le for rule in Settings.model_fields[name].metadata if hasattr(rule, "le"))
+    with socket.socket() as some:
+        some.settimeout(most_s)
+    (home / NAME).write_text(f"{name} = {most_s + 1}\n")
+    assert f":1: {name}: input should be less than or equal to" in complaint()
 
 
 def test_paths_mean_one_folder_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
