@@ -129,6 +129,8 @@ def tell_end(shown: Scene, record: TaskRecord, commands: Callable[[TaskRecord], 
         record: how it stands.
         commands: command lines that go on with a task that waits or is paused.
     """
+    if isinstance(shown.show, JsonLines):
+        shown.show.end(record)
     if shown.viewer is None:
         return
     if record.status in TERMINAL:

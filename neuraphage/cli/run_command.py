@@ -196,8 +196,6 @@ class _Run:
             show.line(f"  go on with: {self._next.resume()}", "dim")
             raise
         tell_end(self._shown, record, self._next.lines)
-        if isinstance(show, JsonLines):
-            show.end(record)
         if self._pausing and record.status not in TERMINAL:
             return INTERRUPTED_EXIT
         return exit_code(record.status)

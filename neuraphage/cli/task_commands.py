@@ -14,6 +14,7 @@ from neuraphage.cli.console import out, short_id
 from neuraphage.cli.exit_codes import INTERRUPTED_EXIT, exit_code
 from neuraphage.cli.follow import WorkerHint, follow, scene, tell_end
 from neuraphage.cli.hints import command_line
+from neuraphage.cli.json_lines import JsonLines
 from neuraphage.cli.prompts import answer_command
 from neuraphage.model.task import Status, TaskRecord
 
@@ -74,6 +75,8 @@ def attach(task_id: TaskId, as_json: AsJson = False) -> None:
     with connect() as client:
         full_id = client.find(task_id)
         shown = scene(client, full_id, as_json=as_json)
+        if isinstance(shown.show, JsonLines):
+            shown.show.begin(full_id)
         try:
             record = follow(client, full_id, shown, on_round=WorkerHint(shown.show).look)
         except KeyboardInterrupt:

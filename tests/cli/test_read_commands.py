@@ -286,9 +286,11 @@ def test_attach_ends_where_the_task_rests(cli: CommandLine, bench: Bench, status
     assert cli("attach", task_id).code == code
     ran = cli("attach", task_id, "--json")
     assert ran.code == code
-    lines = [json.loads(line) for line in ran.out.splitlines()]
+    first, *lines, last = [json.loads(line) for line in ran.out.splitlines()]
+    assert first == {"task": task_id}
     assert [set(line) for line in lines] == [{"event", "id", "at_ms", "data"}] * len(lines)
     assert lines[0]["event"] == "TaskCreated"
+    assert (last["task"], last["status"]) == (task_id, status.value)
 
 
 def beat(folder: Path, **changes: Any) -> None:
