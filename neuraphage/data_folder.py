@@ -6,9 +6,12 @@ before, and a `logs` in it may be theirs.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import time
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from rich.filesize import decimal
@@ -18,13 +21,19 @@ from neuraphage.settings import Settings
 MARK = ".neuraphage"
 _MARK_TEXT = "neuraphage made this folder and keeps its data here; `neuraphage purge` removes it.\n"
 SPOOL = "spool"
+HEALTH = "health"
+MEASURED = "measured.json"
+KEPT_S = 600.0
+"""A health check measures the folder again after so long."""
+MAX_FILES = 50_000
+"""So many are looked at in about half a second."""
 SERVER = "server"
 CONTENTS = {
     SERVER: "tasks, conversations and history of the local stack",
     SPOOL: "commands and their output",
     "logs": "logs of the local stack",
     "beat": "what beat sent last",
-    "health": "beats of worker processes",
+    HEALTH: "beats of worker processes",
     "watcher": "locks of watchers",
     "flower": "login of Flower",
     "stack.json": "where the running stack is",
@@ -79,11 +88,17 @@ def kept_in(path: Path) -> list[Kept]:
     return [Kept(p, what, size_bytes(p)) for p, what in found if p.exists() and not p.is_symlink()]
 
 
-def size_bytes(path: Path) -> int:
-    """Size of a file, or of all files below a folder; what vanishes meanwhile or may not be read counts nothing."""
+def size_bytes(path: Path, max_files: int | None = None) -> int:
+    """Size of a file, or of all files below a folder; what vanishes meanwhile or may not be read counts nothing.
+
+    Args:
+        path: the file or folder.
+        max_files: look at so many files at most; None for all.
+    """
     if not path.is_dir() or path.is_symlink():
         return _file_bytes(path)
-    return sum(_file_bytes(Path(folder) / name) for folder, _, names in os.walk(path) for name in names)
+    files = (Path(folder) / name for folder, _, names in os.walk(path) for name in names)
+    return sum(map(_file_bytes, islice(files, max_files)))
 
 
 def free_bytes(path: Path) -> int:
@@ -96,17 +111,63 @@ def free_bytes(path: Path) -> int:
 
 
 def quota_warnings(settings: Settings) -> list[str]:
-    """A sentence for each quota of the data folder that is exceeded."""
+    """A sentence for each quota of the data folder that is exceeded. Looks at every file."""
+    return _exceeded(settings, _sizes(settings, None))
+
+
+def recent_quota_warnings(settings: Settings) -> list[str]:
+    """As `quota_warnings`, for a check that is repeated every few seconds.
+
+    Sizes are measured once in KEPT_S, with MAX_FILES at most, and kept in the folder in between; a larger folder may
+    be over its quota without a warning here, and `quota_warnings` knows.
+    """
+    kept = settings.data_dir / HEALTH / MEASURED
+    sizes = _kept_sizes(kept)
+    if sizes is None:
+        sizes = _sizes(settings, MAX_FILES)
+        _keep(kept, sizes)
+    return _exceeded(settings, sizes)
+
+
+def _sizes(settings: Settings, max_files: int | None) -> dict[str, int]:
+    """Size of what each quota is about, by its name, in bytes."""
+    folders = {"spool_quota_bytes": settings.data_dir / SPOOL, "data_quota_bytes": settings.data_dir}
+    return {name: size_bytes(folder, max_files) for name, folder in folders.items()}
+
+
+def _exceeded(settings: Settings, sizes: dict[str, int]) -> list[str]:
     quotas = {
-        "the spool": (settings.data_dir / SPOOL, "spool_quota_bytes", "no new command starts"),
-        "the data folder": (settings.data_dir, "data_quota_bytes", "free some space, or raise it"),
+        "spool_quota_bytes": ("the spool", "no new command starts"),
+        "data_quota_bytes": ("the data folder", "free some space, or raise it"),
     }
-    sizes = [(what, size_bytes(path), name, then) for what, (path, name, then) in quotas.items()]
     return [
-        f"{what} holds {decimal(size)}, over its quota of {decimal(getattr(settings, name))} ({name}): {then}"
-        for what, size, name, then in sizes
-        if size > getattr(settings, name)
+        f"{what} holds {decimal(sizes[name])}, over its quota of {decimal(getattr(settings, name))} ({name}): {then}"
+        for name, (what, then) in quotas.items()
+        if sizes[name] > getattr(settings, name)
     ]
+
+
+def _kept_sizes(kept: Path) -> dict[str, int] | None:
+    """What was measured last; None when that is too long ago, or was not written by us."""
+    try:
+        age_s = time.time() - kept.stat().st_mtime
+        sizes = json.loads(kept.read_text(encoding="utf-8"))
+        if not 0 <= age_s < KEPT_S:  # a clock that was set back makes it look like one of the future
+            return None
+        return {name: int(sizes[name]) for name in ("spool_quota_bytes", "data_quota_bytes")}
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _keep(kept: Path, sizes: dict[str, int]) -> None:
+    """Note what was measured, where a data folder is; whoever may not write measures again."""
+    part = kept.with_suffix(f".{os.getpid()}")
+    try:
+        kept.parent.mkdir(mode=0o700, exist_ok=True)
+        part.write_text(json.dumps(sizes), encoding="utf-8")
+        part.replace(kept)
+    except OSError:
+        return
 
 
 def _file_bytes(path: Path) -> int:

@@ -165,7 +165,7 @@ class Settings(BaseSettings):
     spool_quota_bytes: int = Field(default=4 * 1024**3, gt=0, le=MAX_AMOUNT)
     """Over it no new command starts; the output of ended ones goes after exec_retention_s."""
     data_quota_bytes: int = Field(default=20 * 1024**3, gt=0, le=MAX_AMOUNT)
-    """Over it `health` and `doctor` warn; nothing stops."""
+    """Over it `where`, `health` and `doctor` warn; nothing stops."""
     min_free_bytes: int = Field(default=1024**3, ge=0, le=MAX_AMOUNT)
     """Less free space where the data folder lies is a finding of `doctor`."""
 

@@ -16,7 +16,7 @@ from neuraphage.cli.console import complain, harmless, local_time, out, print_js
 from neuraphage.cli.decision_text import decision_text
 from neuraphage.cli.hints import command_line
 from neuraphage.client import Client
-from neuraphage.data_folder import quota_warnings
+from neuraphage.data_folder import recent_quota_warnings
 from neuraphage.errors import BadInput, IllegalMove
 from neuraphage.model.recovery import RecoveryReading, RecoveryReport
 from neuraphage.model.task import FailedDetail, Status, TaskRecord
@@ -123,12 +123,13 @@ def health(
 ) -> None:
     """Say whether the workers of this host work, by exit 0 or 1.
 
-    For container health checks: it asks no server. Without an option: --ready.
+    For container health checks: it asks no server, and measures the data folder once in ten minutes at most.
+    Without an option: --ready.
     """
     if live and ready:
         raise BadInput("give only one of --live and --ready")
     settings = load_settings()
-    processes, warnings = host_health(settings), quota_warnings(settings)
+    processes, warnings = host_health(settings), recent_quota_warnings(settings)
     is_live, is_ready = overall(processes)
     if as_json:
         shown = [asdict(process) for process in processes]

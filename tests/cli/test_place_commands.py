@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from pathlib import Path
 
 import pytest
 
 from clikit import CommandLine, Ran
+from neuraphage import data_folder
 from neuraphage.data_folder import MARK, make_data_folder
 from neuraphage.dev.server_files import open_files, take_lock
 from neuraphage.ports import SpoolCommand
@@ -71,6 +73,36 @@ def test_a_quota_that_is_exceeded_is_told(cli: CommandLine, data: Path, monkeypa
     ]
     (finding,) = [f for f in cli("doctor", "--json").json["findings"] if f["check"] == "quotas"]
     assert finding["level"] == "problem"
+
+
+def test_a_health_check_measures_now_and_then(cli: CommandLine, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is called every few seconds, also on a folder with very many files; doctor looks at all of them each time."""
+    monkeypatch.setenv("NEURAPHAGE_SPOOL_MAX_BYTES", "900")
+    monkeypatch.setenv("NEURAPHAGE_SPOOL_QUOTA_BYTES", "5000")
+    monkeypatch.setenv("NEURAPHAGE_DATA_QUOTA_BYTES", "10000")
+
+    def warnings() -> list[bool]:
+        return ["data_quota_bytes" in text for text in cli("health", "--json").json["warnings"]]
+
+    assert warnings() == []
+    (data / "logs" / "big.log").write_text("x" * 20_000)
+    assert warnings() == [], "the last measurement still counts"
+    kept = data / "health" / data_folder.MEASURED
+    for age_s in (data_folder.KEPT_S + 1, -3_600):  # too old; and noted before the clock was set back
+        os.utime(kept, (time.time() - age_s,) * 2)
+        assert warnings() == [True]
+        kept.write_text("{")
+        assert warnings() == [True], "what cannot be read is measured again"
+    kept.unlink()
+    monkeypatch.setattr(data_folder, "MAX_FILES", 0)
+    assert warnings() == []
+    assert "data_quota_bytes" in cli("where").err
+
+
+def test_a_health_check_makes_no_data_folder(cli: CommandLine, tmp_path: Path) -> None:
+    """On a machine where nothing was started yet."""
+    assert cli("health").code == 1
+    assert not (tmp_path / "data").exists()
 
 
 def test_purge_removes_all_that_is_ours(cli: CommandLine, data: Path, tmp_path: Path) -> None:
