@@ -30,6 +30,8 @@ _PEM_LINES = re.compile(r"(?:(?:\s|\\[nr])++[A-Za-z0-9+/=]{20,}+)++")
 # Words as every pattern sees them: some take only ASCII white space for a gap.
 _WORD = re.compile(r"[^ \t\n\r\f\v]+")
 _THINKING_NOTE = "[redacted:thinking]"
+_THINKING_TYPES = ("thinking", "redacted_thinking")
+_ENCRYPTED = frozenset({"signature", "data"})
 
 Spans = Iterator[tuple[int, int, str]]
 
@@ -92,11 +94,14 @@ class Redactor:
         """Replace every secret in a JSON value, keys included.
 
         Thinking blocks go back to the model verbatim or not at all, for the model's signature covers them: one that
-        holds a secret is replaced whole by a text block that says so.
+        holds a secret is replaced whole by a text block that says so. They stand directly in a list of blocks; what
+        only looks like one further down (in what the model wrote as parameters) is as readable as all else.
 
         Returns:
             A new value of the same shape.
         """
+        if isinstance(value, list):
+            return [self._thinking(item) if _is_thinking(item) else self._walk(item, MAX_DEPTH - 1) for item in value]
         return self._walk(value, MAX_DEPTH)
 
     def _walk(self, value: Any, depth: int) -> Any:
@@ -107,23 +112,25 @@ class Redactor:
         if depth == 0:
             return "[redacted:too_deep]"
         if isinstance(value, dict):
-            if value.get("type") in ("thinking", "redacted_thinking"):
-                return self._thinking(value)
             return {self._walk(key, depth): self._walk(item, depth - 1) for key, item in value.items()}
         return type(value)([self._walk(item, depth - 1) for item in value])
 
     def _thinking(self, block: dict[str, Any]) -> dict[str, Any]:
         """Check what the model wrote for every kind of secret, what the provider encrypted for known values only."""
-        thought = block.get("thinking")
-        readable = isinstance(thought, str) and self.text(thought) != thought
-        opaque = any(isinstance(part, str) and self._known_values(part) != part for part in block.values())
-        return {"type": "text", "text": _THINKING_NOTE} if readable or opaque else block
+        readable = {name: part for name, part in block.items() if name not in _ENCRYPTED or not isinstance(part, str)}
+        encrypted = [part for name, part in block.items() if name not in readable]
+        clean = self._walk(readable, MAX_DEPTH) == readable and all(self._known_values(e) == e for e in encrypted)
+        return block if clean else {"type": "text", "text": _THINKING_NOTE}
 
     def _known_values(self, text: str) -> str:
         for secret in self._secrets:
             if secret in text:
                 text = _replace(text, partial(_occurrences, secret))
         return text
+
+
+def _is_thinking(item: Any) -> bool:
+    return isinstance(item, dict) and item.get("type") in _THINKING_TYPES
 
 
 def _fold(text: str) -> str:

@@ -147,6 +147,17 @@ def test_thinking_stays_verbatim_or_goes_whole() -> None:
     assert Redactor(secrets=[SECRET]).json([clean, hidden, leaky, known]) == [clean, hidden, note, note]
 
 
+def test_what_only_looks_like_thinking_is_read() -> None:
+    """Parameters that the model wrote may have any shape; no shape of theirs hides a secret."""
+    look_alike = {"type": "thinking", "signature": ANT, "note": ANT, "deep": {"data": SECRET}}
+    call = {"type": "tool_use", "id": "t1", "name": "act", "input": {"o": look_alike, "l": [look_alike]}}
+    odd = {"type": "redacted_thinking", "data": {"key": ANT}, "more": [f"x {SECRET}"]}
+    for value in ([call], {"evidence": look_alike}, [odd]):
+        redacted = str(Redactor(secrets=[SECRET]).json(value))
+        assert ANT not in redacted
+        assert SECRET not in redacted
+
+
 PIECES = st.one_of(
     st.sampled_from(
         [
