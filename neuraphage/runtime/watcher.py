@@ -172,7 +172,8 @@ class Watcher:
             return
         self._next_overdue_check_s = now_s + self._settings.sweep_s
         overdue_ms = int(self._settings.sweep_s * 1000 * SWEEP_OVERDUE_INTERVALS)
-        if self._store.now_ms() - self._store.last_sweep_ms() > overdue_ms:
+        # either way: one that is yet to come was noted before the server's clock went back
+        if abs(self._store.now_ms() - self._store.last_sweep_ms()) > overdue_ms:
             log.warning("no sweep has run for %d intervals; the watcher runs it", SWEEP_OVERDUE_INTERVALS)
             sweep_quietly(self._sweep)
 

@@ -37,12 +37,17 @@ def held_tasks(context: StoreContext, *, until_ms: int | None, limit: int) -> li
 
     Args:
         context: the store.
-        until_ms: server time; None for all leases.
+        until_ms: server time; None for all leases. Those that end a lease later than that come too, as the last:
+            they were made before the server's clock went back.
         limit: at most so many.
     """
     with translated("read leases"):
-        maximum = "+inf" if until_ms is None else until_ms
-        rows = context.client.zrangebyscore(context.keys.leases, "-inf", maximum, 0, limit, withscores=True)
+        leases = context.keys.leases
+        with context.client.pipeline(transaction=False) as pipe:
+            pipe.zrangebyscore(leases, "-inf", "+inf" if until_ms is None else until_ms, 0, limit, withscores=True)
+            if until_ms is not None:
+                pipe.zrangebyscore(leases, f"({until_ms + context.lease_ms}", "+inf", 0, limit, withscores=True)
+            rows = [row for part in pipe.execute() for row in part][:limit]
         with context.client.pipeline(transaction=False) as pipe:
             for member, _ in rows:
                 pipe.hmget(context.keys.task(member.decode()), "fence", "claim", "owner")

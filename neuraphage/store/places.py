@@ -26,8 +26,13 @@ def _due(context: StoreContext, zset: str, until_ms: int, limit: int) -> list[st
 
 
 def due_outbox(context: StoreContext, until_ms: int, limit: int) -> list[str]:
-    """Tasks whose next publish time has come."""
-    return _due(context, context.keys.outbox, until_ms, limit)
+    """Tasks whose next publish time has come, or is so far ahead that the server's clock must have gone back."""
+    outbox, beyond_ms = context.keys.outbox, until_ms + int(context.settings.max_republish_s * 1000)
+    with translated("read due entries"), context.client.pipeline(transaction=False) as pipe:
+        pipe.zrangebyscore(outbox, "-inf", until_ms, 0, limit)
+        pipe.zrangebyscore(outbox, f"({beyond_ms}", "+inf", 0, limit)
+        due, strange = pipe.execute()
+    return [m.decode() for m in (due + strange)[:limit]]
 
 
 def due_timers(context: StoreContext, until_ms: int, limit: int) -> list[str]:

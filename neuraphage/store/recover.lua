@@ -42,15 +42,17 @@ end
 if evidence == 'expired' then
   -- late: two heartbeats were missed. A healthy lease never is, so the first visit may come before the expiry,
   -- and a hung worker is replaced as soon as its lease is over.
-  if now - (expiry - lease_ms) < number(8) then return { 'STALE' } end
+  -- A lease that ends later than any is made is none of this clock: it has gone back, and nobody has renewed since.
+  local strange = expiry > now + lease_ms
+  if now - (expiry - lease_ms) < number(8) and not strange then return { 'STALE' } end
   -- the mark names the expiry it was made for: a renewal changes the expiry and so clears the mark
   local mark = redis.call('HGET', SUSPECTS, ID)
   local marked_expiry, first_seen = string.match(mark or '', '^(%d+):(%d+)$')
-  if tonumber(marked_expiry) ~= expiry then
+  if tonumber(marked_expiry) ~= expiry or tonumber(first_seen) > now then
     redis.call('HSET', SUSPECTS, ID, string.format('%.0f:%.0f', expiry, now))
     return answer('SUSPECT', reading('suspect', 'Two heartbeats were missed. A second visit decides, so that a server pause takes nobody\'s task.', tonumber(row.recoveries)))
   end
-  if expiry > now or now - first_seen < number(8) then
+  if (expiry > now and not strange) or now - first_seen < number(8) then
     return { 'SUSPECT', reading('suspect', 'Two heartbeats were missed and it was seen before; the second visit is not due yet.', tonumber(row.recoveries)), '', '' }
   end
 elseif row.owner ~= process then
@@ -66,7 +68,7 @@ end
 local recoveries = row.recoveries + 1
 -- a process that was only seen absent may act until its old deadline, also when its successor is surely gone
 local unsafe_until = tonumber(redis.call('HGET', TASK, 'unsafe_until') or 0)
-if evidence ~= 'gone' then unsafe_until = math.max(unsafe_until, expiry) end
+if evidence ~= 'gone' then unsafe_until = math.max(unsafe_until, math.min(expiry, now + lease_ms)) end
 local set = {
   fence = row.fence + 1, seq = row.seq + 1, recoveries = recoveries, recoveries_total = row.recoveries_total + 1,
   unsafe_until = unsafe_until,

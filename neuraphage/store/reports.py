@@ -41,5 +41,11 @@ def last_sweep_ms(context: StoreContext) -> int:
 
 def begin_sweep(context: StoreContext, guard_ms: int) -> bool:
     """Whether no other sweep began within `guard_ms`; for economy only."""
+    guard = context.keys.sweep_guard
     with translated("begin sweep"):
-        return bool(context.client.set(context.keys.sweep_guard, 1, nx=True, px=guard_ms))
+        if context.client.set(guard, 1, nx=True, px=guard_ms):
+            return True
+        if context.client.pttl(guard) <= guard_ms:
+            return False
+        context.client.set(guard, 1, px=guard_ms)  # the server's clock has gone back since it was set
+        return True
