@@ -7,6 +7,7 @@ Exit codes: 0 done, 1 it did not work, 2 the call was wrong, 3 the task waits fo
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -37,11 +38,21 @@ from neuraphage.errors import BadInput, NeuraphageError
 USAGE_ERROR: type[Any] = typer.BadParameter.__mro__[2]
 """The base of what typer raises for a wrong call; typer carries its own copy of click or uses the installed one."""
 
+LEAST_HELP_COLUMNS = 52
+"""What typer makes of a narrower terminal does not fit it."""
+
+
+def _width_of_help() -> dict[str, Any]:
+    columns = shutil.get_terminal_size().columns
+    return {"terminal_width": columns - 2} if 0 < columns < LEAST_HELP_COLUMNS else {}
+
+
 app = typer.Typer(
     name="neuraphage",
     cls=SharedOptionsGroup,
     help="Run LLM agent tasks that survive any crash.",
     epilog="Example: neuraphage demo",
+    context_settings=_width_of_help(),
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

@@ -75,7 +75,7 @@ def test_eighty_columns(bench: Bench) -> None:
 
 
 @pytest.mark.real_redis
-@pytest.mark.parametrize("command", ["list", *OF_A_TASK, "doctor", "where", "config show", "health"])
+@pytest.mark.parametrize("command", ["list", *OF_A_TASK, "doctor", "where", "config show", "health", "run --help"])
 def test_forty_columns(bench: Bench, command: str) -> None:
     """On a narrow terminal nothing is cut and no word is torn that has room: ids, names, values and their origins."""
     task_id = bench.client.submit("x", name=NAME)
@@ -95,6 +95,7 @@ def test_forty_columns(bench: Bench, command: str) -> None:
         "where": ("user settings",),
         "config show": ("conversation_retention_s", "environment NEURAPHAGE_STATE_URL"),
         "health": ("`neuraphage dev`",),
+        "run --help": ("Directory that the tools work in; the present one if not given.",),
     }
     assert [part for part in whole[command] if part not in text] == []
 
