@@ -6,27 +6,25 @@ for `sealed`. Everything here may therefore be repeated, raced or cut short at a
 
 from __future__ import annotations
 
-import errno
 import os
 import re
-import secrets
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from neuraphage.errors import BadInput, CancelRequested, SpoolError
 from neuraphage.ports import Interrupt, SpoolCommand, SpoolState, SpoolStatus
-from neuraphage.spool import records, retention
+from neuraphage.spool import identity, records, retention
 from neuraphage.spool.commands import pack, write_command
 from neuraphage.spool.entry import Entry
 from neuraphage.spool.launch import RUNNER, launch
-from neuraphage.spool.output import read_output
 from neuraphage.spool.processes import GRACE_S, KILL_LIMIT_S
+from neuraphage.spool.refusal import refused
 
 _EFFECT_ID = re.compile(r"[0-9a-f]{16,64}")
 _START_LIMIT_S = 10.0
 _CANCEL_LIMIT_S = GRACE_S + KILL_LIMIT_S + 10.0
+_UNREAD_LIMIT_S = 10.0
 _FIRST_POLL_S = 0.005
 _LAST_POLL_S = 0.05
 
@@ -58,9 +56,8 @@ class CommandSpool:
             self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._root.chmod(0o700)
         except OSError as error:
-            raise SpoolError(_refused("make the spool folder", self._root, error)) from error
+            raise SpoolError(refused("make the spool folder", self._root, error)) from error
         retention.empty_trash(self._root)
-        self._identity: str | None = None
 
     # --- ports.Spool -----------------------------------------------------------------------------------------
 
@@ -71,9 +68,7 @@ class CommandSpool:
         Raises:
             SpoolError: the folder cannot be written or read.
         """
-        if self._identity is None:
-            self._identity = _identity(self._root)
-        return self._identity
+        return identity.of_folder(self._root)  # not remembered: the folder may have been deleted and made anew
 
     def start(self, command: SpoolCommand) -> SpoolState:
         """Start it, unless it was started or sealed before. Returns once that is decided and on the disk.
@@ -120,7 +115,7 @@ class CommandSpool:
         facts = entry.exit_facts() if state is SpoolState.DONE else None
         if facts is None:
             return SpoolStatus(SpoolState.ABSENT if state is SpoolState.DONE else state)  # deleted meanwhile
-        return entry.status(facts, read_output(entry.path / records.OUTPUT, output_limit_chars))
+        return entry.status(facts, entry.output(output_limit_chars))
 
     def seal(self, effect_id: str) -> SpoolState:
         """Forbid a command that has not started from ever starting.
@@ -137,7 +132,7 @@ class CommandSpool:
             with entry.opened() as directory:
                 records.decide(directory, records.SEALED)
         except OSError as error:
-            raise SpoolError(_refused("seal the entry", entry.path, error)) from error
+            raise SpoolError(refused("seal the entry", entry.path, error)) from error
         return entry.state()
 
     def wait(self, effect_id: str, output_limit_chars: int, interrupt: Interrupt) -> SpoolStatus:
@@ -146,10 +141,19 @@ class CommandSpool:
         Raises:
             CancelRequested: after the command and everything below it were ended.
             LeaseLost: at once; the command goes on.
+            SpoolError: it could not be read for some seconds; one failed look does not give up a running command.
         """
-        entry = self._entry(effect_id)
         pause_s = _FIRST_POLL_S
-        while entry.state() is SpoolState.RUNNING:
+        read_s = time.monotonic()
+        while True:
+            try:
+                status = self.look(effect_id, output_limit_chars)
+                if status.state is not SpoolState.RUNNING:
+                    return status
+                read_s = time.monotonic()
+            except SpoolError:
+                if time.monotonic() - read_s > _UNREAD_LIMIT_S:
+                    raise
             try:
                 interrupt.check()
             except CancelRequested:
@@ -157,7 +161,6 @@ class CommandSpool:
                 raise
             time.sleep(pause_s)
             pause_s = min(pause_s * 1.5, _LAST_POLL_S)
-        return self.look(effect_id, output_limit_chars)
 
     def cancel(self, effect_id: str) -> SpoolState:
         """End a running command and everything below it, and wait until all are gone.
@@ -199,7 +202,10 @@ class CommandSpool:
         for entry in entries:
             if entry.path.name in self._over:
                 continue  # an entry that is over never runs again, so it is read only once
-            state = entry.state()
+            try:
+                state = entry.state()
+            except SpoolError:
+                continue  # the others are still to be seen to
             if state is SpoolState.RUNNING:
                 found.append((entry.path.name, entry.task_id()))
             elif state is not SpoolState.ABSENT:
@@ -222,7 +228,13 @@ class CommandSpool:
         return Entry(self._root / effect_id)
 
     def _entries(self) -> Iterator[Entry]:
-        return (Entry(path) for path in self._root.iterdir() if _EFFECT_ID.fullmatch(path.name))
+        try:
+            paths = list(self._root.iterdir())
+        except FileNotFoundError:
+            return iter(())
+        except OSError as error:
+            raise SpoolError(refused("list the spool folder", self._root, error)) from error
+        return (Entry(path) for path in paths if _EFFECT_ID.fullmatch(path.name))
 
     def _make(self, entry: Entry) -> None:
         """Make the entry's directory, durably: a power cut must not make a started command look absent."""
@@ -234,14 +246,14 @@ class CommandSpool:
             finally:
                 os.close(root)
         except OSError as error:
-            raise SpoolError(_refused("make the spool entry", entry.path, error)) from error
+            raise SpoolError(refused("make the spool entry", entry.path, error)) from error
 
     def _write_command(self, entry: Entry, command: SpoolCommand) -> None:
         try:
             with entry.opened() as directory:
                 write_command(directory, command)
         except OSError as error:
-            raise SpoolError(_refused("write the command to", entry.path, error)) from error
+            raise SpoolError(refused("write the command to", entry.path, error)) from error
 
     def _launch(self, order: bytes, timeout_s: float) -> str:
         return launch(self._runner_path, order, timeout_s)
@@ -261,35 +273,5 @@ class CommandSpool:
             try:
                 self._entry(effect_id).ask(name)
             except OSError as error:
-                raise SpoolError(_refused(f"write {name} to", self._root / effect_id, error)) from error
+                raise SpoolError(refused(f"write {name} to", self._root / effect_id, error)) from error
         return state
-
-
-def _refused(what: str, path: Path, error: OSError) -> str:
-    """Say what was tried, what came back and what to do."""
-    advice = {
-        errno.ENOSPC: "free some space, or delete old entries",
-        errno.EDQUOT: "free some space, or raise the quota",
-        errno.EACCES: "give this user the folder, or set another data_dir",
-        errno.EPERM: "give this user the folder, or set another data_dir (it must allow hard links)",
-        errno.EROFS: "set a data_dir that can be written to",
-    }.get(error.errno or 0, "check the disk and the folder")
-    return f"cannot {what} {path}: {error.strerror}; {advice}"
-
-
-def _identity(root: Path) -> str:
-    """Read the folder's name, or give it one; of two processes that give one, the first is heard.
-
-    Raises:
-        SpoolError: it cannot be written or read.
-    """
-    path, made = root / "identity", root / f"identity.{secrets.token_hex(8)}"
-    try:
-        if not path.exists():
-            made.write_text(secrets.token_hex(16), encoding="ascii")
-            with suppress(FileExistsError):
-                os.link(made, path)
-            made.unlink()
-        return path.read_text(encoding="ascii")
-    except OSError as error:
-        raise SpoolError(_refused("name the spool folder", root, error)) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from neuraphage.errors import SpoolError
 from neuraphage.ports import SpoolState, SpoolStatus
 from neuraphage.spool import records
+from neuraphage.spool.output import read_output
 
 COMMAND = "command.json"
 """What was ordered, without the environment (it may hold secrets): for people, and for `running`."""
@@ -81,10 +82,19 @@ class Entry:
             SpoolError: the entry cannot be read.
         """
         try:
-            with self.opened() as directory:
+            with self._read() as directory:
                 return self._state(directory)
         except FileNotFoundError:
             return SpoolState.ABSENT
+
+    @contextmanager
+    def _read(self) -> Iterator[int]:
+        """As `opened`, for looks only: whatever cannot be read is a SpoolError."""
+        try:
+            with self.opened() as directory:
+                yield directory
+        except FileNotFoundError:
+            raise
         except OSError as error:
             raise SpoolError(_unreadable(self.path, error)) from error
 
@@ -104,7 +114,7 @@ class Entry:
     def is_decided(self) -> bool:
         """Whether the command was started or sealed."""
         try:
-            with self.opened() as directory:
+            with self._read() as directory:
                 return records.read_decision(directory) is not None
         except FileNotFoundError:
             return False
@@ -112,7 +122,7 @@ class Entry:
     def is_alive(self) -> bool:
         """Whether the command's process, or one of its two guardians, may live."""
         try:
-            with self.opened() as directory:
+            with self._read() as directory:
                 return records.is_alive(directory)
         except FileNotFoundError:
             return False
@@ -126,11 +136,28 @@ class Entry:
         return tuple(int(word) for word in words if word.isascii() and word.isdigit())
 
     def exit_facts(self) -> ExitFacts | None:
-        """How it ended; None when that was not written, or not whole (a power cut)."""
+        """How it ended; None when that was not written, or not whole (a power cut).
+
+        Raises:
+            SpoolError: it cannot be read.
+        """
         try:
             return ExitFacts.model_validate_json((self.path / records.EXIT).read_bytes())
         except (FileNotFoundError, ValidationError):
             return None
+        except OSError as error:
+            raise SpoolError(_unreadable(self.path, error)) from error
+
+    def output(self, limit_chars: int) -> str:
+        """What it wrote, shortened.
+
+        Raises:
+            SpoolError: it cannot be read.
+        """
+        try:
+            return read_output(self.path / records.OUTPUT, limit_chars)
+        except OSError as error:
+            raise SpoolError(_unreadable(self.path, error)) from error
 
     def status(self, facts: ExitFacts, output: str) -> SpoolStatus:
         """What is known of a command that has ended with these facts and this output."""
@@ -161,9 +188,13 @@ class Entry:
         return ordered.get(name) if isinstance(ordered, dict) else None
 
     def ask(self, name: str) -> None:
-        """Put the request file `name` (records.CANCEL or REVOKED) where the runner looks for it."""
-        (self.path / name).touch(mode=0o600)
+        """Put the request file `name` (records.CANCEL or REVOKED) where the runner of a started command looks."""
+        with suppress(FileExistsError):
+            os.link(self.path / records.DECISION, self.path / name)  # a second name needs no room on a full disk
 
 
 def _unreadable(path: Path, error: OSError) -> str:
-    return f"cannot read the spool entry {path}: {error.strerror}; check the owner and mode of the spool folder"
+    return (
+        f"cannot read the spool entry {path}: {error.strerror}; check the owner and mode of the spool"
+        " folder, and this process's limit of open files"
+    )

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -54,7 +55,8 @@ def launch(runner: Path, order: bytes, timeout_s: float) -> str:
             f" processes and the space in {tempfile.gettempdir()}"
         ) from error
     # the runner outlives this call; somebody must collect it when it ends
-    threading.Thread(target=process.wait, name="spool-reaper", daemon=True).start()
+    with suppress(RuntimeError):  # no thread is to be had: the next Popen collects it, and the command goes on
+        threading.Thread(target=process.wait, name="spool-reaper", daemon=True).start()
     assert process.stdout is not None  # noqa: S101 - PIPE was asked for
     with process.stdout as pipe:
         return _read_answer(pipe, time.monotonic() + timeout_s)

@@ -81,9 +81,10 @@ def become_command(order: Order, output: int, go: int) -> NoReturn:
     try:
         os.setsid()
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        # Python ignores the last two; a command expects them to be as the kernel set them
-        for signum in (*_IGNORED, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
-            signal.signal(signum, signal.SIG_DFL)
+        # Python ignores some, and so does a shell for what it starts with &; a command expects what the kernel set
+        for signum in range(1, signal.NSIG):
+            if signal.getsignal(signum) not in (signal.SIG_DFL, None):
+                signal.signal(signum, signal.SIG_DFL)
         if os.read(go, 1) != GO:
             os._exit(0)  # sealed, or the runner has died
         os.dup2(output, 1)
@@ -132,13 +133,12 @@ class Family:
         except ChildProcessError:
             self._childless = True
 
-    def end(self, grace_s: float, wake: int, is_urgent: Callable[[], bool] = lambda: False) -> None:
+    def end(self, grace_s: float, wait: Callable[[float], None]) -> None:
         """End the child and everything below it: SIGTERM, then SIGKILL. Returns when all are gone.
 
         Args:
             grace_s: seconds between the two signals.
-            wake: from `wake_on_child_end`.
-            is_urgent: asked all the time; True cuts the grace short.
+            wait: waits for so many seconds, or less when a child has ended.
         """
         now = time.monotonic()
         kill_at, give_up_at = now + grace_s, now + grace_s + KILL_LIMIT_S
@@ -149,8 +149,7 @@ class Family:
             if now >= give_up_at:
                 self.survivors = max(1, len(_own_children()))
                 return
-            if now >= kill_at or is_urgent():
-                kill_at = now
+            if now >= kill_at:
                 self._signal_group(signal.SIGKILL)
                 self._signal_children(signal.SIGKILL)
             else:
@@ -158,7 +157,7 @@ class Family:
                     self._signal_group(signal.SIGTERM)
                     group_asked = True
                 self._signal_children(signal.SIGTERM)
-            wait_for_child_end(wake, pause_s)
+            wait(pause_s)
             pause_s = min(pause_s * 2, _LAST_POLL_S)
 
     def _is_gone(self) -> bool:

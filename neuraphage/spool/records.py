@@ -113,15 +113,26 @@ def read_decision(directory: int) -> str | None:
 
 
 def decide(directory: int, word: str) -> bool:
-    """Decide for ever whether the command starts. A link carries its content, so no reader finds it empty.
+    """Decide for ever whether the command starts.
 
     Returns:
         Whether this call decided; False when the decision had been taken before.
     """
-    temporary = f"{DECISION}.{os.urandom(8).hex()}"
+    return write_once(directory, DECISION, word.encode())
+
+
+def write_once(directory: int, name: str, content: bytes) -> bool:
+    """Write a file unless there is one. A link carries its content, so no reader finds it empty.
+
+    Returns:
+        Whether this call wrote it; its content and name are on the disk then.
+    """
+    if exists(directory, name):
+        return False  # before anything is written: a full disk must not stand in the way of a cancel
+    temporary = f"{name}.{os.urandom(8).hex()}"
     try:
-        write_file(directory, temporary, word.encode())
-        os.link(temporary, DECISION, src_dir_fd=directory, dst_dir_fd=directory)
+        write_file(directory, temporary, content)
+        os.link(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
     except FileExistsError:
         return False
     finally:

@@ -14,15 +14,17 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
 import time
 
 TYPE_CHECKING = False  # type checkers know this name; importing typing would double the start of a runner
 if TYPE_CHECKING:
-    from neuraphage.spool import processes, records
+    from neuraphage.spool import output_pipe, processes, records
 else:
     # run by path, outside the package: importing the package would load the whole library
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - pathlib doubles the start
+    import output_pipe
     import processes
     import records
 
@@ -77,10 +79,12 @@ def point_to_null(standard: int) -> None:
 def keep(runner: int) -> None:
     """Wait for the runner; then end whatever it left behind, which is nothing unless it was killed."""
     let_go()
-    os.waitpid(runner, 0)
+    while os.WIFSTOPPED(os.waitpid(runner, os.WUNTRACED)[1]):
+        os.kill(runner, signal.SIGCONT)  # by the command, which would then run without limit
     family = processes.Family(runner)
     family.exit_code = 0  # reaped above
-    family.end(0.0, processes.wake_on_child_end())
+    wake = processes.wake_on_child_end()
+    family.end(0.0, lambda pause_s: processes.wait_for_child_end(wake, pause_s))
 
 
 def run(order: records.Order, directory: int, alive: int) -> None:
@@ -95,10 +99,12 @@ def run(order: records.Order, directory: int, alive: int) -> None:
     record = records.ExitRecord(directory)
     if disk_is_full(directory):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    pipe = output_pipe.OutputPipe(output, order.max_output_bytes)
     child = os.fork()
     if child == 0:
         os.close(go)
-        processes.become_command(order, output, reading)
+        processes.become_command(order, pipe.writing, reading)
+    pipe.let_go()
     os.close(reading)
     if not decide_to_start(directory):
         os.close(go)
@@ -107,8 +113,11 @@ def run(order: records.Order, directory: int, alive: int) -> None:
     os.write(go, processes.GO)
     answer(records.STARTED)
     family = processes.Family(child)
-    reason, detail = supervise(order, family, directory, output, wake)
-    finish(order, family, output, reason, wake)
+    reason, detail = supervise(order, family, directory, pipe, wake)
+    family.end(processes.GRACE_S, lambda pause_s: pipe.wait(wake, pause_s))
+    pipe.take_rest()
+    if reason == "exited" and pipe.is_full:
+        reason, detail = full(pipe)
     record.write(
         exit_code=family.exit_code,
         reason=reason,
@@ -127,7 +136,7 @@ def decide_to_start(directory: int) -> bool:
 
 
 def supervise(
-    order: records.Order, family: processes.Family, directory: int, output: int, wake: int
+    order: records.Order, family: processes.Family, directory: int, pipe: output_pipe.OutputPipe, wake: int
 ) -> tuple[str, str]:
     """Wait until the command ends or must be ended.
 
@@ -136,22 +145,36 @@ def supervise(
     """
     # monotonic: the time a laptop sleeps does not count
     deadline_s = time.monotonic() + order.timeout_s
+    links = os.fstat(directory).st_nlink
     while True:
         family.reap()
         if family.exit_code is not None:
             return "exited", ""
-        if records.exists(directory, records.CANCEL):
+        if records.exists(directory, records.CANCEL) or is_deleted(directory, links):
             return "cancelled", ""
         if records.exists(directory, records.REVOKED):
             return "lease_moved", ""
-        if os.fstat(output).st_size > order.max_output_bytes:
-            return "output_limit", ""
-        if disk_is_full(directory):
-            return "output_limit", "the disk of the spool is full"
+        if pipe.is_full or disk_is_full(directory):
+            return full(pipe)
         left_s = deadline_s - time.monotonic()
         if left_s <= 0:
             return "timeout", ""
-        processes.wait_for_child_end(wake, min(left_s, POLL_S))
+        pipe.wait(wake, min(left_s, POLL_S))
+
+
+def is_deleted(directory: int, links: int) -> bool:
+    """Whether the entry was deleted: then nobody can read its command, or ask for its end, any more.
+
+    Args:
+        directory: the entry.
+        links: how many names it had; none on a filesystem that does not count them.
+    """
+    return links > 0 and os.fstat(directory).st_nlink == 0
+
+
+def full(pipe: output_pipe.OutputPipe) -> tuple[str, str]:
+    """Reason and detail of a command whose output is not kept whole."""
+    return "output_limit", "" if pipe.is_over else "the disk of the spool is full"
 
 
 def disk_is_full(directory: int) -> bool:
@@ -160,17 +183,6 @@ def disk_is_full(directory: int) -> bool:
     if space.f_blocks == 0:
         return False  # a filesystem that does not count its space
     return space.f_bavail * space.f_frsize < DISK_FLOOR_BYTES
-
-
-def finish(order: records.Order, family: processes.Family, output: int, reason: str, wake: int) -> None:
-    """End everything that is left, and cut output that ran over its limit."""
-
-    def is_too_big() -> bool:
-        return os.fstat(output).st_size > order.max_output_bytes
-
-    family.end(processes.GRACE_S, wake, is_too_big)
-    if reason != "exited" and is_too_big():
-        os.ftruncate(output, order.max_output_bytes)
 
 
 if __name__ == "__main__":

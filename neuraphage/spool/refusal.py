@@ -1,0 +1,18 @@
+"""What is said when the system refuses the spool something."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+
+def refused(what: str, path: Path, error: OSError) -> str:
+    """Say what was tried, what came back and what to do."""
+    advice = {
+        errno.ENOSPC: "free some space, or delete old entries",
+        errno.EDQUOT: "free some space, or raise the quota",
+        errno.EACCES: "give this user the folder, or set another data_dir",
+        errno.EPERM: "give this user the folder, or set another data_dir (it must allow hard links)",
+        errno.EROFS: "set a data_dir that can be written to",
+    }.get(error.errno or 0, "check the disk and the folder")
+    return f"cannot {what} {path}: {error.strerror}; {advice}"
