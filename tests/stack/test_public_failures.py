@@ -192,7 +192,7 @@ def newest_delta(stack: Stack, task: str, after: str) -> str | None:
 
 
 def test_a_crash_after_each_marker_of_a_turn_repeats_no_tool(stack: Stack) -> None:
-    """Row 10 (agent-framework#3938), R243: three tools in one turn, kill -9 after every marker: each ran exactly once."""
+    """Row 10 (agent-framework#3938), R243: three tools in one turn, kill -9 after each marker: each ran once."""
     stack.start_worker(pool="prefork", concurrency=1)
     task = stack.submit(task_prompt(turn("words", *map(waiting, "123"), between_events_s=0.05), turn("done")))
     stack.wait_marker(task, "request_sent")
