@@ -16,6 +16,7 @@ from pydantic import SecretStr
 
 from neuraphage.errors import BadInput, FaultKind, ModelFault
 from neuraphage.llm.collect import ReplyCollector
+from neuraphage.llm.error_body import cap_error_body
 from neuraphage.llm.faults import fault_of, fault_of_event
 from neuraphage.llm.hangup import Cause, Hangup, attach_current
 from neuraphage.llm.request import request_body
@@ -159,7 +160,7 @@ class AnthropicClient:
                     http_client=anthropic.DefaultHttpxClient(
                         limits=httpx2.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=0),
                         timeout=self._timeout,
-                        event_hooks={"request": [attach_current]},
+                        event_hooks={"request": [attach_current], "response": [cap_error_body]},
                     ),
                 )
             return self._sdk
@@ -173,7 +174,7 @@ class AnthropicClient:
 def _events(response: httpx2.Response) -> Iterator[Any]:
     """The data of each event, parsed; raises ModelFault for an `error` event or a body that is no stream."""
     content_type = response.headers.get("content-type", "")
-    if not content_type.startswith("text/event-stream"):
+    if not content_type.lower().startswith("text/event-stream"):
         raise ModelFault(FaultKind.GARBAGE, f"the answer is {content_type or 'of no type'}, not an event stream")
     # `raw_events` needs nothing of the response but iter_bytes.
     for sse in anthropic.Stream.raw_events(cast(httpx2.Response, _Capped(response))):

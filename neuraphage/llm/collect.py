@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from neuraphage.errors import FaultKind, ModelFault
+from neuraphage.llm.faults import shorten
 from neuraphage.model.message import Block
 from neuraphage.model.usage import Usage
 from neuraphage.ports import Delta
@@ -222,4 +223,4 @@ def _storable(text: str) -> str:
 
 
 def _garbage(what: str, event: Any) -> ModelFault:
-    return ModelFault(FaultKind.GARBAGE, f"the stream held {what}: {repr(event)[:300]}")
+    return ModelFault(FaultKind.GARBAGE, f"the stream held {what}: {shorten(repr(event))}")

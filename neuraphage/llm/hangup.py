@@ -54,7 +54,8 @@ class Hangup:
 
     def trace(self, event_name: str, info: Mapping[str, Any]) -> None:
         """Learn the socket; this is the HTTP client's trace callback, called in the calling thread."""
-        if event_name != "connection.connect_tcp.complete":
+        # The part before it names who connects: `connection`, or `socks` through such a proxy.
+        if not event_name.endswith(".connect_tcp.complete"):
             return
         sock = info["return_value"].get_extra_info("socket")
         with self._lock:
@@ -73,8 +74,8 @@ class Hangup:
         timer = threading.Timer(timeout_s, self.hang_up, (Cause.DEADLINE,))
         timer.daemon = True
         timer.name = "neuraphage-llm-deadline"
-        token = _current.set(self)
         timer.start()
+        token = _current.set(self)
         try:
             yield
         finally:
