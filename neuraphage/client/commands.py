@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Iterable
-from typing import Self
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
 
 from pydantic import ValidationError
 
@@ -98,6 +98,17 @@ class TaskCommands:
             BadInput: an argument is out of its range.
             StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same `key`.
         """
+        work = {"working_dir": working_dir, "model": model or self.settings.default_model, "system": system}
+        line = name or _one_line(self._redaction.text(prompt))  # before the cut, which could halve a secret
+        shown = {"name": line, "tags": tuple(tags), "priority": priority}
+        asking = {"allow": tuple(allow), "mode": mode, "permission_timeout_s": permission_timeout_s}
+        fields = {**work, **shown, **asking, "on_unknown_outcome": on_unknown_outcome}
+        return self._service.submit(self._spec(prompt, max_turns, max_cost_usd, fields), key)
+
+    def _spec(
+        self, prompt: str, max_turns: int | None, max_cost_usd: float | None, fields: Mapping[str, Any]
+    ) -> TaskSpec:
+        """A new task as it is stored, within the limits of the settings unless others are given. See `submit`."""
         if not prompt.strip():
             raise BadInput("the prompt is empty; write what the task should do")
         if not math.isfinite(max_cost_usd or 0):
@@ -105,27 +116,17 @@ class TaskCommands:
         settings = self.settings
         cost = settings.max_cost_microusd if max_cost_usd is None else round(max_cost_usd * 1_000_000)
         try:
-            spec = TaskSpec(
+            return TaskSpec(
                 task_id=new_task_id(),
-                name=name or _one_line(self._redaction.text(prompt)),  # before the cut, which could halve a secret
                 prompt=prompt,
-                model=model or settings.default_model,
                 max_tokens=settings.max_tokens,
-                working_dir=working_dir,
-                system=system,
-                allow=tuple(allow),
-                mode=mode,
-                on_unknown_outcome=on_unknown_outcome,
                 limits=Limits(max_turns=settings.max_turns if max_turns is None else max_turns, max_cost_microusd=cost),
-                priority=priority,
-                tags=tuple(tags),
-                permission_timeout_s=permission_timeout_s,
                 created_at_ms=self._store.clock.wall_ms(),
+                **fields,
             )
         except ValidationError as error:
             first = error.errors()[0]
             raise BadInput(f"{'.'.join(str(p) for p in first['loc'])}: {first['msg']}") from None
-        return self._service.submit(spec, key)
 
     def send(self, task_id: str, text: str, *, key: str | None = None) -> Signalled:
         """Send a message to the model; it is read with the next request.
