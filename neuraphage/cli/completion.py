@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+
 from neuraphage.cli.connection import connect
 from neuraphage.cli.console import one_line, short_id
 from neuraphage.errors import NeuraphageError
 
 MOST = 50
 """Tasks that are offered."""
+LIMIT_S = 3.0
+"""Longest time that a shell's prompt waits for a server that does not answer."""
+THREAD = "completion"
 
 
 def task_ids(incomplete: str) -> list[tuple[str, str]]:
@@ -17,8 +22,16 @@ def task_ids(incomplete: str) -> list[tuple[str, str]]:
         incomplete: the word so far.
 
     Returns:
-        (id, status and name) pairs; none when the tasks cannot be read: a shell's prompt is no place for errors.
+        (id, status and name) pairs; none when they cannot be read in time: a shell's prompt is no place for errors.
     """
+    found: list[tuple[str, str]] = []
+    looking = threading.Thread(target=lambda: found.extend(_read(incomplete)), name=THREAD, daemon=True)
+    looking.start()
+    looking.join(LIMIT_S)
+    return [] if looking.is_alive() else found
+
+
+def _read(incomplete: str) -> list[tuple[str, str]]:
     try:
         with connect() as client:
             records = client.list(limit=MOST)

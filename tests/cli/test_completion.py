@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from clikit import Bench
+from devstack import LIMIT_S
+from neuraphage.cli import completion
 from neuraphage.cli.completion import task_ids
 
 BEGINNING = "task-01a2b3c4-0000-7000-8000-"
@@ -39,6 +43,17 @@ def test_no_server_no_noise(capfd: pytest.CaptureFixture[str], monkeypatch: pyte
     monkeypatch.setenv("NEURAPHAGE_STATE_URL", "redis://127.0.0.1:1/1")
     assert task_ids("a") == []
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_server_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The prompt comes back while the server has still not answered."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        monkeypatch.setenv("NEURAPHAGE_STATE_URL", f"redis://127.0.0.1:{server.getsockname()[1]}/1")
+        monkeypatch.setattr(completion, "LIMIT_S", 0.1)
+        assert task_ids("a") == []
+        (looking,) = [thread for thread in threading.enumerate() if thread.name == completion.THREAD]
+    looking.join(LIMIT_S)
+    assert not looking.is_alive()
 
 
 @pytest.mark.parametrize(("name", "call"), [("neuraphage", "show b"), ("np", "run --resume b")])
