@@ -52,8 +52,8 @@ end
 
 -- Everything of the changes outside the task hash. `keep_journal` is false when the turn ends.
 local function write_rest(groups, keep_journal)
-  if #groups.entries > 0 then redis.call('RPUSH', MESSAGES, unpack(groups.entries)) end
-  if keep_journal and #groups.journal > 0 then redis.call('HSET', TURN, unpack(groups.journal)) end
+  call_with('RPUSH', MESSAGES, groups.entries)
+  if keep_journal then call_with('HSET', TURN, groups.journal) end
   for _, value in ipairs(groups.consumed) do redis.call('LREM', INBOX, 1, value) end
   for i = 1, #groups.opened, 3 do
     local answered = redis.call('HEXISTS', TASK, 'a:' .. groups.opened[i]) == 1

@@ -23,11 +23,18 @@ end
 local COMMON = { 'status', 'since', 'fence', 'claim', 'token', 'verdict', 'owner', 'pause', 'cancel', 'seq',
   'iteration', 'prompts', 'recoveries', 'recoveries_total', 'marker', 'saved_at', 'reason', 'retry_count' }
 
--- Writes a table of fields with one HSET.
+-- One command with any number of arguments, in as many calls as it takes: Lua unpacks no more than 8,000 at once,
+-- and an error in mid-script would leave it half done. The part is even, since HSET takes pairs.
+local PART = 1000
+local function call_with(command, key, items)
+  for i = 1, #items, PART do redis.call(command, key, unpack(items, i, math.min(i + PART - 1, #items))) end
+end
+
+-- Writes a table of fields.
 local function write(fields)
   local flat = {}
   for name, value in pairs(fields) do flat[#flat + 1] = name; flat[#flat + 1] = value end
-  if #flat > 0 then redis.call('HSET', TASK, unpack(flat)) end
+  call_with('HSET', TASK, flat)
 end
 
 local function event(kind, data, events_max)
@@ -99,7 +106,7 @@ local function end_task(row, new, now, detail, set, limits)
     gone[#gone + 1] = 'p:' .. prompt; gone[#gone + 1] = 'a:' .. prompt
     redis.call('ZREM', DEADLINES, ID .. '|' .. prompt)
   end
-  redis.call('HDEL', TASK, unpack(gone))
+  call_with('HDEL', TASK, gone)
   redis.call('HDEL', SUSPECTS, ID)
   event('Task' .. new, detail, limits.events_max)
   redis.call('ZADD', RETENTION, now + limits.conversation_ms, ID)

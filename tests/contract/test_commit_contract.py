@@ -250,3 +250,23 @@ def test_the_history_is_capped(kit: StoreKit) -> None:
     for token in range(2):
         kit.under(events_max=50).store.commit(replace(lease, token=token), many)
     assert kit.client.xlen(kit.keys.events(task_id)) <= 50 + 100, "the server trims whole nodes of 100"
+
+
+def test_a_write_of_any_number_of_parts_is_whole(kit: StoreKit) -> None:
+    """Lua hands a command 8,000 arguments at most; a reply of thousands of calls is stored and asked about.
+
+    An error on the way would leave the token moved on and the paid reply gone.
+    """
+    task_id, lease = kit.running()
+    entries = tuple(text_entry(str(number)) for number in range(8_100))
+    states = tuple(
+        JournalEntry(key=f"t{number}", kind=EffectKind.TOOL, state=EffectState.PLANNED) for number in range(4_100)
+    )
+    assert kit.store.commit(lease, Changes(entries=entries, journal=states)).verdict is CommitVerdict.COMMITTED
+    assert kit.client.llen(kit.keys.messages(task_id)) == 8_101
+    assert kit.client.hlen(kit.keys.turn(task_id)) == 4_100
+    asked = Changes(prompts_opened=tuple(question(f"p{number}") for number in range(4_100)))
+    assert kit.suspend(replace(lease, token=1), SuspendTo.WAIT, asked).status is Status.WAITING_FOR_USER
+    assert len(kit.store.get(task_id).prompts) == 4_100
+    kit.send(task_id, SignalKind.CANCEL)
+    assert kit.store.get(task_id).prompts == ()
