@@ -72,7 +72,7 @@ class BrokerAddress:
     Args:
         url: kombu's URL.
         transport_options: what kombu wants beside it.
-        tls: for `broker_use_ssl`; None where the URL says it all.
+        tls: for `broker_use_ssl`; None without TLS. `ssl_*` words of a rediss:// URL come before it.
     """
 
     url: str = field(repr=False)
@@ -169,7 +169,8 @@ def broker_address(url: str) -> BrokerAddress:
         parts = _split(url)
         database = _database(dict(parse_qsl(parts.query)).get("db", ""))
         return BrokerAddress(f"redis+socket://{parts.netloc}{parts.path}?{urlencode({'virtual_host': database})}")
-    return BrokerAddress(url)
+    # kombu trusts every certificate when the URL has no word about them; the state server's connection trusts none
+    return BrokerAddress(url, tls={"ssl_cert_reqs": "required"} if url.startswith("rediss://") else None)
 
 
 def sentinel_login(found: SentinelUrl) -> dict[str, object]:

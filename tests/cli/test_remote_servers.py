@@ -15,7 +15,8 @@ import pytest
 from pydantic import SecretStr
 
 from neuraphage.client import Client
-from neuraphage.errors import AccessRefused, SettingsError, StoreUnavailable
+from neuraphage.dev.server_checks import read_broker
+from neuraphage.errors import AccessRefused, SettingsError, StackError, StoreUnavailable
 from neuraphage.model.prompt import Event
 from neuraphage.queue import make_app
 from neuraphage.runtime.clock import SystemClock
@@ -171,6 +172,17 @@ def test_tls(server: TcpServer, certificates: Certificates) -> None:
         with Client(settings_of(f"{url}/1")) as client, pytest.raises(AccessRefused, match="not trusted") as caught:
             client.list()
         assert "ssl_ca_certs" in str(caught.value)
+
+
+def test_a_broker_that_nobody_has_vouched_for(server: TcpServer, certificates: Certificates) -> None:
+    """It gets no password: a certificate is trusted by an authority, or because the URL asks for no proof."""
+    with TlsFront(certificates, server.port) as front:
+        url = f"rediss://np:{SECRET}@127.0.0.1:{front.port}/0"
+        with pytest.raises(StackError, match=r"(?i)certificate verify failed"):
+            read_broker(settings_of("redis://127.0.0.1:1/1", url))
+        settings = settings_of("redis://127.0.0.1:1/1", f"{url}?ssl_cert_reqs=none&ssl_check_hostname=false")
+        with make_app(settings) as app, app.connection_for_write() as connection:
+            connection.ensure_connection(max_retries=1)
 
 
 # --- Sentinels ---
