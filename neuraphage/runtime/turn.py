@@ -47,6 +47,7 @@ class Turn:
         self._people = PeopleStep(services, ledger, self._tools)
         self._problems: dict[str, str] = {}
         self._checked: set[str] = set()
+        self._known_calls: tuple[ToolCall, ...] = ()
 
     def advance(self) -> Settled:
         """Act until the turn ends or the lease is given back.
@@ -109,14 +110,17 @@ class Turn:
 
     def _calls(self) -> tuple[ToolCall, ...]:
         """Tool calls of this turn's reply, once it is there. A reply that a refusal broke off counts for nothing."""
+        if self._known_calls:  # a reply never changes, and every step of the turn asks for its calls
+            return self._known_calls
         model = self._ledger.journal.get(MODEL_ENTRY)
         if model is None or model.state is not EffectState.COMPLETED or model.stop_reason == StopReason.REFUSAL.value:
             return ()
         for stored in reversed(self._ledger.entries):
             if stored["role"] == "assistant":
                 mine = stored.get("turn") == self._ledger.record.counters.iteration
-                return tool_calls(stored["content"]) if mine else ()
-        return ()
+                self._known_calls = tool_calls(stored["content"]) if mine else ()
+                break
+        return self._known_calls
 
     # --- moves ---
 
