@@ -12,6 +12,7 @@ import hashlib
 import os
 import re
 import stat
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,8 +21,17 @@ _PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _NO_DIRECTORY_FLUSH = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
 
 
+# Attributes that say something of the bytes: they do not hold for others.
+_BOUND_TO_CONTENT = frozenset({"security.capability", "security.ima", "security.evm"})
+_TELLING = ("st_dev", "st_ino", "st_size", "st_mtime_ns")
+
+
 class FlushError(Exception):
     """The new bytes are in place, but the directory could not be flushed: a power cut may undo the write."""
+
+
+class ChangedMeanwhileError(Exception):
+    """Another process wrote the target in the meantime: its bytes are kept, and nothing of ours was written."""
 
 
 def temp_path(target: Path, effect_id: str) -> Path:
@@ -43,10 +53,11 @@ def replace_file(target: Path, data: bytes, effect_id: str, before: os.stat_resu
         target: resolved path (not a link).
         data: the whole new content.
         effect_id: names the temporary file.
-        before: of the file to be replaced, whose mode and owner are kept; None for a new one.
+        before: of the file to be replaced, as it was read; its mode, owner and attributes are kept. None for a new one.
 
     Raises:
         OSError: it failed, and the target is unchanged.
+        ChangedMeanwhileError: the target is not as it was read, and stays so.
         FlushError: the target has the new bytes, but they may not outlive a power cut.
     """
     make_parents(target.parent)
@@ -57,13 +68,14 @@ def replace_file(target: Path, data: bytes, effect_id: str, before: os.stat_resu
         try:
             _write_all(fd, data)
             if before is not None:
-                _copy_owner_and_mode(fd, before)
+                _copy_owner_and_mode(fd, target, before)
             os.fsync(fd)
             _require_same_file(fd, temp)
         finally:
             os.close(fd)
+        _require_unchanged(target, before)
         temp.replace(target)
-    except OSError:
+    except (OSError, ChangedMeanwhileError):
         discard_leftover(target, effect_id)
         raise
     try:
@@ -109,12 +121,49 @@ def _write_all(fd: int, data: bytes) -> None:
         rest = rest[os.write(fd, rest) :]
 
 
-def _copy_owner_and_mode(fd: int, before: os.stat_result) -> None:
+def _copy_owner_and_mode(fd: int, target: Path, before: os.stat_result) -> None:
     now = os.fstat(fd)
     if (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
         with suppress(PermissionError):  # only root may give files away; the content matters more
             os.fchown(fd, before.st_uid, before.st_gid)
+    _copy_attributes(fd, target)
     os.fchmod(fd, stat.S_IMODE(before.st_mode))  # after the owner: a change of owner clears mode bits
+
+
+def _copy_attributes(fd: int, target: Path) -> None:
+    """Copy the access list and other extended attributes, as far as the file system keeps any.
+
+    With a list, the group's bits of the mode stand for something else: the mode alone would give the group more.
+    """
+    if sys.platform != "linux":
+        return
+    for name in _names_of(fd):
+        with suppress(OSError):
+            os.removexattr(fd, name)  # from the directory's default list
+    for name in _names_of(target):
+        with suppress(OSError):
+            os.setxattr(fd, name, os.getxattr(target, name))
+
+
+def _names_of(file: int | Path) -> list[str]:
+    if sys.platform != "linux":
+        return []
+    with suppress(OSError):
+        return [name for name in os.listxattr(file) if name not in _BOUND_TO_CONTENT]
+    return []
+
+
+def _require_unchanged(target: Path, before: os.stat_result | None) -> None:
+    """Refuse to replace what another process has written since it was read.
+
+    Between this look and the rename lie some microseconds; no file system can do both in one step.
+    """
+    try:
+        now = target.lstat()
+    except FileNotFoundError:
+        return  # nothing is lost
+    if before is None or any(getattr(now, name) != getattr(before, name) for name in _TELLING):
+        raise ChangedMeanwhileError
 
 
 def _require_same_file(fd: int, temp: Path) -> None:

@@ -8,7 +8,6 @@ parent (Linux), and in any case soon after its time limit: both are kernel signa
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import math
 import os
@@ -46,13 +45,21 @@ class Stopped(Exception):
 def die_with_parent(parent_pid: int, timeout_s: float) -> None:
     """Let the kernel end this process when its parent is gone or the time is far over."""
     signal.alarm(math.ceil(timeout_s) + 2)
-    resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY_BYTES, _MAX_MEMORY_BYTES))
+    limit_memory()
     if sys.platform == "linux":
         import ctypes  # noqa: PLC0415 - only here, it is slow to load
 
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent_pid:  # it died before the line above
         sys.exit(1)
+
+
+def limit_memory() -> None:
+    """Let no pattern use up the machine; where less is allowed already, that stands."""
+    allowed = [limit for limit in resource.getrlimit(resource.RLIMIT_AS) if limit != resource.RLIM_INFINITY]
+    most_bytes = min([_MAX_MEMORY_BYTES, *allowed])
+    with contextlib.suppress(ValueError, OSError):  # macOS refuses any; the time limit holds all the same
+        resource.setrlimit(resource.RLIMIT_AS, (most_bytes, most_bytes))
 
 
 def glob_regex(pattern: str, *, braces: bool = True) -> str:
@@ -71,7 +78,8 @@ def glob_regex(pattern: str, *, braces: bool = True) -> str:
             out += "[^/]"
         elif char == "[" and (end := pattern.find("]", at + 2 if pattern[at : at + 1] in {"!", "^"} else at + 1)) > 0:
             inner = pattern[at:end].replace("\\", "\\\\").replace("[", "\\[")
-            out, at = out + "[" + ("^" + inner[1:] if inner[0] in "!^" else inner) + "]", end + 1
+            # a class stands for one letter of a name: `[!a]` fits no slash
+            out, at = out + "(?!/)[" + ("^" + inner[1:] if inner[0] in "!^" else inner) + "]", end + 1
         elif char == "{" and braces and "}" in pattern[at:]:
             out, depth = out + "(?:", depth + 1
         elif char in ",}" and depth:
@@ -113,16 +121,17 @@ def is_ignored(relative: str, is_directory: bool, rules: list[Rule]) -> bool:
 def read_regular(path: str, limit_bytes: int) -> bytes | str:
     """Bytes of a regular file, or one word why not (link, special, large, unreadable). Never blocks."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY)
-    except OSError as error:
-        return "link" if error.errno == errno.ELOOP else "unreadable"
-    with os.fdopen(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            return "special"
-        try:
-            data = file.read(limit_bytes + 1)
-        except OSError:
-            return "unreadable"
+        mode = os.lstat(path).st_mode  # first, for to open a device can do something; the flags are against a swap
+        if not stat.S_ISREG(mode):
+            return "link" if stat.S_ISLNK(mode) else "special"
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return "special"
+            data: bytes | None = file.read(limit_bytes + 1)
+    except OSError:
+        return "unreadable"
+    if data is None:  # a file of the kernel that has nothing yet, such as /proc/kmsg
+        return "unreadable"
     return data if len(data) <= limit_bytes else "large"
 
 
@@ -234,7 +243,8 @@ class Grep:
             stopped = str(limit)
         return {"lines": self.lines, "stopped": stopped, "skipped": self.skipped, "too_deep": walk.too_deep}
 
-    def _search(self, shown: str, path: str) -> None:
+    def _search(self, relative: str, path: str) -> None:
+        shown = relative.replace("\n", "\\n")  # or it would pass for a line of another file
         data = read_regular(path, MAX_FILE_BYTES)
         if isinstance(data, bytes) and b"\0" in data:
             data = "binary"

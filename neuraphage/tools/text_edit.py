@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from neuraphage.tools.base import ToolCallError
-from neuraphage.tools.files import LineEnd, TextFile
+from neuraphage.tools.files import LineEnd, TextFile, require_size
 
 
 def replaced(file: TextFile, old: str, new: str, *, every: bool, shown: str) -> str:
@@ -17,7 +17,7 @@ def replaced(file: TextFile, old: str, new: str, *, every: bool, shown: str) -> 
         shown: the path, for the failure text.
 
     Raises:
-        ToolCallError: not found, ambiguous, or nothing to change.
+        ToolCallError: not found, ambiguous, nothing to change, or a text that would be too long.
     """
     if old == new:
         raise ToolCallError(
@@ -25,6 +25,8 @@ def replaced(file: TextFile, old: str, new: str, *, every: bool, shown: str) -> 
         )
     old, new = spelled_for(file, old, new)
     count = file.text.count(old)
+    if count == 1 and not every and file.text.find(old, file.text.find(old) + 1) >= 0:
+        count = 2  # matches that overlap are counted as one, and yet nobody knows which is meant
     if count == 0:
         raise ToolCallError(
             f"old_string was not found in {shown}. Read the file again and copy the text exactly: spaces, tabs"
@@ -36,6 +38,8 @@ def replaced(file: TextFile, old: str, new: str, *, every: bool, shown: str) -> 
             f"old_string occurs {count} times in {shown}. Add lines around it until it is unique, or set"
             " replace_all to change every one."
         )
+    # before it is made: a million long replacements fit into no memory
+    require_size(len(file.text) + count * (len(new) - len(old)), shown, "write")
     return file.text.replace(old, new)
 
 

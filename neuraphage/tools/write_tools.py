@@ -15,7 +15,13 @@ from pydantic import Field
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.tool import Probe, ProbeVerdict, ToolDeclaration, ToolResult
 from neuraphage.ports import ToolContext
-from neuraphage.tools.atomic_write import FlushError, discard_leftover, flush_directory, replace_file
+from neuraphage.tools.atomic_write import (
+    ChangedMeanwhileError,
+    FlushError,
+    discard_leftover,
+    flush_directory,
+    replace_file,
+)
 from neuraphage.tools.base import P, Params, ParsedTool, PathText, Text, ToolCallError, input_schema
 from neuraphage.tools.files import RawFile, decode, read_raw, read_raw_or_none, require_size
 from neuraphage.tools.paths import Place, os_failure, resolve
@@ -78,6 +84,11 @@ class _ChangeTool(ParsedTool[P]):
             replace_file(place.path, change.after, context.effect_id, change.before.info if change.before else None)
         except OSError as error:
             raise os_failure("write", place.shown, error, unchanged) from error
+        except ChangedMeanwhileError as error:
+            raise ToolCallError(
+                f"{place.shown} was changed by another process while it was to be written. Its change was kept, and"
+                " nothing was written. Read the file again, then decide."
+            ) from error
         except FlushError as error:
             raise ToolCallError(
                 f"{place.shown} was written, but its directory could not be flushed to disk ({error}): a power"
