@@ -115,7 +115,7 @@ def test_a_data_folder_that_cannot_be_written(
 ) -> None:
     """A file where the folder should be."""
     (tmp_path / "file").write_text("")
-    monkeypatch.setenv("NEURAPHAGE_MIN_FREE_BYTES", str(10**18))
+    monkeypatch.setenv("NEURAPHAGE_MIN_FREE_BYTES", str(10**15))
     assert levels(cli("doctor", "--json"))["data folder"] == "problem"
     monkeypatch.delenv("NEURAPHAGE_MIN_FREE_BYTES")
     assert levels(cli("doctor", "--json", "--data-dir", str(tmp_path / "file")))["data folder"] == "problem"
