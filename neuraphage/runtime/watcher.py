@@ -163,7 +163,10 @@ class Watcher:
         stray = [effect for effect, task_id in running if where[task_id] not in {"", self._spool.identity}]
         for effect in stray:
             log.warning("command %s is ended: its task is over or has moved away", effect)
-            self._spool.revoke(effect)
+            try:
+                self._spool.revoke(effect)
+            except SpoolError as error:  # the others are ended all the same
+                log.warning("command %s: %s", effect, error)
         return len(stray)
 
     def _see_to_sweep(self) -> None:
@@ -200,7 +203,7 @@ class Watcher:
                 self.look_here()
             if self._election.leads():
                 self._watch(watching)
-        except (StoreError, SpoolError) as error:
+        except StoreError as error:
             self._connected_since_s = None
             self._absent_since_s.clear()
             log.warning("watcher: %s", error)
@@ -216,5 +219,8 @@ class Watcher:
             self.look()
         if self._clock.boottime_s() >= self._next_spool_look_s:
             self._next_spool_look_s = self._clock.boottime_s() + self._settings.heartbeat_s
-            self.see_to_spool()
+            try:
+                self.see_to_spool()
+            except SpoolError as error:  # a broken disk of this host says nothing of other processes
+                log.warning("watcher: %s", error)
         self._see_to_sweep()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from neuraphage.errors import StoreUnavailable
-from neuraphage.ports import ProcessRow
+from neuraphage.errors import SpoolError, StoreUnavailable
+from neuraphage.ports import ProcessRow, SpoolState
 from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.host import ProcessIdentity, this_process
 from neuraphage.runtime.sweep import Sweep
@@ -140,6 +140,57 @@ def test_a_dead_process_whose_connection_stands_is_left_to_the_kernel(bench: Ben
     bench.enter(HERE, REUSED)
     assert bench.watcher.look() == 0
     assert bench.watcher.look_here() == 1
+
+
+class BrokenSpool:
+    """A spool of two stray commands: the first cannot be ended, and the folder may be unreadable."""
+
+    identity = "folder-1"
+
+    def __init__(self, *, readable: bool) -> None:
+        self.readable = readable
+        self.ended: list[str] = []
+
+    def expire(self, older_than_s: float) -> int:
+        """Nothing is old."""
+        return 0
+
+    def running(self) -> list[tuple[str, str]]:
+        """Both, of tasks that are over."""
+        if not self.readable:
+            raise SpoolError("input/output error")
+        return [("bad", "task-gone"), ("good", "task-gone")]
+
+    def revoke(self, effect_id: str) -> SpoolState:
+        """End one of them."""
+        if effect_id == "bad":
+            raise SpoolError("input/output error")
+        self.ended.append(effect_id)
+        return SpoolState.RUNNING
+
+
+def test_a_broken_spool_hides_no_death(bench: Bench) -> None:
+    """Looks at other hosts and the sweep go on: what was seen of them is not forgotten with each failed look."""
+    bench.watcher._spool = BrokenSpool(readable=False)
+    bench.enter(THERE)
+    assert bench.watcher._election.leads()
+    for _ in range(3):
+        bench.watcher._round(told=False)
+        bench.clock.advance(bench.settings.lease_s)
+    bench.vanish()
+    bench.watcher._round(told=False)
+    bench.clock.advance(bench.settings.absent_host_s + 0.1)
+    bench.watcher._round(told=False)
+    assert bench.kit.place(bench.task_id) == "outbox"
+    assert bench.kit.store.last_sweep_ms() > 0
+
+
+def test_one_command_that_cannot_be_ended_keeps_no_other(bench: Bench) -> None:
+    """The others are ended at the same visit."""
+    spool = BrokenSpool(readable=True)
+    bench.watcher._spool = spool
+    bench.watcher.see_to_spool()
+    assert spool.ended == ["good"]
 
 
 def test_it_sweeps_when_nobody_else_does(bench: Bench) -> None:
