@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 
 START_WALL_MS = 1_700_000_000_000
@@ -40,9 +41,9 @@ class ManualClock:
             seconds_s: how much, in seconds.
 
         Raises:
-            ValueError: it is negative; boot time never goes back.
+            ValueError: it is negative or no finite number; boot time never goes back.
         """
-        if seconds_s < 0:
+        if not 0 <= seconds_s < math.inf:
             raise ValueError(f"advance by {seconds_s} s: boot time never goes back; move wall time with set_wall_ms")
         with self._lock:
             self._boottime_s += seconds_s

@@ -54,7 +54,8 @@ class CrashPoint:
         """
         head, _, side = text.rpartition(".")
         call, _, occurrence = head.rpartition("#")
-        if not call or not occurrence.isdigit() or side not in {one.value for one in Side}:
+        counted = occurrence.isascii() and occurrence.isdigit() and int(occurrence) > 0
+        if not call or not counted or side not in {one.value for one in Side}:
             raise ValueError(f"crash point {text!r} is not of the form TurnStore.commit#3.after")
         return cls(call, int(occurrence), Side(side))
 

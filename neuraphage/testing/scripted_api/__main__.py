@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import socket
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -26,12 +27,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         state = server_state(
             scripts, default=options.default, accepted_keys=options.accept_key, log_file=options.log_file
         )
+        sock = _listening(options.host, options.port)
+        if options.port_file is not None:
+            _write_whole(options.port_file, f"{sock.getsockname()[1]}\n")
     except (ImportError, AttributeError, TypeError, ValueError, OSError) as error:
         sys.stderr.write(f"scripted_api: cannot start: {error}\n")
         return 2
-    sock = listen(options.host, options.port)
-    if options.port_file is not None:
-        _write_whole(options.port_file, f"{sock.getsockname()[1]}\n")
     uvicorn_server(state).run(sockets=[sock])
     state.log.close()
     return 0
@@ -67,6 +68,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--accept-key", action="append", default=[], help="an API key to let in (default: any)")
     parser.add_argument("--log-file", type=Path, help="gets a line of JSON at each arrival and each end")
     return parser
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        return listen(host, port)
+    except (OSError, OverflowError) as error:
+        raise ValueError(f"cannot listen on {host}, port {port}: {error}; --port 0 takes any free one") from error
 
 
 def _write_whole(path: Path, text: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
 from pydantic import BaseModel, ValidationError
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -91,7 +92,9 @@ def create_app(state: ServerState) -> Starlette:
         *_control_routes(state),
     ]
     handlers: dict[Any, Any] = {404: _not_found, 405: _not_found, ApiError: _refused, Exception: _failed}
-    return Starlette(routes=routes, exception_handlers=handlers)
+    app = Starlette(routes=routes, exception_handlers=handlers)
+    app.router.redirect_slashes = False
+    return app
 
 
 def _control_routes(state: ServerState) -> list[Route]:
@@ -149,22 +152,25 @@ def _answer(asked: ScriptRequest, state: ServerState, entry: Entry) -> Response:
         headers = {"retry-after": fault.retry_after} if fault.retry_after is not None else {}
         return error_response(fault.status, fault.message, fault.error_type, headers)
     try:
-        answer = state.scripts[entry.script](asked)
+        steps = _steps(asked, state.scripts[entry.script], fault)
     except Exception as error:  # noqa: BLE001 - a script is the caller's code; its failure is an answer
         state.log.ended(entry, "refused:500")
         return error_response(500, f"script {entry.script!r} failed: {error!r}")
-    message = message_of(asked, answer)
-    headers = {"request-id": f"req_{asked.request_hash[:24]}"}
-    steps: list[Step]
-    if fault is not None and fault.kind == "drop":
-        steps = [Mark("fault:drop"), Hang()]
-    elif asked.body.get("stream"):
+    headers = {"request-id": f"req_{asked.request_hash[:24]}", "content-type": "application/json"}
+    if asked.body.get("stream"):
         headers |= {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
-        steps = list(steps_of(events_of(message, answer.pace.chunk_chars), answer.pace, fault))
-    else:
-        headers["content-type"] = "application/json"
-        steps = _whole_steps(message, answer.pace.first_byte_delay_s, fault)
     return Delivery(steps, headers, lambda outcome: state.log.ended(entry, outcome))
+
+
+def _steps(asked: ScriptRequest, script: Script, fault: Fault | None) -> list[Step]:
+    """The whole delivery, made before its first byte is sent: what a script says may not fit into the API's shape."""
+    answer = script(asked)
+    message = message_of(asked, answer)
+    if fault is not None and fault.kind == "drop":
+        return [Mark("fault:drop"), Hang()]
+    if asked.body.get("stream"):
+        return list(steps_of(events_of(message, answer.pace.chunk_chars), answer.pace, fault))
+    return _whole_steps(message, answer.pace.first_byte_delay_s, fault)
 
 
 def _whole_steps(message: dict[str, Any], delay_s: float, fault: Fault | None) -> list[Step]:
@@ -197,7 +203,8 @@ async def _accepted_body(request: Request, state: ServerState, shape: type[BaseM
         raise ApiError(400, "anthropic-version: header is required")
     raw = await _read(request)
     try:
-        body = json.loads(raw)
+        # As strict as the API, which takes neither NaN nor half a character.
+        body = orjson.loads(raw)
         check_body(body, shape)
     except Refused as refused:
         raise ApiError(400, str(refused)) from None

@@ -55,7 +55,7 @@ class Fault(BaseModel):
     times: int | None = Field(default=None, ge=0)
     after_events: int = Field(default=4, ge=0)
     delay_s: float = Field(default=3600.0, ge=0, le=86_400.0)
-    retry_after: str | None = Field(default=None, max_length=200)
+    retry_after: str | None = Field(default=None, max_length=200, pattern=r"^[ -~]*$")
     error_type: str | None = None
     message: str = "a fault on order"
 

@@ -56,7 +56,9 @@ class RequestLog:
         self._counts: dict[str, dict[str, int]] = {}
         self._number = 0
         self._forgotten = 0
-        self._file: TextIO | None = path.open("a", encoding="utf-8") if path else None
+        self._path = path
+        self._file: TextIO | None = None
+        self.open()
 
     def received(self, request_hash: str, request_id: str, script: str = "", turn: int = 0, detail: str = "") -> Entry:
         """Write down an arrival.
@@ -108,8 +110,18 @@ class RequestLog:
             self._entries.clear()
             self._counts.clear()
 
+    def open(self) -> None:
+        """Open the file, if there is one and it is closed.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        with self._lock:
+            if self._path is not None and self._file is None:
+                self._file = self._path.open("a", encoding="utf-8")
+
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; what ends after that is not written to it."""
         with self._lock:
             if self._file is not None:
                 self._file.close()

@@ -18,6 +18,7 @@ _STREAMED = {
     "text": ("text", "text_delta", "text"),
     "thinking": ("thinking", "thinking_delta", "thinking"),
     "tool_use": ("input", "input_json_delta", "partial_json"),
+    "server_tool_use": ("input", "input_json_delta", "partial_json"),
 }
 
 
@@ -100,7 +101,7 @@ def _deltas(block: dict[str, Any], chunk_chars: int) -> Iterator[dict[str, Any]]
     name, delta_type, field = _STREAMED[block["type"]]
     value = block[name]
     text = value if isinstance(value, str) else compact(value)
-    if block["type"] == "tool_use":
+    if name == "input":
         # The API opens every tool input with an empty piece.
         yield {"type": delta_type, field: ""}
     for start in range(0, len(text), max(1, chunk_chars)):
@@ -117,7 +118,7 @@ def _with_id(block: dict[str, Any], request_hash: str, index: int) -> dict[str, 
 
 
 def _emptied(block: dict[str, Any]) -> dict[str, Any]:
-    if block["type"] == "tool_use":
+    if block["type"] in ("tool_use", "server_tool_use"):
         return {**block, "input": {}}
     if block["type"] == "thinking":
         return {**block, "thinking": "", "signature": ""}

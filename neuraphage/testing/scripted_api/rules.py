@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from neuraphage.testing.scripted_api.script import sign
+from neuraphage.testing.scripted_api.shape import SERVER_BLOCKS
 
 MAX_BREAKPOINTS = 4
 
@@ -77,7 +78,7 @@ def _check_tools(body: Body) -> None:
 def _check_blocks(body: Body) -> None:
     allowed = {
         "user": {"text", "image", "document", "tool_result"},
-        "assistant": {"text", "thinking", "redacted_thinking", "tool_use"},
+        "assistant": {"text", "thinking", "redacted_thinking", "tool_use", *SERVER_BLOCKS},
     }
     breakpoints = 0
     for where, role, block in _walk(body):
@@ -89,6 +90,8 @@ def _check_blocks(body: Body) -> None:
                 raise Refused(f"{where}.cache_control: cache_control cannot be set for empty text blocks")
         if block.get("type") == "text" and not block["text"].strip():
             raise Refused(f"{where}: text content blocks must contain non-whitespace text")
+        if block.get("type") == "tool_result" and block.get("is_error") and not block.get("content"):
+            raise Refused(f"{where}.tool_result: content cannot be empty if `is_error` is true")
         if block.get("type") == "thinking" and block["signature"] != sign(block["thinking"]):
             raise Refused(f"{where}: Invalid `signature` in `thinking` block")
     if breakpoints > MAX_BREAKPOINTS:

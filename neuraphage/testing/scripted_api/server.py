@@ -36,11 +36,20 @@ def server_state(
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket; port 0 for any free one. Connections wait in it until the server runs."""
+    """A listening socket; port 0 for any free one. Connections wait in it until the server runs.
+
+    Raises:
+        OSError: the address is in use or is none of this machine.
+        OverflowError: there is no such port.
+    """
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    sock.bind((host, port))
-    sock.listen(_BACKLOG)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((host, port))
+        sock.listen(_BACKLOG)
+    except BaseException:
+        sock.close()
+        raise
     return sock
 
 
@@ -102,6 +111,7 @@ class ScriptedServer:
         if self._running is not None:
             raise RuntimeError("the server runs already: stop it first")
         sock = listen("127.0.0.1", self._port)
+        self._state.log.open()
         self._port = sock.getsockname()[1]
         server = uvicorn_server(self._state)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]}, name="scripted-api", daemon=True)

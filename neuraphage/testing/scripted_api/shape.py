@@ -6,7 +6,7 @@ would meet there. Rules that need the whole conversation are in `rules.py`.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -57,6 +57,26 @@ class _ToolUse(_Strict):
     cache_control: _CacheControl | None = None
 
 
+class _ServerBlock(BaseModel):
+    """What the provider's own tools left in a reply; it goes back as it came, and only its kind is checked."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+    type: Literal[
+        "server_tool_use",
+        "web_search_tool_result",
+        "web_fetch_tool_result",
+        "code_execution_tool_result",
+        "bash_code_execution_tool_result",
+        "text_editor_code_execution_tool_result",
+        "tool_search_tool_result",
+        "container_upload",
+    ]
+
+
+SERVER_BLOCKS = frozenset(get_args(_ServerBlock.model_fields["type"].annotation))
+"""Kinds of the blocks that the provider's own tools leave in a reply."""
+
+
 def _as_blocks(content: Any) -> Any:
     """Plain text stands for one text block; empty text for no block."""
     if isinstance(content, str):
@@ -79,7 +99,7 @@ class _ToolResult(_Strict):
 
 
 _Block = Annotated[
-    _Text | _Media | _Thinking | _RedactedThinking | _ToolUse | _ToolResult,
+    _Text | _Media | _Thinking | _RedactedThinking | _ToolUse | _ToolResult | _ServerBlock,
     Field(discriminator="type"),
 ]
 

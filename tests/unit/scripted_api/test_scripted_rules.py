@@ -49,7 +49,14 @@ GOOD = {
         stream=False,
     ),
     "tool round": _body("hi", [_text("t"), _use("a"), _use("b")], [_result("b"), _result("a"), _text("and")]),
-    "result without content": _body("hi", [_use("a")], [{"type": "tool_result", "tool_use_id": "a", "is_error": True}]),
+    "result without content": _body("hi", [_use("a")], [{"type": "tool_result", "tool_use_id": "a"}]),
+    "what the provider's tools left": _body(
+        "hi",
+        [
+            {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}},
+            {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [{"url": "u"}]},
+        ],
+    ),
     "result of blocks": _body("hi", [_use("a")], [_result("a", content=[_text("x")])]),
     "results over two messages of one role": {
         "model": "m",
@@ -100,6 +107,8 @@ BAD = {
         "unexpected `tool_use_id`",
     ),
     "two results of one call": (_body("hi", [_use("a")], [_result("a"), _result("a")]), "single result"),
+    "error without a word": (_body("hi", [_use("a")], [_result("a", content="", is_error=True)]), "cannot be empty if"),
+    "server tool of a user": (_body([{"type": "server_tool_use", "id": "s"}]), "not allowed in `user` messages"),
     "text before results": (_body("hi", [_use("a")], [_text("x"), _result("a")]), "must come first"),
     "call id twice": (_body("hi", [_use("a"), _use("a")], [_result("a")]), "ids must be unique"),
     "call id again later": (
@@ -161,7 +170,11 @@ def test_bad_bodies_are_refused(url, name):
     assert told["request_id"] == answer.headers["request-id"]
 
 
-@pytest.mark.parametrize("raw", [b"", b"{", b"\xff", b"[" * 100_000])
+HALF = b'{"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "\\ud83c"}]}'
+NAN = b'{"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "x"}], "metadata": {"x": NaN}}'
+
+
+@pytest.mark.parametrize("raw", [b"", b"{", b"\xff", b"[" * 100_000, HALF, NAN, "{}".encode("utf-16")])
 def test_what_is_no_json_is_refused(url, raw):
     """A body that cannot be parsed is a 400."""
     answer = httpx2.post(f"{url}/v1/messages", content=raw, headers=HEADERS)

@@ -62,11 +62,12 @@ def test_the_clock_stands_until_it_is_moved():
     assert (clock.boottime_s(), clock.wall_ms()) == (6.5, 7)
 
 
-def test_boot_time_never_goes_back():
-    """A negative step is refused, and nothing moves."""
+@pytest.mark.parametrize("step_s", [-0.1, float("nan"), float("inf")])
+def test_boot_time_never_goes_back(step_s):
+    """A negative step, or one of no length, is refused, and nothing moves."""
     clock = ManualClock(boottime_s=5.0)
     with pytest.raises(ValueError, match="never goes back"):
-        clock.advance(-0.1)
+        clock.advance(step_s)
     assert clock.boottime_s() == 5.0
 
 
@@ -220,7 +221,9 @@ def test_points_are_written_and_read():
         assert CrashPoint.parse(str(point)) == point
 
 
-@pytest.mark.parametrize("text", ["", "x", "TurnStore.commit.after", "TurnStore.commit#x.after", "a#1.during"])
+@pytest.mark.parametrize(
+    "text", ["", "x", "TurnStore.commit.after", "TurnStore.commit#x.after", "a#1.during", "a#0.before", "a#².after"]
+)
 def test_a_misspelt_point_is_refused(text):
     """The error shows the form."""
     with pytest.raises(ValueError, match=r"TurnStore\.commit#3\.after"):
