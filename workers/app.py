@@ -18,13 +18,14 @@ from celery.exceptions import WorkerLostError
 
 from neuraphage.configuration import load_or_exit
 from neuraphage.data_folder import make_data_folder
-from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE, make_app
+from neuraphage.queue import make_app
 from neuraphage.runtime.health import HealthBeat
 from neuraphage.runtime.process import WorkerProcess
 from neuraphage.runtime.watcher import Watcher
 from neuraphage.wiring import API_KEY_VARIABLE, build_health, build_process, build_watcher
 from workers.consumer import ConsumerState, is_closed, is_consuming
 from workers.logs import configure
+from workers.options import refusal
 from workers.slots import FreeSlotStep
 from workers.unacked import UnackedStep
 from workers.unreadable import UnreadableStep
@@ -74,24 +75,11 @@ def _make_data_folder(**_: Any) -> None:
 
 @signals.celeryd_init.connect
 def _refuse_what_cannot_work(options: dict[str, Any] | None = None, **_: Any) -> None:
-    """Unknown queues, which Celery would refuse with a traceback; turns without a key, which would fail one by one."""
-    asked, left_out = _names(options, "queues"), _names(options, "exclude_queues")
     known = [queue.name for queue in app.conf.task_queues]
-    unknown = [name for name in asked if name not in known]
-    if unknown:
-        sys.stderr.write(f"worker: -Q {','.join(unknown)}: no such queue; there are {' and '.join(known)}\n")
+    reason = refusal(options or {}, known, has_key=bool(os.environ.get(API_KEY_VARIABLE)))
+    if reason is not None:
+        sys.stderr.write(f"worker: {reason}\n")
         sys.exit(2)
-    if RUN_QUEUE in (asked or known) and RUN_QUEUE not in left_out and not os.environ.get(API_KEY_VARIABLE):
-        sys.stderr.write(
-            f"worker: set {API_KEY_VARIABLE} to the key of the model, which {RUN_QUEUE} calls;"
-            f" a worker of -Q {CONTROL_QUEUE} alone needs none\n"
-        )
-        sys.exit(2)
-
-
-def _names(options: dict[str, Any] | None, name: str) -> list[str]:
-    value = (options or {}).get(name) or ()
-    return value.split(",") if isinstance(value, str) else list(value)
 
 
 @signals.setup_logging.connect

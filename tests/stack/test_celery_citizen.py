@@ -199,6 +199,13 @@ def test_a_mistyped_queue_is_refused_in_one_line(stack: Stack) -> None:
     assert ran.strip() == "worker: -Q np.rum: no such queue; there are np.run and np.control"
 
 
+def test_options_that_cannot_work_are_refused_in_one_line(stack: Stack) -> None:
+    """As Celery really gives them; exit code 2, no traceback."""
+    ran = celery(stack, "-A", "workers.app", "worker", "-P", "threads", "--autoscale", "4,1", code=2)
+    assert ran.startswith("worker: --autoscale: a pool of threads cannot grow")
+    assert ran.count("\n") == 1
+
+
 @pytest.mark.parametrize("queues", [(), ("-Q", RUN_QUEUE), ("-Q", f"{CONTROL_QUEUE},{RUN_QUEUE}")])
 def test_turns_without_a_key_of_the_model_are_refused_in_one_line(stack: Stack, queues: tuple[str, ...]) -> None:
     """A worker that would fail every turn does not start, nor count as ready; exit code 2, no traceback."""

@@ -1,0 +1,49 @@
+"""Which options of `celery worker` cannot work here, known before it takes in a message."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE
+from neuraphage.wiring import API_KEY_VARIABLE
+
+_GREEN = ("gevent", "eventlet")
+_GROWING = "prefork"
+"""The only pool that Celery's autoscaler can change; any other fails at each message."""
+
+
+def refusal(options: Mapping[str, Any], known: Sequence[str], *, has_key: bool) -> str | None:
+    """Say why a worker with these options would fail every message, or wait for ever; None when it would not.
+
+    Args:
+        options: of Celery's command line.
+        known: names of all queues.
+        has_key: whether the model's key is set.
+    """
+    asked, left_out = _names(options.get("queues")), _names(options.get("exclude_queues"))
+    unknown = [name for name in asked if name not in known]
+    if unknown:
+        return f"-Q {','.join(unknown)}: no such queue; there are {' and '.join(known)}"
+    pool = _pool(options.get("pool"))
+    if pool in _GREEN:
+        return f"-P {pool}: turns need real threads or processes; take -P threads or -P prefork"
+    if options.get("autoscale") and pool != _GROWING:
+        return f"--autoscale: a pool of {pool} cannot grow; take -P prefork, or -c in place of --autoscale"
+    if RUN_QUEUE in (asked or known) and RUN_QUEUE not in left_out and not has_key:
+        return (
+            f"set {API_KEY_VARIABLE} to the key of the model, which {RUN_QUEUE} calls;"
+            f" a worker of -Q {CONTROL_QUEUE} alone needs none"
+        )
+    return None
+
+
+def _names(value: Any) -> list[str]:
+    return value.split(",") if isinstance(value, str) else list(value or ())
+
+
+def _pool(value: Any) -> str:
+    """Name of a pool that Celery gives as a class or by a name."""
+    name = value if isinstance(value, str) else str(getattr(value, "__module__", "") or _GROWING)
+    last = name.partition(":")[0].rpartition(".")[2]
+    return {"thread": "threads", "processes": _GROWING}.get(last, last)
