@@ -1,8 +1,9 @@
 """Builds the body of a request, with the prompt cache breakpoints. Pure, on copies.
 
 The cache holds prefixes in the order tools, system, messages. Breakpoints end the parts that stay the same:
-the tools (shared by all tasks), the system prompt (shared by all turns of a task) and the last user message
-(the next turn's request begins with everything up to it).
+the tools (shared by all tasks), the system prompt (shared by all turns of a task) and the last two user messages:
+the next turn's request begins with everything up to the last one, and the one before it ended the former request.
+The API looks for that end no further than 20 blocks back by itself, and a turn of ten tool calls is longer.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from neuraphage.model.message import Block, ModelRequest
 MAX_BREAKPOINTS = 4
 """The API refuses more."""
 
+_MARKED_USER_MESSAGES = 2
 _CACHE_CONTROL = {"type": "ephemeral"}
 _NEVER_CACHED = frozenset({"thinking", "redacted_thinking"})
 
@@ -34,8 +36,7 @@ def request_body(request: ModelRequest) -> dict[str, Any]:
     for blocks in (system, tools):
         if budget > 0 and _mark_last(blocks):
             budget -= 1
-    if budget > 0:
-        _mark_last_user_message(messages)
+    _mark_user_messages(messages, min(budget, _MARKED_USER_MESSAGES))
     body: dict[str, Any] = {"model": request.model, "max_tokens": request.max_tokens, "messages": messages}
     if system:
         body["system"] = system
@@ -56,16 +57,13 @@ def _mark_last(blocks: list[Block]) -> bool:
     return False
 
 
-def _mark_last_user_message(messages: list[dict[str, Any]]) -> None:
-    for index in range(len(messages) - 1, -1, -1):
-        message = messages[index]
-        if message.get("role") != "user":
-            continue
-        content = message.get("content")
+def _mark_user_messages(messages: list[dict[str, Any]], wanted: int) -> None:
+    users = [index for index, message in enumerate(messages) if message.get("role") == "user"]
+    for index in users[::-1][: max(wanted, 0)]:
+        content = messages[index].get("content")
         blocks: list[Block] = [{"type": "text", "text": content}] if isinstance(content, str) else list(content or [])
         if _mark_last(blocks):
-            messages[index] = {**message, "content": blocks}
-        return
+            messages[index] = {**messages[index], "content": blocks}
 
 
 def _may_be_marked(block: Block) -> bool:

@@ -140,10 +140,20 @@ def _marked(body):
 
 
 def test_breakpoints_end_tools_system_and_conversation():
-    """The last tool, the last system block and the last block of the last user message are marked."""
+    """The last tool, the last system block and the last blocks of the last two user messages are marked."""
     body = request_body(_request())
-    assert _marked(body) == ["tools.1", "system.1", "messages.2.1"]
+    assert _marked(body) == ["tools.1", "system.1", "messages.0.0", "messages.2.1"]
     assert body["system"][1] == _text("two", cache_control=MARK)
+
+
+def test_the_end_of_the_former_request_is_marked_again():
+    """However many blocks a turn adds: the API finds the cached part only within 20 blocks of a mark."""
+    former = _request()
+    calls = [{"type": "tool_use", "id": f"t{i}", "name": "x", "input": {}} for i in range(30)]
+    results = [{"type": "tool_result", "tool_use_id": f"t{i}", "content": "r"} for i in range(30)]
+    turn = [{"role": "assistant", "content": calls}, {"role": "user", "content": results}]
+    (*_, end) = _marked(request_body(former))
+    assert _marked(request_body(_request(messages=[*former.messages, *turn])))[-2:] == [end, "messages.4.29"]
 
 
 def test_the_request_itself_stays_unmarked():
