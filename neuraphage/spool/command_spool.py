@@ -112,6 +112,8 @@ class CommandSpool:
         """
         entry = self._entry(effect_id)
         state = entry.state()
+        if state is SpoolState.LOST:
+            return SpoolStatus(state, output=entry.output(output_limit_chars))
         facts = entry.exit_facts() if state is SpoolState.DONE else None
         if facts is None:
             return SpoolStatus(SpoolState.ABSENT if state is SpoolState.DONE else state)  # deleted meanwhile

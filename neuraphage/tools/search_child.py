@@ -18,7 +18,14 @@ import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING or __package__:
+    from neuraphage.tools.search_patterns import Rule, glob_regex, ignore_rules, is_ignored
+else:
+    # run by path, outside the package: importing the package would load the whole library
+    sys.path.append(str(Path(__file__).parent))
+    from search_patterns import Rule, glob_regex, ignore_rules, is_ignored
 
 MAX_DEPTH = 25
 MAX_VISITS = 500_000
@@ -27,15 +34,6 @@ MAX_LINE_CHARS = 500
 MAX_OUTPUT_CHARS = 400_000
 _MAX_MEMORY_BYTES = 2 * 1024**3
 _PR_SET_PDEATHSIG = 1
-
-
-class Rule(NamedTuple):
-    """One line of a .gitignore: `prefix` is its directory relative to the root, with a slash (or empty)."""
-
-    prefix: str
-    pattern: re.Pattern[str]
-    negated: bool
-    directories_only: bool
 
 
 class Stopped(Exception):
@@ -60,62 +58,6 @@ def limit_memory() -> None:
     most_bytes = min([_MAX_MEMORY_BYTES, *allowed])
     with contextlib.suppress(ValueError, OSError):  # macOS refuses any; the time limit holds all the same
         resource.setrlimit(resource.RLIMIT_AS, (most_bytes, most_bytes))
-
-
-def glob_regex(pattern: str, *, braces: bool = True) -> str:
-    """Translate a glob: `*` and `?` stay in one name, `**` crosses directories, `{a,b}` is a choice."""
-    out, at, depth = "", 0, 0
-    while at < len(pattern):
-        char = pattern[at]
-        at += 1
-        if pattern.startswith("**/", at - 1) and (at == 1 or pattern[at - 2] == "/"):
-            out, at = out + "(?:[^/]+/)*", at + 2
-        elif pattern.startswith("**", at - 1):
-            out, at = out + ".*", at + 1
-        elif char == "*":
-            out += "[^/]*"
-        elif char == "?":
-            out += "[^/]"
-        elif char == "[" and (end := pattern.find("]", at + 2 if pattern[at : at + 1] in {"!", "^"} else at + 1)) > 0:
-            inner = pattern[at:end].replace("\\", "\\\\").replace("[", "\\[")
-            # a class stands for one letter of a name: `[!a]` fits no slash
-            out, at = out + "(?!/)[" + ("^" + inner[1:] if inner[0] in "!^" else inner) + "]", end + 1
-        elif char == "{" and braces and "}" in pattern[at:]:
-            out, depth = out + "(?:", depth + 1
-        elif char in ",}" and depth:
-            out, depth = (out + "|", depth) if char == "," else (out + ")", depth - 1)
-        elif char == "\\" and at < len(pattern):
-            out, at = out + re.escape(pattern[at]), at + 1
-        else:
-            out += re.escape(char)
-    return out
-
-
-def ignore_rules(text: str, prefix: str) -> list[Rule]:
-    """Parse a .gitignore; a line that makes no sense is skipped."""
-    rules = []
-    for raw in text.splitlines():
-        line = raw.rstrip() if not raw.endswith("\\ ") else raw
-        if not line or line.startswith("#"):
-            continue
-        negated = line.startswith("!")
-        line = line[1:] if negated else line
-        body = line.rstrip("/")
-        anywhere = "/" not in body
-        with contextlib.suppress(re.error):
-            regex = ("(?:.*/)?" if anywhere else "") + glob_regex(body.lstrip("/"), braces=False)
-            rules.append(Rule(prefix, re.compile(regex, re.DOTALL), negated, line.endswith("/")))
-    return rules
-
-
-def is_ignored(relative: str, is_directory: bool, rules: list[Rule]) -> bool:
-    """The last rule that fits decides."""
-    for rule in reversed(rules):
-        if rule.directories_only and not is_directory:
-            continue
-        if relative.startswith(rule.prefix) and rule.pattern.fullmatch(relative[len(rule.prefix) :]):
-            return not rule.negated
-    return False
 
 
 def read_regular(path: str, limit_bytes: int) -> bytes | str:
@@ -144,6 +86,11 @@ class Walk:
         self.levels = levels
         self.visits = 0
         self.too_deep = False
+        self.unreadable = 0
+
+    def limits(self, stopped: str) -> dict[str, Any]:
+        """What of the tree was left out, and why."""
+        return {"stopped": stopped, "too_deep": self.too_deep, "unreadable": self.unreadable}
 
     def files(self) -> Iterator[str]:
         """Paths relative to the root."""
@@ -165,6 +112,7 @@ class Walk:
             with os.scandir(f"{self.root}/{relative}") as found:
                 entries = sorted(found, key=lambda entry: entry.name)
         except OSError:
+            self.unreadable += 1
             return
         rules = rules + self._rules(relative)
         for entry in entries:
@@ -202,7 +150,7 @@ def find_names(request: dict[str, Any]) -> dict[str, Any]:
         stopped = str(limit)
     names = [name for _, name in sorted(found)]
     shown = names[: request["max_results"]]
-    return {"lines": shown, "left_out": len(names) - len(shown), "stopped": stopped, "too_deep": walk.too_deep}
+    return {"lines": shown, "left_out": len(names) - len(shown), **walk.limits(stopped)}
 
 
 def cut_line(line: str, match_at: int) -> str:
@@ -241,7 +189,7 @@ class Grep:
                     self._search(relative, f"{root}/{relative}")
         except Stopped as limit:
             stopped = str(limit)
-        return {"lines": self.lines, "stopped": stopped, "skipped": self.skipped, "too_deep": walk.too_deep}
+        return {"lines": self.lines, "skipped": self.skipped, **walk.limits(stopped)}
 
     def _search(self, relative: str, path: str) -> None:
         shown = relative.replace("\n", "\\n")  # or it would pass for a line of another file

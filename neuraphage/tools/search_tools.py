@@ -153,4 +153,6 @@ def _limits(answer: dict[str, Any]) -> list[str]:
         notes.append(f"[stopped early: {answer['stopped']}; narrow the pattern or the path]")
     if answer["too_deep"]:
         notes.append("[directories deeper than 25 levels were not searched; name one of them as path]")
+    if answer["unreadable"]:
+        notes.append(f"[directories that could not be read: {answer['unreadable']}]")
     return notes

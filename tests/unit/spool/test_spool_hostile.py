@@ -64,6 +64,12 @@ def test_a_command_that_stops_its_own_runner(spool, order, calm):
     assert (status.state, status.reason) == (DONE, "timeout")
 
 
+def test_what_a_lost_command_wrote_is_told(spool, order, calm):
+    """How it ended is unknown; how far it came is not."""
+    status = run(spool, order("echo step one; until [ -s spool/*/output ]; do :; done; kill -9 $PPID; sleep 60"), calm)
+    assert (status.state, status.exit_code, status.output) == (LOST, None, "step one\n")
+
+
 def test_a_deleted_entry_ends_its_command(spool, order, token, living, eventually):
     """Nobody could find, cancel or read a command whose folder is gone, so it does not go on."""
     command = order(f"sleep {token}")

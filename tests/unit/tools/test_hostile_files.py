@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from neuraphage.ports import ToolContext
-from neuraphage.tools import search_child
+from neuraphage.tools import search_child, search_patterns, search_tools
 from neuraphage.tools.files import MAX_FILE_BYTES
 from neuraphage.tools.search_tools import Glob, Grep
 from neuraphage.tools.write_tools import Edit, WriteFile
@@ -112,9 +112,9 @@ def test_a_class_of_other_letters_stays_in_one_name(root: Path, context: ToolCon
     (root / "s").mkdir()
     (root / "s" / "x.py").touch()
     assert Glob().run({"pattern": "s[!q]x.py"}, context).text == "No file matches."
-    assert re.fullmatch(search_child.glob_regex("s[!q]x"), "s/x") is None
-    assert re.fullmatch(search_child.glob_regex("s[^]q]x"), "s-x")
-    assert re.fullmatch(search_child.glob_regex("s[^]q]x"), "s]x") is None
+    assert re.fullmatch(search_patterns.glob_regex("s[!q]x"), "s/x") is None
+    assert re.fullmatch(search_patterns.glob_regex("s[^]q]x"), "s-x")
+    assert re.fullmatch(search_patterns.glob_regex("s[^]q]x"), "s]x") is None
 
 
 def test_a_newline_in_a_name_makes_no_second_match(root: Path, context: ToolContext) -> None:
@@ -148,6 +148,31 @@ def test_a_file_that_has_nothing_yet(root: Path, monkeypatch: pytest.MonkeyPatch
     path.touch()
     monkeypatch.setattr(search_child.os, "fdopen", NotNow)
     assert search_child.read_regular(str(path), 10) == "unreadable"
+
+
+def test_directories_that_cannot_be_read_are_counted(root: Path) -> None:
+    """Nobody takes `nothing found` for `nothing there`."""
+    for name in ("open", "shut", "shut too"):
+        (root / name).mkdir()
+    real = os.scandir
+    request = {
+        "root": str(root), "base": str(root), "pattern": ".*", "glob": None, "case_insensitive": False,
+        "before_lines": 0, "after_lines": 0, "max_results": 9,
+    }  # fmt: skip
+    refused = {f"{root}/shut", f"{root}/shut too"}
+
+    def scan(path: str) -> object:
+        if path in refused:
+            raise PermissionError(13, "Permission denied")
+        return real(path)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "scandir", scan)
+        names = search_child.find_names({**request, "pattern": "**"})
+        lines = search_child.Grep(request).answer()
+    for answer in (names, lines):
+        assert answer["lines"] == []
+        assert search_tools._limits(answer) == ["[directories that could not be read: 2]"]
 
 
 def test_a_search_opens_no_device(root: Path, context: ToolContext, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from tools_fakes import FakeInterrupt, until
 
 from neuraphage.errors import CancelRequested, LeaseLost
 from neuraphage.ports import ToolContext
-from neuraphage.tools import search_child
+from neuraphage.tools import search_child, search_patterns
 from neuraphage.tools.search_tools import Glob, Grep
 
 CATASTROPHIC = {"pattern": "(a+)+$"}
@@ -69,7 +69,7 @@ def search_children() -> list[psutil.Process]:
 )
 def test_the_glob_language(pattern: str, matching: list[str], other: list[str]) -> None:
     """Each part of a pattern means what the shells and git mean by it."""
-    regex = search_child.re.compile(search_child.glob_regex(pattern), search_child.re.DOTALL)
+    regex = search_child.re.compile(search_patterns.glob_regex(pattern), search_child.re.DOTALL)
     assert [path for path in matching + other if regex.fullmatch(path)] == matching
 
 
