@@ -33,6 +33,7 @@ from workers.unreadable import UnreadableStep
 settings = load_or_exit()
 app = make_app(settings)
 app.conf.imports = ("workers.tasks", "workers.beat")
+app.conf.beat_scheduler = "workers.beat:Scheduler"
 app.steps["consumer"].update((ConsumerState, UnackedStep, FreeSlotStep, UnreadableStep))
 
 importlib.import_module("neuraphage.llm")  # now, so that the first turn, perhaps a recovered one, does not wait for it

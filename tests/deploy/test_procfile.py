@@ -14,6 +14,7 @@ from deployment import Deployment, wait_for
 from pydantic import SecretStr
 
 from neuraphage.client import Client
+from neuraphage.data_folder import CONTENTS, MARK, is_ours
 from neuraphage.model.task import Status
 from neuraphage.settings import Settings
 from neuraphage.wiring import build_store
@@ -25,13 +26,14 @@ HONCHO = Path(sys.executable).with_name("honcho")
 
 
 def test_a_task_goes_through_and_nothing_is_left(deployment: Deployment, tmp_path: Path) -> None:
-    """Worker, control worker and beat start from the file; SIGTERM to the runner ends them all."""
+    """Worker, control worker and beat start from the file, in a data folder that is not there yet, and put nothing into
+    it that purge would not know; SIGTERM to the runner ends them all."""
     url = f"redis://:{deployment.passwords['REDIS_PASSWORD']}@127.0.0.1:{deployment.ports['redis']}"
     env = {
         "NEURAPHAGE_STATE_URL": f"{url}/1",
         "NEURAPHAGE_BROKER_URL": f"{url}/0",
         "NEURAPHAGE_NAMESPACE": "procfile",
-        "NEURAPHAGE_DATA_DIR": str(tmp_path),
+        "NEURAPHAGE_DATA_DIR": str(tmp_path / "data"),
         "NEURAPHAGE_SWEEP_S": "1",
         "NEURAPHAGE_ANTHROPIC_BASE_URL": deployment.model_url,
         "ANTHROPIC_API_KEY": "a-key-of-tests",
@@ -53,6 +55,8 @@ def test_a_task_goes_through_and_nothing_is_left(deployment: Deployment, tmp_pat
         wait_for(build_store(settings).last_sweep_ms, "a sweep that beat ordered")
         below = psutil.Process(runner.pid).children(recursive=True)
         assert len([one for one in below if "celery" in " ".join(one.cmdline())]) >= 3
+        assert is_ours(tmp_path / "data")
+        assert {path.name for path in (tmp_path / "data").iterdir()} - {MARK} <= CONTENTS.keys()
         runner.send_signal(signal.SIGTERM)
         runner.wait(60)
         assert psutil.wait_procs(below, timeout=30)[1] == []
