@@ -18,14 +18,19 @@ def sha256_hex(value: Any) -> str:
     return hashlib.sha256(canonical(value)).hexdigest()
 
 
-def effect_id(task_id: str, tool_use_id: str, params: Any) -> str:
-    """Name of one tool call to the outside world: hash of task, tool_use id and parameters, 32 hex characters."""
-    return sha256_hex([task_id, tool_use_id, params])[:32]
+def call_name(tool_use_id: str, resets: int) -> str:
+    """Name of one tool call of a task; a task that began anew may meet the same id again, for another call."""
+    return f"{tool_use_id}@{resets}" if resets else tool_use_id
 
 
-def prompt_id(task_id: str, iteration: int, tool_use_id: str, purpose: str) -> str:
+def effect_id(task_id: str, call: str, params: Any) -> str:
+    """Name of one tool call to the outside world: hash of task, call and parameters, 32 hex characters."""
+    return sha256_hex([task_id, call, params])[:32]
+
+
+def prompt_id(task_id: str, iteration: int, call: str, purpose: str) -> str:
     """Id of a prompt; the same for the same call, so announcing again opens no second prompt."""
-    return sha256_hex([task_id, iteration, tool_use_id, purpose])[:16]
+    return sha256_hex([task_id, iteration, call, purpose])[:16]
 
 
 def conversation_prompt_id(task_id: str, iteration: int) -> str:

@@ -260,6 +260,7 @@ class TaskRecord(Frozen):
         unsafe_until_ms: until then a former owner that was only seen absent may still act.
         saved_at_ms: last commit, or the claim after a long rest, from which the age rule counts.
         created_at_ms: create.
+        resets: how often it began anew; shown to nobody, it tells the calls of one conversation from those of the next.
     """
 
     spec: TaskSpec
@@ -281,6 +282,7 @@ class TaskRecord(Frozen):
     unsafe_until_ms: int = 0
     saved_at_ms: int = 0
     created_at_ms: int = 0
+    resets: int = Field(default=0, exclude=True)
     schema_version: int = SCHEMA_VERSION
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from neuraphage.decide.hashing import prompt_id, sha256_hex
+from neuraphage.decide.hashing import call_name, prompt_id, sha256_hex
 from neuraphage.decide.machine import NextTool, TurnState, next_tool
 from neuraphage.decide.policy import read_permission
 from neuraphage.model.effect import EffectKind, EffectState, JournalEntry, Marker, MarkerName
@@ -49,7 +49,7 @@ class PeopleStep:
         ledger = self._ledger
         question = f"{call.name} was interrupted: did it run? {unknown.text}"
         prompt = Prompt(
-            prompt_id=prompt_id(ledger.record.task_id, ledger.record.counters.iteration, call.tool_use_id, "unknown"),
+            prompt_id=self._prompt_id(call, "unknown"),
             kind=PromptKind.QUESTION,
             text=self._clean(question),
             options=UNKNOWN_OPTIONS,
@@ -134,7 +134,7 @@ class PeopleStep:
         timeout_s = record.spec.permission_timeout_s
         if declaration.control is ControlKind.ASK_USER:
             return Prompt(
-                prompt_id=prompt_id(record.task_id, record.counters.iteration, call.tool_use_id, "question"),
+                prompt_id=self._prompt_id(call, "question"),
                 kind=PromptKind.QUESTION,
                 text=self._clean(str(call.params.get("question", ""))),
                 options=tuple(str(o) for o in call.params.get("options") or ()),
@@ -146,7 +146,7 @@ class PeopleStep:
         purpose = f"permission:{self._digest(call)}"
         summary = ", ".join(f"{name}={value!r}" for name, value in call.params.items())
         return Prompt(
-            prompt_id=prompt_id(record.task_id, record.counters.iteration, call.tool_use_id, purpose),
+            prompt_id=self._prompt_id(call, purpose),
             kind=PromptKind.PERMISSION,
             text=f"May {call.name} run?",
             options=PERMISSION_OPTIONS,
@@ -158,6 +158,11 @@ class PeopleStep:
             deadline_ms=None if timeout_s is None else now_ms + int(timeout_s * 1000),
             default_answer=None if timeout_s is None else "no",
         )
+
+    def _prompt_id(self, call: ToolCall, purpose: str) -> str:
+        record = self._ledger.record
+        name = call_name(call.tool_use_id, record.resets)
+        return prompt_id(record.task_id, record.counters.iteration, name, purpose)
 
     def _digest(self, call: ToolCall) -> str:
         return sha256_hex([call.name, call.params])

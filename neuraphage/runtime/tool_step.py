@@ -6,7 +6,7 @@ import logging
 from typing import Any
 
 from neuraphage.decide.conversation import tool_calls
-from neuraphage.decide.hashing import canonical, effect_id, sha256_hex
+from neuraphage.decide.hashing import call_name, canonical, effect_id, sha256_hex
 from neuraphage.errors import SpoolError
 from neuraphage.model.effect import EffectClass, EffectKind, EffectState, JournalEntry, Marker, MarkerName
 from neuraphage.model.prompt import Event
@@ -159,11 +159,11 @@ class ToolStep:
 
     def _context(self, call: ToolCall, declaration: ToolDeclaration, attempt: int) -> ToolContext:
         record = self._ledger.record
-        name = call.tool_use_id if attempt == 0 else f"{call.tool_use_id}#{attempt}"
+        name = call_name(call.tool_use_id, record.resets)
         needs_files = declaration.effect_class is EffectClass.CHECKABLE
         return ToolContext(
             task_id=record.task_id,
-            effect_id=effect_id(record.task_id, name, call.params),
+            effect_id=effect_id(record.task_id, f"{name}#{attempt}" if attempt else name, call.params),
             working_dir=record.spec.working_dir,
             spool=self._services.spool,
             interrupt=self._ledger.held,

@@ -177,6 +177,7 @@ def task_record(
             unsafe_until_ms=_int(values, "unsafe_until"),
             saved_at_ms=_int(values, "saved_at"),
             created_at_ms=_int(values, "created_at"),
+            resets=_int(values, "resets"),
         )
     except CorruptRecord:
         raise

@@ -32,6 +32,7 @@ local leased = has_lease()
 
 local function input_or_answer()
   if kind == 'answer' and (redis.call('HEXISTS', TASK, 'p:' .. prompt) == 0 or redis.call('HEXISTS', TASK, 'a:' .. prompt) == 1) then
+    if by == 'timeout' then redis.call('ZREM', DEADLINES, ID .. '|' .. prompt) end -- else every sweep would meet it
     return reply('PROMPT_NOT_OPEN')
   end
   -- answers are bounded by their prompts; refusing one would leave a full task waiting for ever
@@ -108,6 +109,7 @@ local function revive()
   local set = { seq = seq, fence = row.fence + 1, recoveries = 0, saved_at = now, retry_count = (row.retry_count or 0) + 1 }
   if kind == 'reset' then
     set.iteration = 0
+    set.resets = (redis.call('HGET', TASK, 'resets') or 0) + 1
     set.marker = '{"name":"task_created"}'
   end
   queue_task(row, now, 'Queued', kind == 'retry' and 'retried' or 'reset', set, limits)

@@ -256,3 +256,21 @@ def test_remembered_keys_are_capped(kit: StoreKit) -> None:
     kit.send(task_id, SignalKind.INPUT, "newest")
     assert kit.client.zcard(kit.keys.signals(task_id)) == 1_000
     assert kit.client.zscore(kit.keys.signals(task_id), "newest") is not None
+
+
+def test_a_deadline_of_a_prompt_that_is_gone_goes_too(kit: StoreKit) -> None:
+    """The sweep's answer to it is refused once and for all; it must not come back to every sweep."""
+    task_id = kit.create()
+    kit.client.zadd(kit.keys.deadlines, {f"{task_id}|gone": 1})
+    sent = kit.send(task_id, SignalKind.ANSWER, text="no", prompt_id="gone", by="timeout")
+    assert sent.verdict is SignalVerdict.PROMPT_NOT_OPEN
+    assert kit.client.zcard(kit.keys.deadlines) == 0
+
+
+def test_resets_are_counted(kit: StoreKit) -> None:
+    """Retries are none: their turn goes on with the calls that it had begun."""
+    task_id = kit.put(F)
+    for kind in (SignalKind.RETRY, SignalKind.RESET, SignalKind.RESET):
+        kit.send(task_id, kind)
+        kit.finish(kit.claim(task_id), FinishTo.FAILED, error="no", recoverable=True)
+    assert kit.store.get(task_id).resets == 2
