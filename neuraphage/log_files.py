@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import shutil
@@ -41,10 +42,16 @@ def copy_aside(log: Path, keep: int) -> None:
     Raises:
         OSError: it cannot be copied; nothing is cut.
     """
-    make_room(log, keep)
-    target = os.open(aside(log, 1), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with log.open("rb") as source, os.fdopen(target, "wb") as copy:
-        shutil.copyfileobj(source, copy)
+    copied = log.with_name(f"{log.name}.copy")
+    try:
+        target = os.open(copied, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with log.open("rb") as source, os.fdopen(target, "wb") as copy:
+            shutil.copyfileobj(source, copy)
+        make_room(log, keep)  # now, so that a full disk, tried again and again, does not push the former files out
+        copied.replace(aside(log, 1))
+    except OSError:
+        copied.unlink(missing_ok=True)
+        raise
     os.truncate(log, 0)
 
 
@@ -81,10 +88,10 @@ class RotatingLogFile(WatchedFileHandler):
         if self.stream is None or os.fstat(self.stream.fileno()).st_size < self._max_bytes:
             return
         log = Path(self.baseFilename)
-        fcntl.flock(self.stream, fcntl.LOCK_EX)
-        try:
-            if log.exists() and os.path.samestat(log.stat(), os.fstat(self.stream.fileno())):
+        # Opened for the lock alone: forked processes share their parent's stream, and so would share a lock of it.
+        with contextlib.suppress(FileNotFoundError), log.open("rb") as found:
+            fcntl.flock(found, fcntl.LOCK_EX)
+            is_ours = os.path.samestat(os.fstat(found.fileno()), os.fstat(self.stream.fileno()))
+            if is_ours and log.exists() and os.path.samestat(log.stat(), os.fstat(found.fileno())):
                 make_room(log, self._keep)
                 log.replace(aside(log, 1))
-        finally:
-            fcntl.flock(self.stream, fcntl.LOCK_UN)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
+import shutil
 import stat
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -24,6 +27,20 @@ from neuraphage.log_files import RotatingLogFile
 handler = RotatingLogFile(sys.argv[1], 4_000, 50)
 for number in range(200):
     handler.emit(logging.LogRecord("x", 20, "", 0, f"{sys.argv[2]} {number} " + "." * 60, None, None))
+"""
+
+FORKED = """
+import logging, os, sys
+from neuraphage.log_files import RotatingLogFile
+handler = RotatingLogFile(sys.argv[1], 1_000, 99)
+children = []
+for name in "abcd":
+    if (child := os.fork()) == 0:
+        for number in range(200):
+            handler.emit(logging.LogRecord("x", 20, "", 0, f"{name} {number} " + "." * 60, None, None))
+        os._exit(0)
+    children.append(child)
+print(*[os.waitpid(child, 0)[1] for child in children])
 """
 
 
@@ -51,6 +68,15 @@ def test_processes_share_a_log_file(tmp_path: Path) -> None:
     assert sorted(lines) == sorted(f"{name} {number}" for name in ("a", "b", "c") for number in range(200))
     assert len(files) > 5
     assert max(path.stat().st_size for path in files) < 5_000
+
+
+def test_forked_processes_share_a_log_file(tmp_path: Path) -> None:
+    """Children of a prefork worker inherit its open file: each line is there once, and nobody complains."""
+    log = tmp_path / "w.log"
+    ran = subprocess.run([sys.executable, "-c", FORKED, str(log)], capture_output=True, text=True, check=True)
+    assert (ran.stdout, ran.stderr) == ("0 0 0 0\n", "")
+    lines = [line.split(" .")[0] for path in tmp_path.iterdir() for line in path.read_text().splitlines()]
+    assert sorted(lines) == sorted(f"{name} {number}" for name in "abcd" for number in range(200))
 
 
 def test_only_so_many_are_kept(tmp_path: Path) -> None:
@@ -125,6 +151,23 @@ def test_nothing_is_cut_that_was_not_copied(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"worker\.log\.1"):
         copy_aside(log, 1)
     assert log.stat().st_size == 100
+
+
+def test_what_was_set_aside_stays_while_there_is_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk is tried again every few seconds: no try takes a former file, and none leaves a part of a copy."""
+    log = tmp_path / "worker.log"
+    log.write_text("x" * 100)
+    aside(log, 1).write_text("former")
+
+    def full(_source: object, copy: IO[bytes]) -> None:
+        copy.write(b"x")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(shutil, "copyfileobj", full)
+    for _ in range(3):
+        with pytest.raises(OSError, match="No space left"):
+            copy_aside(log, 3)
+    assert {path.name: path.stat().st_size for path in tmp_path.iterdir()} == {"worker.log": 100, "worker.log.1": 6}
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
