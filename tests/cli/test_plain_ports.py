@@ -27,12 +27,6 @@ QUESTIONS = 2
 """Connections of one try: the handshake, and the question in plain."""
 
 
-@pytest.fixture(autouse=True)
-def _short_first_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Long enough for a plain answer of this machine."""
-    monkeypatch.setattr(tls_port, "FIRST_WAIT_S", 0.3)
-
-
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[TcpServer]:
     """A server without TLS, as most are."""
