@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from neuraphage.decide.conversation import tool_calls
@@ -174,14 +175,15 @@ class ToolStep:
     def _files_read(self) -> frozenset[str]:
         """Files that successful calls of this conversation have read or written; from what is stored alone."""
         working_dir = self._ledger.record.spec.working_dir
-        failed: set[str] = set()
+        succeeded: set[str] = set()
         calls: list[ToolCall] = []
         for stored in self._ledger.entries:
             if stored["role"] == "assistant":
                 calls += tool_calls(stored["content"])
             else:
-                failed |= {b["tool_use_id"] for b in stored["content"] if b.get("is_error")}
-        found = (file_of_call(call, working_dir) for call in calls if call.tool_use_id not in failed)
+                succeeded |= {b["tool_use_id"] for b in stored["content"] if _tells_success(b)}
+        # a call without a result, such as the one at hand, has shown the model nothing yet
+        found = (file_of_call(call, working_dir) for call in calls if call.tool_use_id in succeeded)
         return frozenset(path for path in found if path is not None)
 
     def _spool_facts(self) -> dict[str, Any]:
@@ -281,6 +283,10 @@ def _result(returned: object) -> ToolResult:
     if not isinstance(returned, ToolResult):
         raise TypeError(f"it returned {type(returned).__name__}, not a ToolResult")
     return returned
+
+
+def _tells_success(block: Mapping[str, Any]) -> bool:
+    return block.get("type") == "tool_result" and not block.get("is_error")
 
 
 def _command(call: ToolCall) -> str:
