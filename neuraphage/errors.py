@@ -94,7 +94,7 @@ class FaultKind(StrEnum):
     AUTHENTICATION = "authentication"
     """401: the key is missing or wrong."""
     PERMISSION = "permission"
-    """403: the key may not use this model."""
+    """403: the key may not use this model; or the account has no money left, is at its limit or on hold."""
     NOT_FOUND = "not_found"
     """404: no such model."""
     TOO_LARGE = "too_large"

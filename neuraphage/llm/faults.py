@@ -50,6 +50,19 @@ _BY_ERROR_TYPE = {
     "overloaded_error": FaultKind.OVERLOADED,
 }
 
+# The account is at fault, whatever the status says: with 429 too no wait helps, and with 400 the request was right.
+_ACCOUNT_CODES = frozenset(
+    {
+        "enforced_spend_limit_reached",
+        "contract_spend_limit_reached",
+        "organization_on_hold",
+        "cmek_key_disabled",
+        "cmek_key_network_blocked",
+    }
+)
+# These two come as 400 without a code.
+_ACCOUNT_WORDS = ("credit balance is too low", "specified api usage limits")
+
 # First match wins, so each class stands before its bases.
 _BY_CLASS: tuple[tuple[type[BaseException], FaultKind], ...] = (
     (anthropic.APITimeoutError, FaultKind.TIMEOUT),
@@ -96,10 +109,11 @@ def fault_of(error: Exception, *, streaming: bool, now_s: float) -> ModelFault:
     if isinstance(error, ModelFault):
         return error
     if isinstance(error, anthropic.APIStatusError):
-        kind = kind_of_status(error.status_code, error.type)
-        wait_s = retry_after_s(error.response.headers, now_s)
-        text = f"the API answered {error.status_code}: {error.api_message or error.message}"
-        return ModelFault(kind, shorten(text), wait_s)
+        message = str(error.api_message or error.message)
+        kind = _or_account(kind_of_status(error.status_code, error.type), error.error_code, message)
+        request = f" to request {error.request_id}" if error.request_id else ""
+        told = f"the API answered {error.status_code}{request}: {message}"
+        return ModelFault(kind, shorten(told), retry_after_s(error.response.headers, now_s))
     kind = kind_of(error, streaming=streaming) or FaultKind.NETWORK
     return ModelFault(kind, shorten(_describe(error)))
 
@@ -146,9 +160,20 @@ def fault_of_event(data: Any) -> ModelFault:
     error = data.get("error") if isinstance(data, dict) else None
     if not isinstance(error, dict):
         return ModelFault(FaultKind.SERVER_ERROR, shorten(f"the stream told of an error: {data!r}"))
-    error_type = str(error.get("type", "api_error"))
-    text = f"the stream told of {error_type}: {error.get('message', '')}"
-    return ModelFault(kind_of_error_type(error_type), shorten(text))
+    error_type, message, details = (
+        str(error.get("type", "api_error")),
+        str(error.get("message", "")),
+        error.get("details"),
+    )
+    code = details.get("error_code") if isinstance(details, dict) else None
+    kind = _or_account(kind_of_error_type(error_type), code, message)
+    return ModelFault(kind, shorten(f"the stream told of {error_type}: {message}"))
+
+
+def _or_account(kind: FaultKind, error_code: object, message: str) -> FaultKind:
+    """PERMISSION when a person must put the account in order first, and the same request is right after that."""
+    told = kind is FaultKind.BAD_REQUEST and any(words in message.lower() for words in _ACCOUNT_WORDS)
+    return FaultKind.PERMISSION if told or (isinstance(error_code, str) and error_code in _ACCOUNT_CODES) else kind
 
 
 def retry_after_s(headers: Mapping[str, str], now_s: float) -> float | None:

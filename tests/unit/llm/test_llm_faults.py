@@ -283,7 +283,7 @@ def _instance(cls):
     request = httpx2.Request("POST", "http://x/")
     if issubclass(cls, anthropic.APIStatusError):
         error.status_code = getattr(cls, "status_code", 500)
-        error.type, error.message, error.api_message = None, "m", None
+        error.type, error.message, error.api_message, error.error_code = None, "m", None, None
         error.response = httpx2.Response(error.status_code, request=request)
     if issubclass(cls, httpx2.HTTPStatusError):
         error.response = httpx2.Response(503, request=request)
