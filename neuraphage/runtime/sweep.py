@@ -22,6 +22,7 @@ from neuraphage.ports import (
     RecoverVerdict,
     Signal,
     SignalKind,
+    SignalVerdict,
     SweepStore,
 )
 from neuraphage.settings import Settings
@@ -32,6 +33,8 @@ T = TypeVar("T")
 
 BATCH = 1_000
 """Most entries of one place handled by one sweep; the next one takes the rest."""
+STUCK_MAX = 100_000
+"""Most entries that nothing can move which a sweep reads past, in one place."""
 QUIET_AHEAD = 0.8
 """With an empty broker queue, entries are published this part of `first_republish_s` early: a second after they were
 made, by default. Never at once: a fresh entry's own message is on its way."""
@@ -54,6 +57,9 @@ class Sweep:
         self._settings = settings
         self._named: set[str] = set()
         """Tasks whose broken record the log names already."""
+        self._stuck: dict[str, int] = {}
+        """By place: entries of the last batch that nothing has moved. They are always the first ones due, and a batch
+        full of them would keep every other task waiting."""
 
     def run(self, *, guarded: bool = True) -> RecoveryReport | None:
         """Sweep once.
@@ -86,7 +92,12 @@ class Sweep:
         """Leases that missed two heartbeats: suspect at the first visit, recovered at one after their expiry."""
         settings = self._settings
         late_ms = now_ms + int((settings.lease_s - 2 * settings.heartbeat_s) * 1000)
-        return [self.recover(held, "expired") for held in self._store.held_tasks(until_ms=late_ms, limit=BATCH)]
+        answers = [
+            self.recover(held, "expired")
+            for held in self._store.held_tasks(until_ms=late_ms, limit=self._batch("leases"))
+        ]
+        self._note_stuck("leases", sum(answer.verdict is RecoverVerdict.STALE for answer in answers))
+        return answers
 
     def recover(self, held: HeldTask, evidence: str) -> Recovered:
         """Take one lease away and publish the task's next message."""
@@ -107,25 +118,32 @@ class Sweep:
 
     def timers(self, now_ms: int) -> int:
         """Timers that came due."""
-        return self._fire(self._store.due_timers(now_ms, BATCH), "timers", "a timer")
+        return self._fire(self._store.due_timers(now_ms, self._batch("timers")), "timers", "a timer")
 
     def outbox(self, now_ms: int) -> int:
         """Outbox entries that nobody has claimed in time; at once when the broker's queue is empty."""
-        due = self._store.due_outbox(now_ms, BATCH)
+        due = self._store.due_outbox(now_ms, self._batch("outbox"))
         ahead_ms = 0
         if self._dispatcher.queue_length() == 0:
             ahead_ms = int(self._settings.first_republish_s * 1000 * QUIET_AHEAD)
-            due = self._store.due_outbox(now_ms + ahead_ms, BATCH)
-        return self._each(due, lambda task_id: self._store.republish(task_id, ahead_ms), "no claim in time")
+            due = self._store.due_outbox(now_ms + ahead_ms, self._batch("outbox"))
+        return self._each("outbox", due, lambda task_id: self._store.republish(task_id, ahead_ms), "no claim in time")
 
     def _blocked(self, now_ms: int) -> int:
         since_ms = now_ms - int(self._settings.wait_poll_s * 1000)
-        return self._fire(self._store.blocked_since(since_ms, BATCH), "blocked", "a time blocked")
+        return self._fire(self._store.blocked_since(since_ms, self._batch("blocked")), "blocked", "a time blocked")
 
     def _fire(self, task_ids: list[str], source: str, after: str) -> int:
-        return self._each(task_ids, lambda task_id: self._store.fire(task_id, source), after)
+        return self._each(source, task_ids, lambda task_id: self._store.fire(task_id, source), after)
 
-    def _each(self, task_ids: list[str], move: Callable[[str], NextTurn | None], after: str) -> int:
+    def _batch(self, place: str) -> int:
+        """How many entries of a place to read now."""
+        return BATCH + self._stuck.get(place, 0)
+
+    def _note_stuck(self, place: str, count: int) -> None:
+        self._stuck[place] = min(count, STUCK_MAX)
+
+    def _each(self, place: str, task_ids: list[str], move: Callable[[str], NextTurn | None], after: str) -> int:
         """Move each task and publish its next message; returns how many were moved."""
         count = 0
         for task_id in task_ids:
@@ -133,6 +151,7 @@ class Sweep:
             if turn is not None:
                 count += 1
                 self._publish(turn, after)
+        self._note_stuck(place, len(task_ids) - count)
         return count
 
     def _apart(self, task_id: str, move: Callable[[], T]) -> T | None:
@@ -151,15 +170,20 @@ class Sweep:
         self._dispatcher.publish_turn(turn.task_id, turn.iteration, turn.seq, after)
 
     def _deadlines(self, now_ms: int) -> None:
-        for task_id, prompt, default in self._store.due_deadlines(now_ms, BATCH):
+        stuck = 0
+        for task_id, prompt, default in self._store.due_deadlines(now_ms, self._batch("deadlines")):
             sent = Signal(SignalKind.ANSWER, f"deadline:{prompt}", text=default, prompt_id=prompt, by="timeout")
             answer = self._apart(task_id, partial(self._store.signal, task_id, sent))
             if answer is not None and answer.place == "outbox":
                 self._publish(NextTurn(task_id, answer.seq, answer.iteration), "answer timed out")
+            stuck += answer is None or answer.verdict is not SignalVerdict.ACCEPTED
+        self._note_stuck("deadlines", stuck)
 
     def _retention(self, now_ms: int) -> None:
-        for task_id in self._store.due_retention(now_ms, BATCH):
-            self._apart(task_id, partial(self._store.delete, task_id))
+        due = self._store.due_retention(now_ms, self._batch("retention"))
+        self._note_stuck(
+            "retention", sum(not self._apart(task_id, partial(self._store.delete, task_id)) for task_id in due)
+        )
         self._store.expire_tombstones(now_ms)
 
 

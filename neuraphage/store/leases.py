@@ -55,7 +55,6 @@ def held_tasks(context: StoreContext, *, until_ms: int | None, limit: int) -> li
     return [
         HeldTask(member.decode(), _as_stored(head[0]), _as_stored(head[1]), _as_stored(head[2]), int(score))
         for (member, score), head in zip(rows, heads, strict=True)
-        if any(head)  # a record that is gone has no lease to take; the check of the invariant tells it
     ]
 
 
