@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import signal
 import threading
 import time
@@ -21,6 +22,7 @@ TROUBLE_ENDS = 3
 """After so many ends in a row the last lines of the log are told, once."""
 _LOOK_AGAIN_S = 0.02
 _KILL_TIMEOUT_S = 5.0
+_log = logging.getLogger(__name__)
 
 
 class Keeper:
@@ -106,6 +108,15 @@ class Keeper:
                 kill_group(self._process)
 
     def _keep(self) -> None:
+        try:
+            self._keep_up()
+        except Exception as error:  # noqa: BLE001 - whatever it is, who waits for the process would wait for ever
+            _log.exception("the process %s is not watched any more, and is ended", self.spec.name)
+            if self._process is not None:
+                end(self._process, _KILL_TIMEOUT_S)
+            self._give_up(f"{type(error).__name__}: {error}")
+
+    def _keep_up(self) -> None:
         ends_in_a_row = 0
         while not self._stopping.is_set():
             started_s = time.monotonic()

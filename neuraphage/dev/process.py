@@ -54,17 +54,17 @@ def spawn(argv: Sequence[str], env: Mapping[str, str], log: Path, *, tethered: b
 
 
 def rotate(log: Path, max_bytes: int = MAX_LOG_BYTES) -> None:
-    """Set a large log aside, in place of the one set aside before."""
-    with contextlib.suppress(FileNotFoundError):
+    """Set a large log aside, in place of the one set aside before; where that cannot be, it only grows on."""
+    with contextlib.suppress(OSError):
         if log.stat().st_size > max_bytes:
             log.replace(log.with_name(log.name + ".1"))
 
 
 def size_bytes(path: Path) -> int:
-    """Size of a file; 0 when there is none."""
+    """Size of a file; 0 when there is none that can be looked at."""
     try:
         return path.stat().st_size
-    except FileNotFoundError:
+    except OSError:
         return 0
 
 

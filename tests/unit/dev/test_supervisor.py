@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from neuraphage.dev.process import rotate
+from neuraphage.dev.process import MAX_LOG_BYTES, rotate
 from neuraphage.dev.process_spec import ProcessChange, ProcessSpec, ProcessState, exit_words, restart_delay_s
 from neuraphage.dev.server import EmbeddedServer
 from neuraphage.dev.stack import server_spec
@@ -350,3 +350,26 @@ def test_a_large_log_is_set_aside(tmp_path: Path) -> None:
     rotate(log, max_bytes=3)
     assert not log.exists()
     assert (tmp_path / "one.log.1").read_text() == "abcd"
+
+
+def test_a_log_that_cannot_be_set_aside_keeps_no_process_down(tmp_path: Path) -> None:
+    """Something lies in the place of the former log."""
+    log = tmp_path / "one.log"
+    log.write_bytes(b"x" * (MAX_LOG_BYTES + 1))
+    (tmp_path / "one.log.1" / "x").mkdir(parents=True)
+    with Supervisor([ProcessSpec("one", SLEEP, ENV)], tmp_path) as supervisor:
+        assert supervisor.pid("one") is not None
+
+
+def test_whatever_goes_wrong_in_a_keeper_is_told(tmp_path: Path) -> None:
+    """A fault of ours ends its thread; whoever waits for the process is told, and none is left running."""
+
+    def broken() -> bool:
+        raise RuntimeError("a fault of ours")
+
+    changes = Changes()
+    supervisor = Supervisor([ProcessSpec("one", SLEEP, ENV, ready=broken)], tmp_path, on_change=changes)
+    with pytest.raises(StackError, match="start one: RuntimeError: a fault of ours"):
+        supervisor.start()
+    pids = [change.pid for change in changes.seen if change.state is ProcessState.STARTING]
+    assert [gone(pid) for pid in pids if pid is not None] == [True]
