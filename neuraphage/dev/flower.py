@@ -6,13 +6,12 @@ The login is kept between runs, in a file of this user alone: neither an argumen
 from __future__ import annotations
 
 import importlib.util
-import secrets
 import socket
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from neuraphage.dev.local_model import free_port
-from neuraphage.dev.server_files import write_private
+from neuraphage.dev.server_files import keep_secret, write_private
 from neuraphage.errors import BadInput, StackError
 
 HOST = "127.0.0.1"
@@ -61,7 +60,7 @@ def prepare_flower(data_dir: Path) -> FlowerFiles:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise StackError(f"make the folder {folder}: {error.strerror}; choose another NEURAPHAGE_DATA_DIR") from error
-    files = FlowerFiles(_port(), _password(folder / "password"), folder / "flowerconfig.py", folder / "login.txt")
+    files = FlowerFiles(_port(), keep_secret(folder / "password"), folder / "flowerconfig.py", folder / "login.txt")
     write_private(files.config, render_config(files))
     write_private(files.login, f"{files.url}\nuser: {USER}\npassword: {files.password}\n")
     return files
@@ -77,18 +76,6 @@ def render_config(files: FlowerFiles) -> str:
         "max_tasks": MAX_TASKS,
     }
     return "".join(f"{name} = {value!r}\n" for name, value in values.items())
-
-
-def _password(path: Path) -> str:
-    try:
-        saved = path.read_text(encoding="utf-8").strip()
-    except FileNotFoundError:
-        saved = ""
-    if saved:
-        return saved
-    password = secrets.token_urlsafe(24)
-    write_private(path, password)
-    return password
 
 
 def _port() -> int:

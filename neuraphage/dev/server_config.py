@@ -8,7 +8,7 @@ import socket
 from pathlib import Path
 from typing import Literal
 
-from neuraphage.dev.server_files import ServerFiles, write_private
+from neuraphage.dev.server_files import ServerFiles, keep_secret, read_line, write_private
 from neuraphage.errors import StackError
 
 PORTS = range(20_000, 32_000)
@@ -19,13 +19,7 @@ Fsync = Literal["always", "everysec"]
 
 def keep_password(files: ServerFiles) -> str:
     """Read the server's password, or make one at the first start."""
-    path = files.folder / "password"
-    saved = _read(path)
-    if saved:
-        return saved
-    password = secrets.token_urlsafe(32)
-    write_private(path, password)
-    return password
+    return keep_secret(files.folder / "password")
 
 
 def keep_port(files: ServerFiles) -> int:
@@ -46,8 +40,9 @@ def keep_port(files: ServerFiles) -> int:
 
 def saved_port(files: ServerFiles) -> int | None:
     """Read the port of the last start; None when there was none."""
-    saved = _read(files.folder / "port")
-    return int(saved) if saved.isascii() and saved.isdigit() and 0 < int(saved) < 65_536 else None
+    saved = read_line(files.folder / "port")
+    is_number = saved.isascii() and saved.isdigit() and len(saved) <= len("65535")
+    return int(saved) if is_number and 0 < int(saved) < 65_536 else None
 
 
 def write_config(files: ServerFiles, password: str, port: int, fsync: Fsync) -> None:
@@ -91,13 +86,6 @@ def quote_value(value: str | Path) -> str:
     """Quote a value for the configuration file, byte by byte where needed."""
     plain = set(range(0x20, 0x7F)) - {ord('"'), ord("\\")}
     return '"' + "".join(chr(b) if b in plain else f"\\x{b:02x}" for b in os.fsencode(value)) + '"'
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8").strip()
-    except FileNotFoundError:
-        return ""
 
 
 def _is_free(port: int) -> bool:

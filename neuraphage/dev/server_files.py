@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import secrets
 import stat
 import tempfile
 import time
@@ -124,6 +125,28 @@ def _lock_alone(lock: IO[str]) -> bool:
             continue
         return True
     return False
+
+
+def keep_secret(path: Path) -> str:
+    """Read a generated password, or make one: at the first start, or when a power cut has left only a part of it.
+
+    Raises:
+        StackError: it could not be written.
+    """
+    saved = read_line(path)
+    if saved and saved.isascii() and saved.isprintable():
+        return saved
+    password = secrets.token_urlsafe(32)
+    write_private(path, password)
+    return password
+
+
+def read_line(path: Path) -> str:
+    """Text of a small file of ours, whatever has become of it; empty when there is none."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except FileNotFoundError:
+        return ""
 
 
 def write_private(path: Path, text: str) -> None:

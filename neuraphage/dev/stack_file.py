@@ -46,7 +46,7 @@ def script_of_running_stack(data_dir: Path) -> str | None:
     """Which script the running stack plays; None when it calls the real model, or none runs."""
     try:
         script = json.loads((data_dir / FILE_NAME).read_text(encoding="utf-8")).get("script")
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         return None
     return script if isinstance(script, str) else None
 
@@ -69,10 +69,10 @@ def settings_of_running_stack(settings: Settings) -> Settings:
         fields = json.loads(path.read_text(encoding="utf-8"))
         return settings.model_copy(
             update={
-                "state_url": SecretStr(fields["state_url"]),
-                "broker_url": SecretStr(fields["broker_url"]),
-                "namespace": fields["namespace"],
-                **({"default_model": fields["default_model"]} if fields.get("script") else {}),
+                "state_url": SecretStr(_text(fields["state_url"])),
+                "broker_url": SecretStr(_text(fields["broker_url"])),
+                "namespace": _text(fields["namespace"]),
+                **({"default_model": _text(fields["default_model"])} if fields.get("script") else {}),
             }
         )
     except FileNotFoundError:
@@ -80,5 +80,11 @@ def settings_of_running_stack(settings: Settings) -> Settings:
             f"no stack is running for {settings.data_dir}: start one with `neuraphage dev` in another terminal, "
             "or set NEURAPHAGE_STATE_URL and NEURAPHAGE_BROKER_URL"
         ) from None
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:  # whatever JSON it may hold
         raise StackError(f"{path} cannot be read ({error}); stop the stack and start it again") from None
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("it holds something else than text")
+    return value
