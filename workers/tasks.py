@@ -6,10 +6,13 @@ neuraphage through Celery alone. Their outcome is the result that Flower and the
 
 from __future__ import annotations
 
+import os
+from functools import cache
+
 from neuraphage.client import Client
 from neuraphage.queue import CHECKPOINT_TASK, RECOVERY_REPORT, RESUME_TASK, RUN_TURN, START_TASK, SWEEP
 from neuraphage.runtime.outcome import FAILED
-from neuraphage.runtime.sweep import summary
+from neuraphage.runtime.sweep import Sweep, summary
 from neuraphage.wiring import build_sweep
 from workers.app import app, settings, worker_process
 
@@ -31,10 +34,16 @@ def run_turn(task_id: str, iteration: int, seq: int) -> str:
     return outcome
 
 
+@cache
+def _sweep(pid: int) -> Sweep:
+    """The sweep of one process, by its id: it knows what it has told of already, and which entries nothing moves."""
+    return build_sweep(settings, app)
+
+
 @app.task(name=SWEEP, ignore_result=True)
 def sweep() -> str:
     """Visit every place a task can sit in and move on what is due."""
-    report = build_sweep(settings, app).run()
+    report = _sweep(os.getpid()).run()
     return "skipped: another one runs" if report is None else summary(report)
 
 
