@@ -128,12 +128,21 @@ class Entry:
             return False
 
     def guardians(self) -> tuple[int, ...]:
-        """Process ids of the runner and the keeper of a command; empty when they have not told, or when it is over."""
+        """Process ids of the runner and the keeper of a command; empty when they have not told."""
+        return tuple(int(word) for word in self._told() if word.isascii() and word.isdigit())
+
+    def since_start_s(self) -> float | None:
+        """Seconds since the command was started, by a clock that nobody sets; None when it was not in this boot."""
+        boot, _, now_s = records.moment().partition("@")
+        then_s = next((word.partition("@")[2] for word in self._told() if boot and word.startswith(f"{boot}@")), "")
+        return float(now_s) - float(then_s) if then_s.isdigit() else None
+
+    def _told(self) -> list[str]:
+        """What the runner has told of itself."""
         try:
-            words = (self.path / records.ALIVE).read_text(encoding="utf-8").split()
+            return (self.path / records.ALIVE).read_text(encoding="utf-8", errors="replace").split()
         except OSError:
-            return ()
-        return tuple(int(word) for word in words if word.isascii() and word.isdigit())
+            return []
 
     def exit_facts(self) -> ExitFacts | None:
         """How it ended; None when that was not written, or not whole (a power cut).

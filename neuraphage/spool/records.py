@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 ALIVE = "alive"
-"""Its flock is held for as long as the command or anything below it may live. Its text is for people only."""
+"""Its flock is held while the command or anything below it may live. Its text tells who holds it and since when."""
 DECISION = "decision"
 """`started` or `sealed`, whoever linked it first; never changed."""
 STARTED = "started"
@@ -160,6 +160,18 @@ def exists(directory: int, name: str) -> bool:
     except FileNotFoundError:
         return False
     return True
+
+
+def moment() -> str:
+    """This boot and the seconds since then, as one word: a clock that is set moves neither. Empty outside Linux."""
+    try:
+        file = os.open("/proc/sys/kernel/random/boot_id", os.O_RDONLY)
+    except OSError:
+        return ""
+    try:
+        return f"{os.read(file, 64).decode().strip()}@{time.clock_gettime(time.CLOCK_BOOTTIME):.0f}"
+    finally:
+        os.close(file)
 
 
 class ExitRecord:

@@ -76,6 +76,9 @@ def expire(entries: Iterator[Entry], older_than_s: float) -> int:
 def _visit(entry: Entry, older_than_s: float) -> bool:
     """Delete or seal one entry if it is time; returns whether it was deleted."""
     age_s = time.time() - entry.path.stat().st_mtime  # a file last came to, left or got its name then
+    since_start_s = entry.since_start_s()
+    if since_start_s is not None:
+        age_s = min(age_s, since_start_s)  # the clock may have been set: a record that goes too early lets it run again
     if age_s < older_than_s:
         return False
     if entry.state() in _OVER and not entry.is_alive():

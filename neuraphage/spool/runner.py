@@ -91,7 +91,7 @@ def run(order: records.Order, directory: int, alive: int) -> None:
     """Decide, start the command, wait for its end, record it."""
     processes.adopt_orphans()
     os.setsid()  # a signal to the keeper's group must not reach both
-    os.write(alive, f"runner {os.getpid()} keeper {os.getppid()}\n".encode())
+    os.write(alive, f"runner {os.getpid()} keeper {os.getppid()} at {records.moment()}\n".encode())
     wake = processes.wake_on_child_end()
     output = os.open(records.OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600, dir_fd=directory)
     reading, go = os.pipe()

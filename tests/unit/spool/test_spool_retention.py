@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
+
+import pytest
 
 from neuraphage.ports import SpoolState
 from neuraphage.spool import CommandSpool
+from neuraphage.spool.entry import Entry
 
 
 def age(spool, effect_id, seconds):
     """Make an entry look that old."""
     then = time.time() - seconds
+    alive = spool._root / effect_id / "alive"
+    if alive.exists():
+        alive.write_text(alive.read_text().partition(" at ")[0])  # as of another boot
     os.utime(spool._root / effect_id, (then, then))
 
 
@@ -31,6 +38,22 @@ def test_only_entries_that_are_over_go(spool, order, calm):
     assert spool.expire(50) == 3
     assert {path.name for path in spool._root.iterdir()} == {young.effect_id, running.effect_id}
     assert spool.look(running.effect_id, 10).state is SpoolState.RUNNING
+
+
+@pytest.mark.skipif(not Path("/proc/sys/kernel/random/boot_id").exists(), reason="needs Linux")
+def test_a_clock_that_is_set_makes_nothing_old(spool, order, calm, eventually):
+    """A record that went with the step of a clock would look as if its command had never run."""
+    command = order("true")
+    spool.start(command)
+    spool.wait(command.effect_id, 10, calm)
+    entry = spool._root / command.effect_id
+    eventually(lambda: not Entry(entry).is_alive())
+    then = time.time() - 100
+    os.utime(entry, (then, then))
+    assert spool.expire(50) == 0
+    assert spool.look(command.effect_id, 10).state is SpoolState.DONE
+    (entry / "alive").write_text("runner 1 keeper 2 at another-boot@1")  # nothing else is known of that one
+    assert spool.expire(50) == 1
 
 
 def test_abandoned_entries_are_sealed_then_deleted(spool, order):
