@@ -18,6 +18,7 @@ from neuraphage.settings import Settings
 
 _LOGIN = re.compile(r"^(\w[\w+.-]*://[^:/@]*):.*@", re.DOTALL)
 _PASSWORD_WORD = re.compile(r"([?&][^=&;]*(?:password|token|key)[^=&;]*=)[^&;]*", re.IGNORECASE)
+_OTHER_SERVER = {"state_url": "broker_url", "broker_url": "state_url"}
 _FIELD = re.compile("|".join(sorted(Settings.model_fields, key=len, reverse=True)))
 
 
@@ -28,8 +29,8 @@ class ShownSetting:
     Args:
         name: as in a file.
         value: without passwords.
-        origin: flag, environment, project file, user file or default.
-        place: the flag, the variable or the file and line; empty for a default.
+        origin: flag, environment, project file, user file, derived, running stack or default.
+        place: the flag, the variable, the file and line, or the setting that it is derived from; empty for a default.
     """
 
     name: str
@@ -62,21 +63,21 @@ def load_or_exit() -> Settings:
         sys.exit(2)
 
 
-def shown(settings: Settings, **flags: Any) -> list[ShownSetting]:
+def shown(settings: Settings, *, running: Settings | None = None, **flags: Any) -> list[ShownSetting]:
     """Every setting in the order of its definition.
 
     Args:
         settings: as loaded with these flags.
+        running: those that reach the local stack; None when none runs, or none would be used.
         flags: see `load`.
     """
     where = _Origins(flags)
-    return [ShownSetting(name, _plain(getattr(settings, name)), *where.of(name)) for name in Settings.model_fields]
-
-
-def server_variables(settings: Settings) -> dict[str, str]:
-    """The servers that somebody named, in whatever layer, as variables; nothing for the local stack's own."""
-    urls = {"state_url": settings.state_url, "broker_url": settings.broker_url}
-    return {variable(name): url.get_secret_value() for name, url in urls.items() if name in settings.model_fields_set}
+    found = []
+    for name in Settings.model_fields:
+        value, used = getattr(settings, name), getattr(running or settings, name)
+        origin = where.of(name) if used == value else ("running stack", "")
+        found.append(ShownSetting(name, _plain(used), *origin))
+    return found
 
 
 def masked_url(url: str) -> str:
@@ -94,15 +95,20 @@ class _Origins:
 
     def of(self, name: str) -> tuple[str, str]:
         """(layer, place in it) of a setting."""
+        found = self._layer_of(name)
+        other = _OTHER_SERVER.get(name)
+        if found is None and other is not None and self._layer_of(other) is not None:
+            return "derived", f"from {other}"
+        return found or ("default", "")
+
+    def _layer_of(self, name: str) -> tuple[str, str] | None:
+        """The first layer that has it; None where nobody has set it."""
         if name in self._flags:
             return "flag", f"--{name.replace('_', '-')}"
         if name in self._variables:
             return "environment", variable(name)
         files: tuple[tuple[str, UserLayer], ...] = (("project file", self._project), ("user file", self._user))
-        for layer, file in files:
-            if name in file.toml_data:
-                return layer, file.place(name)
-        return "default", ""
+        return next(((layer, file.place(name)) for layer, file in files if name in file.toml_data), None)
 
 
 def _plain(value: Any) -> str | int | float | bool | None:

@@ -15,6 +15,7 @@ from platformdirs import user_data_path
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from neuraphage.decide.server_pair import beside, refuse_one_database
 from neuraphage.decide.server_url import check_server_url
 from neuraphage.errors import SettingsError
 from neuraphage.setting_sources import PREFIX, layers
@@ -89,7 +90,7 @@ class Settings(BaseSettings):
     state_url: SecretStr = SecretStr("redis://127.0.0.1:6379/1")
     """State server: redis://, rediss://, unix:// or sentinel://; a database apart from the broker's."""
     broker_url: SecretStr = SecretStr("redis://127.0.0.1:6379/0")
-    """Celery's broker, in the same forms."""
+    """Celery's broker, in the same forms; where only one of the two is set, the other is beside it (databases 1, 0)."""
     namespace: str = Field(default="default", pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")
     """Prefix and hash tag of every key: the unit of scaling out."""
     data_dir: Path = Field(default_factory=lambda: user_data_path("neuraphage"), validate_default=True)
@@ -228,6 +229,20 @@ class Settings(BaseSettings):
         except UnicodeEncodeError:  # URLs and files of settings hold it
             raise ValueError(f"a path of UTF-8 text is wanted, and this is none: {str(path)!a}") from None
         return path
+
+    @model_validator(mode="after")
+    def _both_servers(self) -> Self:
+        """Where one server is named, both are: every process must find the same two databases."""
+        named = {"state_url", "broker_url"} & self.model_fields_set
+        try:
+            if named == {"state_url"}:  # a derived one stays one that nobody has set
+                self.__dict__["broker_url"] = SecretStr(beside(self.state_url.get_secret_value(), broker=True))
+            elif named == {"broker_url"}:
+                self.__dict__["state_url"] = SecretStr(beside(self.broker_url.get_secret_value(), broker=False))
+            refuse_one_database(self.state_url.get_secret_value(), self.broker_url.get_secret_value())
+        except SettingsError as error:
+            raise ValueError(str(error)) from None
+        return self
 
     @model_validator(mode="after")
     def _relations(self) -> Self:

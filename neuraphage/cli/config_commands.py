@@ -16,6 +16,8 @@ from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.connection import chosen_flags, load_settings
 from neuraphage.cli.console import harmless, one_line, out, plain_table, print_json, print_table
 from neuraphage.configuration import ShownSetting, masked_url, shown
+from neuraphage.dev.stack_file import settings_of_running_stack
+from neuraphage.errors import StackError
 from neuraphage.setting_sources import LOWER_ONLY_KEYS, PROJECT_KEYS, project_file, user_file, variable
 from neuraphage.settings import Settings
 
@@ -37,9 +39,14 @@ def show(as_json: AsJson = False) -> None:
     """Show every setting, and where its value comes from.
 
     Passwords are masked. A flag comes before the environment, that before ./neuraphage.toml, and that before the
-    user's own file.
+    user's own file. While a local stack runs, its servers are those that commands use.
     """
-    found = shown(load_settings(), **chosen_flags())
+    settings = load_settings()
+    try:
+        running = settings_of_running_stack(settings)
+    except StackError:  # none runs
+        running = None
+    found = shown(settings, running=running, **chosen_flags())
     if as_json:
         print_json({s.name: {"value": s.value, "origin": s.origin, "place": s.place} for s in found})
         return

@@ -6,11 +6,8 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from pydantic import SecretStr
-
 from neuraphage import configuration
 from neuraphage.client import Client
-from neuraphage.dev.address import external_address
 from neuraphage.dev.stack_file import settings_of_running_stack
 from neuraphage.settings import Settings
 
@@ -66,18 +63,7 @@ def server_settings() -> Settings:
         StackError: none is running and none is named.
         SettingsError: the settings clash.
     """
-    settings = _with_both(settings_of_running_stack(load_settings()))
+    settings = settings_of_running_stack(load_settings())
     urls = (configuration.masked_url(url.get_secret_value()) for url in (settings.state_url, settings.broker_url))
     _log.info("state server %s, broker %s, namespace %s", *urls, settings.namespace)
     return settings
-
-
-def _with_both(settings: Settings) -> Settings:
-    """The settings, with the one URL that may be missing."""
-    if {"state_url", "broker_url"} <= settings.model_fields_set:
-        return settings
-    named = configuration.server_variables(settings)
-    address = external_address(named.get("NEURAPHAGE_STATE_URL"), named.get("NEURAPHAGE_BROKER_URL"))
-    return settings.model_copy(
-        update={"state_url": SecretStr(address.state_url), "broker_url": SecretStr(address.broker_url)}
-    )

@@ -16,7 +16,6 @@ from neuraphage.cli.connection import load_settings
 from neuraphage.cli.console import complain
 from neuraphage.cli.exit_codes import INTERRUPTED_EXIT
 from neuraphage.cli.stack_view import StackView
-from neuraphage.configuration import server_variables
 from neuraphage.dev import stack_file
 from neuraphage.dev.address import ServerAddress
 from neuraphage.dev.flower import prepare_flower
@@ -102,7 +101,7 @@ def _check(script: str | None) -> None:
 @contextmanager
 def _server(settings: Settings, script: str | None) -> Iterator[tuple[ServerAddress, EmbeddedServer | None]]:
     """The server of this data folder, which nobody else may use meanwhile."""
-    server = resolve_server(os.environ | server_variables(settings), settings.data_dir)
+    server = resolve_server(settings, os.environ)
     if isinstance(server, EmbeddedServer):
         address = server.prepare()
         try:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote
 
-from neuraphage.errors import SettingsError
-
-BROKER_DB = 0
-STATE_DB = 1
+from neuraphage.decide.server_pair import BROKER_DB, STATE_DB
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,32 +41,3 @@ def embedded_address(password: str, socket_path: Path, port: int) -> ServerAddre
         socket_path=socket_path,
         port=port,
     )
-
-
-def external_address(state_url: str | None, broker_url: str | None) -> ServerAddress:
-    """Address a server that someone else runs; a missing URL is the other one with the other database.
-
-    Args:
-        state_url: NEURAPHAGE_STATE_URL, if set.
-        broker_url: NEURAPHAGE_BROKER_URL, if set.
-
-    Raises:
-        SettingsError: neither is set, both name one database, or the missing one cannot be derived.
-    """
-    state = state_url or _with_db(broker_url, STATE_DB, "NEURAPHAGE_STATE_URL")
-    broker = broker_url or _with_db(state_url, BROKER_DB, "NEURAPHAGE_BROKER_URL")
-    if state.rstrip("/") == broker.rstrip("/"):
-        raise SettingsError(
-            "NEURAPHAGE_STATE_URL and NEURAPHAGE_BROKER_URL name the same database: a purge of the queue would delete"
-            " every task; give one of them another database number"
-        )
-    return ServerAddress(state_url=state, broker_url=broker)
-
-
-def _with_db(url: str | None, db: int, missing: str) -> str:
-    parts = urlsplit(url or "")
-    if parts.scheme not in ("redis", "rediss", "sentinel") or ";" in (url or ""):
-        raise SettingsError(
-            f"{missing} is not set and cannot be derived from a {parts.scheme or 'missing'} URL: set it"
-        )
-    return urlunsplit(parts._replace(path=f"/{db}"))

@@ -133,7 +133,9 @@ ALONE = {
     "a broker of another kind": call("doctor", "NEURAPHAGE_BROKER_URL: http:", BROKER_URL=f"http://:{SECRET}@h/0"),
     "no URL at all": call("list", "redis://", STATE_URL="server", BROKER_URL="redis://127.0.0.1:1/0"),
     "a port that is no number": call("doctor", "NEURAPHAGE_STATE_URL", STATE_URL=f"redis://:{SECRET}@h:port/1"),
-    "a broker that cannot be derived": call("list", "NEURAPHAGE_BROKER_URL", STATE_URL="unix:///s?db=1"),
+    "a broker that cannot be derived": call(
+        "list", "broker_url is not set", STATE_URL="sentinel://a:1;sentinel://b:2/1?service_name=m"
+    ),
 }
 
 

@@ -27,7 +27,7 @@ from neuraphage.cli.task_view import TaskView
 from neuraphage.cli.transcript import Transcript
 from neuraphage.cli.viewer import BAR, Viewer
 from neuraphage.dev import stack_file
-from neuraphage.dev.address import external_address
+from neuraphage.dev.address import ServerAddress
 from neuraphage.dev.server_files import open_files, take_lock
 from neuraphage.dev.stack_use import UnusedStop, is_taken, lock_start, use_stack
 from neuraphage.dev.stop_request import StopRequest
@@ -338,7 +338,8 @@ def test_nothing_is_played_or_paid_unasked(
     """A person's files are safe from a stack that plays a script, or another one, and their purse from a real model."""
     folder = tmp_path / "data"
     with take_lock(open_files(folder)):
-        stack_file.write(folder, external_address("redis://127.0.0.1:1/1", None), "default", "m", running)
+        address = ServerAddress("redis://127.0.0.1:1/1", "redis://127.0.0.1:1/0")
+        stack_file.write(folder, address, "default", "m", running)
         ran = cli("run", "x", *(("--script", asked) if asked else ()))
     assert (ran.code, ran.out) == (2, "")
     assert words in ran.err

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 import redis
+from pydantic import SecretStr
 
 from neuraphage.dev import binary
 from neuraphage.dev.address import ServerAddress, embedded_address
 from neuraphage.dev.binary import embedded_path, find_binary, read_version
 from neuraphage.dev.resolve import resolve_server
 from neuraphage.dev.server import EmbeddedServer
-from neuraphage.errors import SettingsError, StackError
+from neuraphage.errors import StackError
+from neuraphage.settings import Settings
 
 
 def program(folder: Path, name: str, version: str) -> Path:
@@ -71,38 +73,14 @@ def test_a_program_that_is_no_server_is_refused(tmp_path: Path) -> None:
 
 def test_without_urls_the_server_is_our_own(tmp_path: Path) -> None:
     """No URL set means a server in the data folder, which is not started yet."""
-    assert isinstance(resolve_server({}, tmp_path), EmbeddedServer)
+    assert isinstance(resolve_server(Settings(data_dir=tmp_path), {}), EmbeddedServer)
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("environ", "expected"),
-    [
-        ({"NEURAPHAGE_STATE_URL": "redis://:p@h:7/1"}, ("redis://:p@h:7/1", "redis://:p@h:7/0")),
-        ({"NEURAPHAGE_BROKER_URL": "rediss://h/0?a=b"}, ("rediss://h/1?a=b", "rediss://h/0?a=b")),
-        (
-            {"NEURAPHAGE_STATE_URL": "unix:///s?db=1", "NEURAPHAGE_BROKER_URL": "redis://h/0"},
-            ("unix:///s?db=1", "redis://h/0"),
-        ),
-    ],
-)
-def test_explicit_urls_win(environ: dict[str, str], expected: tuple[str, str], tmp_path: Path) -> None:
-    """A URL that is set is used, and the other one is derived from it."""
-    assert resolve_server(environ, tmp_path) == ServerAddress(*expected)
-
-
-@pytest.mark.parametrize(
-    ("environ", "message"),
-    [
-        ({"NEURAPHAGE_STATE_URL": "redis://h/0"}, "the same database"),
-        ({"NEURAPHAGE_STATE_URL": "redis://h/3", "NEURAPHAGE_BROKER_URL": "redis://h/3/"}, "the same database"),
-        ({"NEURAPHAGE_STATE_URL": "unix:///s?db=1"}, "NEURAPHAGE_BROKER_URL is not set"),
-    ],
-)
-def test_clashing_urls_are_refused(environ: dict[str, str], message: str, tmp_path: Path) -> None:
-    """Broker and state in one database would share a purge."""
-    with pytest.raises(SettingsError, match=message):
-        resolve_server(environ, tmp_path)
+def test_explicit_urls_win(tmp_path: Path) -> None:
+    """A URL that is set is used, and the other one is beside it."""
+    settings = Settings(data_dir=tmp_path, state_url=SecretStr("redis://:p@h:7/1"))
+    assert resolve_server(settings, {}) == ServerAddress("redis://:p@h:7/1", "redis://:p@h:7/0")
 
 
 def test_odd_passwords_and_paths_survive_the_url() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from neuraphage.configuration import load, masked_url, server_variables, shown
+from neuraphage.configuration import load, masked_url, shown
 from neuraphage.errors import SettingsError
 from neuraphage.setting_sources import LOWER_ONLY_KEYS, MAX_FILE_BYTES, PROJECT_KEYS
 from neuraphage.settings import RELATIONS, Settings
@@ -254,10 +254,68 @@ def test_paths_mean_one_folder_everywhere(monkeypatch: pytest.MonkeyPatch) -> No
 def test_servers_that_a_file_names_count_as_named(home: Path) -> None:
     """In whatever layer they stand, they come before the local stack's own."""
     assert not load().names_servers
-    assert server_variables(load()) == {}
     (home / NAME).write_text("state_url = 'redis://:pw@h/1'")
     assert load().names_servers
-    assert server_variables(load()) == {"NEURAPHAGE_STATE_URL": "redis://:pw@h/1"}
+
+
+PAIRS = [
+    ("redis://:p@h:7/1", "redis://:p@h:7/0"),
+    ("redis://h", "redis://h/1"),
+    ("redis://h/0", "redis://h/1"),
+    ("redis://h/5", "redis://h/0"),
+    ("rediss://u:p%40@h:7/1?ssl_ca_certs=/c/a.pem", "rediss://u:p%40@h:7/0?ssl_ca_certs=/c/a.pem"),
+    ("redis://h/7?db=0", "redis://h/1"),
+    ("unix://:p@/run/s?db=1", "unix://:p@/run/s?db=0"),
+    ("unix:///run/s", "unix:///run/s?db=1"),
+    ("sentinel://h:1,[::1]:2/1?service_name=m", "sentinel://h:1,[::1]:2/0?service_name=m"),
+]
+
+
+@pytest.mark.parametrize(("state", "broker"), PAIRS)
+def test_one_server_that_is_named_is_both(monkeypatch: pytest.MonkeyPatch, state: str, broker: str) -> None:
+    """In every process alike, so a client and a worker that know one URL meet; in another database."""
+    monkeypatch.setenv("NEURAPHAGE_STATE_URL", state)
+    assert load().broker_url.get_secret_value() == broker
+    assert {one.name: one.origin for one in shown(load())}["broker_url"] == "derived"
+
+
+@pytest.mark.parametrize(
+    ("broker", "state"),
+    [
+        ("redis://h/0", "redis://h/1"),
+        ("redis://h/1", "redis://h/0"),
+        ("redis+socket://:p@/run/s?virtual_host=0", "unix://:p@/run/s?db=1"),
+    ],
+)
+def test_the_state_server_beside_the_broker(monkeypatch: pytest.MonkeyPatch, broker: str, state: str) -> None:
+    """The other way round."""
+    monkeypatch.setenv("NEURAPHAGE_BROKER_URL", broker)
+    assert load().state_url.get_secret_value() == state
+
+
+@pytest.mark.parametrize(
+    ("state", "broker", "words"),
+    [
+        ("redis://h/3", "redis://h/3/", "the same database"),
+        ("redis://h", "redis://:p@h/0", "the same database"),
+        ("unix:///run/s?db=1", "redis+socket:///run/s?virtual_host=1", "the same database"),
+        (None, "redis://a/0;redis://b/0", "state_url is not set"),
+    ],
+)
+def test_two_servers_that_clash(monkeypatch: pytest.MonkeyPatch, state: str | None, broker: str, words: str) -> None:
+    """A purge of the queue would delete the tasks; of several brokers none is the state server."""
+    for name, url in (("STATE", state), ("BROKER", broker)):
+        if url is not None:
+            monkeypatch.setenv(f"NEURAPHAGE_{name}_URL", url)
+    with pytest.raises(SettingsError, match=words):
+        load()
+
+
+def test_two_masters_of_the_same_sentinels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their names tell them apart."""
+    monkeypatch.setenv("NEURAPHAGE_STATE_URL", "sentinel://h:1/0?service_name=a")
+    monkeypatch.setenv("NEURAPHAGE_BROKER_URL", "sentinel://h:1/0?service_name=b")
+    assert load().names_servers
 
 
 SECRET = "pa55word"
@@ -308,9 +366,10 @@ def test_a_wrong_url_is_told_by_its_own_name(
 )
 def test_urls_of_servers(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     """Every form that the documents name is taken for both; a broker may be named as kombu does."""
-    monkeypatch.setenv("NEURAPHAGE_STATE_URL", url)
-    monkeypatch.setenv("NEURAPHAGE_BROKER_URL", url)
-    assert load().state_url == load().broker_url
+    for name, other in (("STATE", "BROKER"), ("BROKER", "STATE")):
+        monkeypatch.setenv(f"NEURAPHAGE_{name}_URL", url)
+        monkeypatch.setenv(f"NEURAPHAGE_{other}_URL", "redis://elsewhere/9")
+        assert getattr(load(), f"{name.lower()}_url").get_secret_value() == url
     for of_kombu in ("redis+socket:///run/s?virtual_host=0", "redis://a:1/0;redis://b:2/0"):
         monkeypatch.setenv("NEURAPHAGE_BROKER_URL", of_kombu)
         assert load().broker_url.get_secret_value() == of_kombu
