@@ -166,6 +166,8 @@ class Grep:
 
     def __init__(self, request: dict[str, Any]) -> None:
         self.request = request
+        if foreign := re.search(r"\[[^\]]*(\[:\w+:\])", request["pattern"]):
+            raise re.error(f"{foreign[1]} is of another dialect; use \\d, \\w, \\s or a range such as [a-z]")
         self.regex = re.compile(request["pattern"], re.IGNORECASE if request["case_insensitive"] else 0)
         glob = request["glob"]
         # As in other search tools: a filter without a slash is about the file name, at any depth.

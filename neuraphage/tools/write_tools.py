@@ -153,6 +153,10 @@ class WriteFile(_ChangeTool[WriteFileParams]):
     def plan(self, params: WriteFileParams, context: ToolContext) -> Change:
         """The content as it was given."""
         place = resolve(params.path, context.working_dir)
+        if params.path.endswith("/"):
+            raise ToolCallError(
+                f"Could not write {place.shown}/: it ends with a slash, as a directory does; name a file."
+            )
         after = params.content.encode("utf-8")
         require_size(len(after), place.shown, "write")
         return Change(place, read_raw_or_none(place, "write"), after)

@@ -117,6 +117,26 @@ def test_a_class_of_other_letters_stays_in_one_name(root: Path, context: ToolCon
     assert re.fullmatch(search_patterns.glob_regex("s[^]q]x"), "s]x") is None
 
 
+def test_a_class_of_another_dialect_is_refused(root: Path, context: ToolContext) -> None:
+    """Python reads `[[:alpha:]]` as some letters and a bracket: nothing would be found, and nobody would know why."""
+    (root / "a.txt").write_text("x9\n:]\n")
+    result = Grep().run({"pattern": "[[:digit:]]"}, context)
+    assert result.is_error
+    assert "[:digit:]" in result.text
+    assert Grep().run({"pattern": "[:]]"}, context).text == "a.txt:2::]"
+
+
+@pytest.mark.parametrize("path", ["new/", "a.txt/"])
+def test_a_file_whose_path_is_that_of_a_directory(root: Path, context: ToolContext, path: str) -> None:
+    """Nothing is written under another name than the one that was meant."""
+    (root / "a.txt").write_text("old")
+    result = WriteFile().run({"path": path, "content": "x"}, context)
+    assert result.is_error
+    assert "name a file" in result.text
+    assert [entry.name for entry in root.iterdir()] == ["a.txt"]
+    assert (root / "a.txt").read_text() == "old"
+
+
 def test_a_newline_in_a_name_makes_no_second_match(root: Path, context: ToolContext) -> None:
     """A file name cannot pass for a line of another file."""
     (root / "a\nb.py:1:fake").write_text("needle")
