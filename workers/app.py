@@ -18,11 +18,12 @@ from celery.exceptions import WorkerLostError
 
 from neuraphage.configuration import load_or_exit
 from neuraphage.data_folder import make_data_folder
+from neuraphage.errors import BadInput
 from neuraphage.queue import make_app
 from neuraphage.runtime.health import HealthBeat
 from neuraphage.runtime.process import WorkerProcess
 from neuraphage.runtime.watcher import Watcher
-from neuraphage.wiring import API_KEY_VARIABLE, build_health, build_process, build_watcher
+from neuraphage.wiring import API_KEY_VARIABLE, build_health, build_model, build_process, build_watcher
 from workers.consumer import ConsumerState, is_closed, is_consuming
 from workers.logs import configure
 from workers.options import refusal
@@ -77,10 +78,19 @@ def _make_data_folder(**_: Any) -> None:
 @signals.celeryd_init.connect
 def _refuse_what_cannot_work(options: dict[str, Any] | None = None, **_: Any) -> None:
     known = [queue.name for queue in app.conf.task_queues]
-    reason = refusal(options or {}, known, has_key=bool(os.environ.get(API_KEY_VARIABLE)))
+    has_key = bool(os.environ.get(API_KEY_VARIABLE))
+    reason = refusal(options or {}, known, has_key=has_key, model_problem=_model_problem())
     if reason is not None:
         sys.stderr.write(f"worker: {reason}\n")
         sys.exit(2)
+
+
+def _model_problem() -> str | None:
+    try:
+        build_model(settings)
+    except BadInput as error:
+        return str(error)
+    return None
 
 
 @signals.setup_logging.connect

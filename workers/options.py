@@ -13,13 +13,16 @@ _GROWING = "prefork"
 """The only pool that Celery's autoscaler can change; any other fails at each message."""
 
 
-def refusal(options: Mapping[str, Any], known: Sequence[str], *, has_key: bool) -> str | None:
+def refusal(
+    options: Mapping[str, Any], known: Sequence[str], *, has_key: bool, model_problem: str | None = None
+) -> str | None:
     """Say why a worker with these options would fail every message, or wait for ever; None when it would not.
 
     Args:
         options: of Celery's command line.
         known: names of all queues.
         has_key: whether the model's key is set.
+        model_problem: what is wrong with the key or with the address of the model's API, if something is.
     """
     asked, left_out = _names(options.get("queues")), _names(options.get("exclude_queues"))
     unknown = [name for name in asked if name not in known]
@@ -30,12 +33,14 @@ def refusal(options: Mapping[str, Any], known: Sequence[str], *, has_key: bool) 
         return f"-P {pool}: turns need real threads or processes; take -P threads or -P prefork"
     if options.get("autoscale") and pool != _GROWING:
         return f"--autoscale: a pool of {pool} cannot grow; take -P prefork, or -c in place of --autoscale"
-    if RUN_QUEUE in (asked or known) and RUN_QUEUE not in left_out and not has_key:
+    if RUN_QUEUE not in (asked or known) or RUN_QUEUE in left_out:
+        return None
+    if not has_key:
         return (
             f"set {API_KEY_VARIABLE} to the key of the model, which {RUN_QUEUE} calls;"
             f" a worker of -Q {CONTROL_QUEUE} alone needs none"
         )
-    return None
+    return model_problem
 
 
 def _names(value: Any) -> list[str]:

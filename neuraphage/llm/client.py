@@ -14,6 +14,7 @@ import anthropic
 import httpx2
 from pydantic import SecretStr
 
+from neuraphage.decide.model_url import model_url
 from neuraphage.errors import BadInput, FaultKind, ModelFault
 from neuraphage.llm.collect import ReplyCollector
 from neuraphage.llm.error_body import cap_error_body
@@ -40,14 +41,14 @@ class AnthropicClient:
     provider never saw, and the turn could not tell that from a call that may have been billed.
 
     Args:
-        base_url: address of the API; None for ANTHROPIC_BASE_URL or the SDK's own.
+        base_url: address of the API; None for ANTHROPIC_BASE_URL or the provider's own.
         api_key: sent as the credential; never logged, never part of an error.
         connect_timeout_s: longest wait for a connection.
         read_timeout_s: longest silence of the server, before or inside the stream.
         call_timeout_s: longest whole call.
 
     Raises:
-        BadInput: the key is empty or cannot be a header.
+        BadInput: the key is empty or cannot be a header, or the address is none of an HTTP server.
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class AnthropicClient:
         read_timeout_s: float = 60.0,
         call_timeout_s: float = 900.0,
     ) -> None:
-        self._base_url = base_url
+        self._base_url = model_url(base_url, os.environ)
         self._key = api_key if isinstance(api_key, SecretStr) else SecretStr(api_key)
         self._timeout = httpx2.Timeout(read_timeout_s, connect=connect_timeout_s, pool=connect_timeout_s)
         self._call_timeout_s = call_timeout_s

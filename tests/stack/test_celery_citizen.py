@@ -214,11 +214,25 @@ def test_turns_without_a_key_of_the_model_are_refused_in_one_line(stack: Stack, 
     assert said.count("\n") == 1
 
 
-def celery(stack: Stack, *arguments: str, code: int = 0, model_key: bool = True) -> str:
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("NEURAPHAGE_ANTHROPIC_BASE_URL", "api.example", "worker: anthropic_base_url is no address"),
+        ("ANTHROPIC_API_KEY", "sk-key\r", "worker: the API key is empty or holds spaces"),
+    ],
+)
+def test_a_model_that_cannot_be_called_is_refused_in_one_line(stack: Stack, name: str, value: str, said: str) -> None:
+    """A wrong address ended every task for good, a key of a file with Windows line ends failed every turn."""
+    ran = celery(stack, "-A", "workers.app", "worker", code=2, **{name: value})
+    assert ran.startswith(said)
+    assert ran.count("\n") == 1
+
+
+def celery(stack: Stack, *arguments: str, code: int = 0, model_key: bool = True, **more: str) -> str:
     """Run a celery command to its end; its error output."""
     ran = subprocess.run(
         [sys.executable, "-m", "celery", *arguments],
-        env=stack.environment(model_key=model_key),
+        env=stack.environment(model_key=model_key) | more,
         cwd=stack.folder,
         capture_output=True,
         text=True,

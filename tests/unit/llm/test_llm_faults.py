@@ -125,14 +125,6 @@ def test_nobody_listens(interrupt, make_request):
     assert "refused" in str(caught.value)
 
 
-@pytest.mark.parametrize("url", ["ftp://127.0.0.1/", "nonsense"])
-def test_a_base_url_that_cannot_work_is_not_retried(interrupt, make_request, url):
-    """A wrong URL is BAD_REQUEST: repeating cannot help."""
-    with pytest.raises(ModelFault) as caught:
-        AnthropicClient(url, KEY).call(make_request(), lambda _: None, interrupt)
-    assert caught.value.kind is FaultKind.BAD_REQUEST
-
-
 def _serve_once(raw: bytes) -> str:
     """A server that answers one connection with fixed bytes; returns its URL."""
     listener = socket.create_server(("127.0.0.1", 0))

@@ -44,3 +44,9 @@ def test_queues_and_the_key_of_the_model() -> None:
         assert "ANTHROPIC_API_KEY" in (refusal(options, KNOWN, has_key=False) or "")
     for options in ({"queues": "np.control"}, {"exclude_queues": "np.run"}):
         assert refusal(options, KNOWN, has_key=False) is None
+
+
+def test_a_model_that_cannot_be_called_is_told_to_whoever_takes_turns() -> None:
+    """A wrong address or key would end every task for good, or fail every turn."""
+    assert refusal({"queues": "np.run"}, KNOWN, has_key=True, model_problem="no address") == "no address"
+    assert refusal({"queues": "np.control"}, KNOWN, has_key=True, model_problem="no address") is None
