@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 TAIL_BYTES = 16_384
 
+_DAMAGED = "append-only file is damaged"
 _CAUSES: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         # A server that syncs always reports a full disk only as a short write.
@@ -15,7 +17,20 @@ _CAUSES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ),
     ("port in use", re.compile(r"Address already in use", re.IGNORECASE)),
     (
-        "append-only file is damaged",
+        # The base begins with the name and version of its writer. The checker takes it for damaged, and would empty it.
+        "data of another server",
+        re.compile(
+            r"Bad file format reading the append only file \S*\.base\.rdb|Can't handle RDB format version"
+            r"|Wrong signature trying to load DB",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "base of the append-only file is damaged",
+        re.compile(r"Internal error in RDB reading|Short read or OOM loading DB", re.IGNORECASE),
+    ),
+    (
+        _DAMAGED,
         re.compile(
             r"Bad file format reading the append only file|Invalid AOF manifest|Unexpected end of file reading",
             re.IGNORECASE,
@@ -28,16 +43,34 @@ _CAUSES: tuple[tuple[str, re.Pattern[str]], ...] = (
 )
 
 
-ADVICE = {
+_ADVICE = {
     "disk full": "free some space",
     "port in use": "another program took its port; stop this stack and start it again to take another one",
-    "append-only file is damaged": "copy the folder appendonlydir beside the log to a safe place, then run"
-    " valkey-check-aof --fix on the .aof file named in the log",
+    "data of another server": "a newer release than this one wrote it, or a server of another kind; use that one again"
+    " (most likely: pip install 'neuraphage[embedded]'), and repair nothing: a repair would empty it",
+    "base of the append-only file is damaged": "it cannot be repaired; put a backup of the folder appendonlydir, which"
+    " is beside the log, in its place, or move that away to begin without any task",
     "no permission": "let this user write to the data folder, or choose another NEURAPHAGE_DATA_DIR",
     "read-only disk": "choose another NEURAPHAGE_DATA_DIR",
     "out of memory": "end other programs, or take fewer workers",
 }
-"""What a person can do, by the cause."""
+
+
+def advice_for(cause: str | None, program: str) -> str | None:
+    """Say what a person can do.
+
+    Args:
+        cause: see `cause_of_exit`.
+        program: what ended. A server's program is its checker too, when it is called by that one's name.
+    """
+    if cause == _DAMAGED:
+        checker = Path(program).name.replace("-server", "-check-aof")
+        return (
+            "copy the folder appendonlydir, which is beside the log, to a safe place; then run in bash, inside it:"
+            f" (exec -a {checker} {shlex.quote(program)} --fix FILE), where FILE is the .aof file that the log names;"
+            " what was written after the damage is lost"
+        )
+    return None if cause is None else _ADVICE.get(cause)
 
 
 def cause_of_exit(log_tail: str) -> str | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from neuraphage.dev.exit_cause import ADVICE, cause_of_exit, last_lines, read_tail
+from neuraphage.dev.exit_cause import advice_for, cause_of_exit, last_lines, read_tail
 from neuraphage.dev.process import end, is_alive, is_full, kill_group, rotate, runs_its_program, size_bytes, spawn, wait
 from neuraphage.dev.process_spec import STEADY_S, ProcessChange, ProcessSpec, ProcessState, exit_words, restart_delay_s
 from neuraphage.dev.stop_request import StopRequest
@@ -157,7 +157,8 @@ class Keeper:
         tail = read_tail(self._log, log_start_bytes)
         code = getattr(process, "returncode", None)
         cause = None if code is not None and code < 0 else self._cause(tail)  # who is killed has not told why
-        how = exit_words(code, cause) + (f" ({ADVICE[cause]})" if cause in ADVICE else "")
+        advice = advice_for(cause, self.spec.argv[0])
+        how = exit_words(code, cause) + (f" ({advice})" if advice else "")
         if too_slow:
             how = f"not ready after {self._ready_timeout_s:g} s"
         return how, f"; log {self._log} ends:\n{last_lines(tail)}"

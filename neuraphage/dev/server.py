@@ -12,7 +12,7 @@ import psutil
 
 from neuraphage.dev.address import ServerAddress, embedded_address
 from neuraphage.dev.binary import ServerBinary, find_binary
-from neuraphage.dev.exit_cause import ADVICE, cause_of_exit, last_lines, read_tail
+from neuraphage.dev.exit_cause import advice_for, cause_of_exit, last_lines, read_tail
 from neuraphage.dev.process import end, is_alive, rotate, size_bytes, spawn, wait
 from neuraphage.dev.server_config import Fsync, keep_password, keep_port, saved_port, write_config
 from neuraphage.dev.server_files import ServerFiles, open_files, take_lock
@@ -225,6 +225,7 @@ class EmbeddedServer:
         return False
 
     def _failure(self, tail: str) -> str:
-        cause = cause_of_exit(tail) or "cause unknown"
-        hint = ADVICE.get(cause, "see the log")
-        return f"start the server in {self._data_dir}: {cause}; {hint}. Log {self.files.log} ends:\n{last_lines(tail)}"
+        cause = cause_of_exit(tail)
+        hint = advice_for(cause, self.argv()[0]) or "see the log"
+        start = f"start the server in {self._data_dir}: {cause or 'cause unknown'}; {hint}"
+        return f"{start}. Log {self.files.log} ends:\n{last_lines(tail)}"

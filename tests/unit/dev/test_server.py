@@ -234,18 +234,6 @@ def append_only_file(server: EmbeddedServer) -> Path:
     return path
 
 
-def test_a_damaged_append_only_file_is_named_with_the_remedy(data_dir: Path) -> None:
-    """Nothing is repaired behind the user's back: the message says what to run, and the folder is given back."""
-    with EmbeddedServer(data_dir) as server:
-        client(server.address.state_url).set("k", "v")
-        path = append_only_file(server)
-    path.write_bytes(path.read_bytes() + b"GARBAGE\r\n" * 3)
-    with pytest.raises(StackError, match=r"append-only file is damaged; copy .*valkey-check-aof --fix"):
-        EmbeddedServer(data_dir).start()
-    with pytest.raises(StackError, match="append-only file is damaged"):
-        EmbeddedServer(data_dir).start()
-
-
 def test_a_tail_cut_by_a_power_loss_is_no_damage(data_dir: Path) -> None:
     """A half-written last command was never acknowledged: the server starts without it."""
     with EmbeddedServer(data_dir) as server:

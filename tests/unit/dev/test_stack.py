@@ -107,6 +107,12 @@ def test_folders_are_private(tmp_path: Path) -> None:
         ("# Short write while writing to the AOF file: (nwritten=491, expected=2030)", "disk full"),
         ("bind: Address already in use", "port in use"),
         ("Bad file format reading the append only file appendonly.aof.1.incr.aof", "append-only file is damaged"),
+        (
+            "Bad file format reading the append only file appendonly.aof.2.base.rdb: make a backup",
+            "data of another server",
+        ),
+        ("Internal error in RDB reading offset 0, function at rdb.c:586", "base of the append-only file is damaged"),
+        ("Short read or OOM loading DB. Unrecoverable error", "base of the append-only file is damaged"),
         ("Invalid AOF manifest file format", "append-only file is damaged"),
         ("*** FATAL CONFIG FILE ERROR (Version 9.1.2) ***", "bad configuration"),
         ("Ready to accept connections", None),
