@@ -25,23 +25,52 @@ class Ruling(StrEnum):
 
 
 _ROOTS = r"(?:/|/\*|~|~/|~/\*|\$HOME|\$\{HOME\}|\"\$HOME\")"
-_FLAGS = r"(?:\s+-[\w-]+)*"
+_FLAGS = r"(?:\s+-[\w-]+){0,32}"
 _END = r"[^\S\n]*(?:$|[\n;&|)<>]|\d>)"
+_DISK = r"/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk)"
 _CATASTROPHIC = (
-    # flags may stand before and after the path, as rm itself takes them
-    re.compile(rf"\brm(?=[^\n;&|]*\s(?:-[a-zA-Z]*[rR][a-zA-Z]*|--recursive)\b){_FLAGS}\s+{_ROOTS}{_FLAGS}{_END}"),
     re.compile(r"\bmkfs(?:\.\w+)?\s"),
-    re.compile(r"\bdd\b[^;&|]*\bof=/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk)"),
-    re.compile(r">\s*/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk)"),
+    re.compile(rf">\s*{_DISK}"),
     re.compile(r":\s*\(\s*\)\s*\{\s*:\s*\|\s*:\s*&\s*\}\s*;\s*:"),
-    re.compile(rf"\bchmod\s+(?:-\w+\s+)*-R\s+\S+\s+{_ROOTS}{_END}"),
+    re.compile(rf"\bchmod\s+(?:-\w+\s+){{0,32}}-R\s+\S+\s+{_ROOTS}{_END}"),
 )
-"""Exact forms that wipe a root, a home or a disk. Other recursive deletes are asked about like any command."""
+"""Exact forms that wipe a root, a home or a disk. Other recursive deletes are asked about like any command.
+
+A command may be as long as an entry, and a search holds up every thread of its process: all of it is linear.
+"""
+# flags may stand before and after the path, as rm itself takes them
+_REMOVES_ROOT = re.compile(rf"\brm(?={_FLAGS}\s+{_ROOTS}{_FLAGS}{_END})")
+_STOP = re.compile(r"[\n;&|]")
+_RECURSIVE = re.compile(r"\s(?:-(?=[a-zA-Z]*[rR])[a-zA-Z]+|--recursive)\b")
+_COPIES = re.compile(r"\bdd\b")
+_TO_DISK = re.compile(rf"\bof={_DISK}")
 
 
 def is_catastrophic(command: str) -> bool:
     """Whether a shell command is one of the forms that never run."""
-    return any(pattern.search(command) for pattern in _CATASTROPHIC)
+    simple = any(pattern.search(command) for pattern in _CATASTROPHIC)
+    return simple or _removes_root(command) or _copies_to_disk(command)
+
+
+def _removes_root(command: str) -> bool:
+    """Whether a root is named to an `rm` that is told to go down, somewhere in the same simple command."""
+    done = 0
+    for match in _REMOVES_ROOT.finditer(command):
+        if match.end() < done:  # the command before, which was looked through from an earlier word
+            continue
+        stop = _STOP.search(command, match.end())
+        done = stop.start() if stop else len(command)
+        if _RECURSIVE.search(command, match.end(), done):
+            return True
+    return False
+
+
+def _copies_to_disk(command: str) -> bool:
+    for part in re.split(r"[;&|]", command):
+        copies = _COPIES.search(part)
+        if copies and _TO_DISK.search(part, copies.end()):
+            return True
+    return False
 
 
 def ruling(

@@ -38,3 +38,13 @@ def test_a_neighbour_is_not_blocked(command: str) -> None:
 def test_many_flags_are_read_in_linear_time() -> None:
     """Flags can be split in one way only; with two ways each, this would not end within any test's limit."""
     assert not is_catastrophic("rm -r " + "--aa " * 2_000 + "x")
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "unit", ["rm ", "rm -a ", "-rm ", " -rm", "rm / )", "rm / -r_ ", "dd ", "dd;", "chmod ", "chmod -R a ", ": ( ) "]
+)
+def test_a_command_of_a_megabyte_is_looked_through(unit: str) -> None:
+    """A search holds the interpreter: while it looks for longer than a lease, no heartbeat of its process goes out."""
+    assert not is_catastrophic(unit * (1_000_000 // len(unit)))
+    assert is_catastrophic(unit * (1_000_000 // len(unit)) + "\nrm -rf /")
