@@ -162,6 +162,9 @@ class Settings(BaseSettings):
     spool_max_bytes: int = Field(default=64 * 1024 * 1024, gt=0, le=MAX_AMOUNT)
     """Largest output of one command; past it the command is ended."""
 
+    admission_memory_percent: float = Field(default=80.0, gt=0, le=100)
+    """Fuller than this share of its maxmemory, the state server takes no new tasks: those under way need the rest."""
+
     # what lies on the disk of this host
     spool_quota_bytes: int = Field(default=4 * 1024**3, gt=0, le=MAX_AMOUNT)
     """Over it no new command starts; the output of ended ones goes after exec_retention_s."""

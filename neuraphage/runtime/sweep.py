@@ -55,6 +55,7 @@ class Sweep:
         self._dispatcher = dispatcher
         self._clock = clock
         self._settings = settings
+        self._full = False
         self._named: set[str] = set()
         """Tasks whose broken record the log names already."""
         self._stuck: dict[str, int] = {}
@@ -86,7 +87,18 @@ class Sweep:
             now_ms, int((self._clock.boottime_s() - started_s) * 1000), verdicts, republished=republished, fired=fired
         )
         self._store.save_report(report)
+        self._see_to_memory()
         return report
+
+    def _see_to_memory(self) -> None:
+        """Say it once when the server has become so full that it takes no new tasks, and once when that is over."""
+        percent = self._store.memory_percent()
+        full = percent is not None and percent >= self._settings.admission_memory_percent
+        if full and not self._full:
+            log.error("the memory of the state server is %.0f %% full: it takes no new tasks (RUNBOOK.md)", percent)
+        elif self._full and not full:
+            log.warning("the state server takes new tasks again")
+        self._full = full
 
     def expired(self, now_ms: int) -> list[Recovered]:
         """Leases that missed two heartbeats: suspect at the first visit, recovered at one after their expiry."""

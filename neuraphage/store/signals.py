@@ -9,6 +9,7 @@ from neuraphage.model.task import Status, TaskSpec
 from neuraphage.ports import Signal, SignalKind, Signalled, SignalVerdict
 from neuraphage.store.context import SIGNAL_KEYS_MAX, WHY_MAX, StoreContext
 from neuraphage.store.encode import entry_bytes, inbox_bytes, spec_bytes
+from neuraphage.store.memory import refuse_when_full
 from neuraphage.store.scripts import script
 
 CREATE_KEY_TTL_MS = 24 * 3_600 * 1_000
@@ -37,6 +38,7 @@ def create(context: StoreContext, spec: TaskSpec, key: str) -> tuple[bool, str]:
             f"the prompt is {size} bytes, the limit max_entry_bytes is {context.settings.max_entry_bytes}; "
             "put long material into a file of the working directory and name it"
         )
+    refuse_when_full(context, key)
     keys = (*context.keys.script_keys(spec.task_id), context.keys.create(key), context.keys.tombstones)
     reply = script("create").run(
         context,

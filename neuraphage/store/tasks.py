@@ -26,7 +26,7 @@ from neuraphage.ports import (
     SuspendTo,
 )
 from neuraphage.settings import Settings
-from neuraphage.store import claim, commit, leases, live, places, processes, reading, reports, signals
+from neuraphage.store import claim, commit, leases, live, memory, places, processes, reading, reports, signals
 from neuraphage.store.client import RedisClient, connect
 from neuraphage.store.context import StoreContext
 from neuraphage.store.keys import Keys
@@ -159,6 +159,10 @@ class RedisStore:
     def begin_sweep(self, guard_ms: int) -> bool:
         """See reports.begin_sweep."""
         return reports.begin_sweep(self.context, guard_ms)
+
+    def memory_percent(self) -> float | None:
+        """See memory.used_percent."""
+        return memory.used_percent(self.context)
 
     def register(self, row: ProcessRow) -> None:
         """See processes.register."""
