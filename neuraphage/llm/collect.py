@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from neuraphage.decide.surrogates import whole_text
 from neuraphage.errors import FaultKind, ModelFault
 from neuraphage.llm.faults import shorten
 from neuraphage.model.message import Block
@@ -82,8 +83,8 @@ class ReplyCollector:
     def _message_start(self, event: dict[str, Any]) -> None:
         message = event["message"]
         self.started = True
-        self.model = _storable(message.get("model") or "")
-        self.message_id = _storable(message.get("id") or "")
+        self.model = whole_text(message.get("model") or "")
+        self.message_id = whole_text(message.get("id") or "")
         self._count(message.get("usage"))
 
     def _block_start(self, event: dict[str, Any]) -> None:
@@ -131,7 +132,7 @@ class ReplyCollector:
             parsed = parse_input(raw)
             block["input"] = parsed if parsed is not None else {}
             if parsed is None:
-                self.invalid_inputs[str(block.get("id", index))] = _storable(raw)
+                self.invalid_inputs[str(block.get("id", index))] = whole_text(raw)
         elif block["type"] == "tool_use":
             given = block.get("input")
             block["input"] = given if isinstance(given, dict) else {}
@@ -144,7 +145,7 @@ class ReplyCollector:
     def _message_delta(self, event: dict[str, Any]) -> None:
         reason = event["delta"].get("stop_reason")
         if reason is not None:
-            self.stop_reason = _storable(str(reason))
+            self.stop_reason = whole_text(str(reason))
         if self.stop_reason in _CUT_SHORT and self._unwritten is not None:
             # Cut off before its first piece: that the model wanted no parameters would be a guess.
             self.invalid_inputs[self._unwritten] = ""
@@ -207,19 +208,10 @@ def _whole(block: Block, event: Any) -> Block:
 
 def _clean(value: Any) -> Any:
     if isinstance(value, str):
-        return _storable(value)
+        return whole_text(value)
     if isinstance(value, dict):
-        return {_storable(name): _clean(item) for name, item in value.items()}
+        return {whole_text(name): _clean(item) for name, item in value.items()}
     return [_clean(item) for item in value] if isinstance(value, list) else value
-
-
-def _storable(text: str) -> str:
-    """Join surrogate pairs that were split over two pieces; replace halves that stay alone."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 def _garbage(what: str, event: Any) -> ModelFault:

@@ -6,6 +6,7 @@ follows can make a secret of them: what is shown, put together, is the redacted 
 
 from __future__ import annotations
 
+from neuraphage.decide.surrogates import whole_text
 from neuraphage.ports import Delta, Redaction
 
 HELD_MAX_CHARS = 20_000
@@ -58,4 +59,4 @@ class LiveText:
 
     def _show(self, text: str) -> None:
         if text:
-            self._ready.append(Delta(self._kind, self._redaction.text(text)))
+            self._ready.append(Delta(self._kind, whole_text(self._redaction.text(text))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection
 from typing import Any
 
@@ -17,6 +18,8 @@ from neuraphage.ports import Delta
 from neuraphage.runtime.ledger import Ledger
 from neuraphage.runtime.live_text import LiveText
 from neuraphage.runtime.services import Services
+
+log = logging.getLogger(__name__)
 
 LIVE_FLUSH_S = 0.1
 """Deltas are shown to viewers in bundles of this length."""
@@ -83,7 +86,7 @@ class ModelStep:
             self._note_fault(entry, fault)
         else:
             self._note_reply(entry, reply)
-            self._publish(self._live.end())
+            self._show_rest()
 
     def _take_inputs(self, iteration: int) -> None:
         """What people wrote becomes part of the conversation with this request, never in mid-turn."""
@@ -202,6 +205,13 @@ class ModelStep:
         if now_s - self._flushed_s >= LIVE_FLUSH_S:
             self._flushed_s = now_s
             self._publish(self._live.take())
+
+    def _show_rest(self) -> None:
+        """Observers fail open: the reply is paid and not yet stored. Earlier pieces are guarded by the model client."""
+        try:
+            self._publish(self._live.end())
+        except Exception:  # whatever it is, it must not lose the reply
+            log.warning("showing the end of a reply failed", exc_info=True)
 
     def _publish(self, pieces: list[Delta]) -> None:
         if not pieces or not self._showing:
