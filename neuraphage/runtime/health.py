@@ -213,6 +213,8 @@ class HealthBeat:
                     self.write()
                 except OSError as error:
                     log.warning("health file %s: %s", self._path, error)
+                except Exception:  # a thread that ends in silence would make a process that works look frozen
+                    log.exception("health file %s", self._path)
 
     def _ask_all(self) -> None:
         while not self._stop.wait(self._beat.period_s / 2):
@@ -221,6 +223,8 @@ class HealthBeat:
                     self.ask()
                 except StoreError as error:
                     log.warning("health: %s", error)
+                except Exception:  # as above
+                    log.exception("health")
 
 
 def _remove_if_old(path: Path) -> None:
