@@ -19,6 +19,9 @@ from neuraphage.model.message import Block
 from neuraphage.model.usage import Usage
 from neuraphage.ports import Delta
 
+MAX_TOKENS = 10**12
+"""Counts over this are none; sums of them would not fit into the server's numbers."""
+
 _USAGE_FIELDS = tuple(Usage.model_fields)
 # Delta types that lengthen a text of their block: type -> (field of the delta and the block, viewer's kind).
 _TEXT_DELTAS = {"text_delta": ("text", "text"), "thinking_delta": ("thinking", "thinking")}
@@ -159,7 +162,7 @@ class ReplyCollector:
     def _count(self, usage: Any) -> None:
         for name in _USAGE_FIELDS:
             value = usage.get(name) if isinstance(usage, dict) else None
-            if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+            if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_TOKENS:
                 self._usage[name] = value
 
 

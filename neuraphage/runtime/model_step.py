@@ -9,6 +9,7 @@ from typing import Any
 from neuraphage.decide.conversation import api_messages, call_ids, result_block, tool_calls, with_own_ids
 from neuraphage.decide.hashing import canonical, request_id, sha256_hex
 from neuraphage.decide.retry import after_fault
+from neuraphage.decide.surrogates import whole_text
 from neuraphage.errors import FaultKind, ModelFault
 from neuraphage.model.effect import MODEL_ENTRY, EffectKind, EffectState, JournalEntry, Marker, MarkerName
 from neuraphage.model.message import CONTINUING, Entry, ModelReply, ModelRequest
@@ -123,7 +124,7 @@ class ModelStep:
         ledger = self._ledger
         decision = after_fault(fault.kind, entry.faults, fault.retry_after_s, entry.attempt)
         retry_at_ms = None if decision.delay_s is None else ledger.now_ms() + int(decision.delay_s * 1000)
-        text = self._services.redaction.text(fault.detail)[:2_000]
+        text = whole_text(self._services.redaction.text(fault.detail))[:2_000]
         failed = entry.model_copy(
             update={
                 "state": EffectState.FAILED,

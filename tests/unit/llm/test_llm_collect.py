@@ -7,6 +7,7 @@ import pytest
 
 from neuraphage.errors import FaultKind, ModelFault
 from neuraphage.llm.collect import ReplyCollector
+from neuraphage.model.usage import Usage
 
 
 def _collected(block, *deltas, stop_reason="tool_use"):
@@ -95,3 +96,10 @@ def test_a_long_reply_is_put_together_once():
     assert (
         len(_collected({"type": "text", "text": ""}, *(piece for _ in range(600_000))).content[0]["text"]) == 15_000_000
     )
+
+
+def test_a_count_that_no_reply_can_have_is_none():
+    """The server's sums of it would not fit, and the paid reply could not be stored."""
+    collector = _collected({"type": "text", "text": "x"})
+    collector.take({"type": "message_delta", "delta": {}, "usage": {"input_tokens": 10**20, "output_tokens": 7}})
+    assert collector.usage == Usage(output_tokens=7)

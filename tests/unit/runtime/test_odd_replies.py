@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from neuraphage.errors import FaultKind, ModelFault
 from neuraphage.model.message import ModelReply
 from neuraphage.model.task import FailedDetail, Status
 from neuraphage.testing.scripted_api.script import sign
@@ -108,3 +109,11 @@ def test_replies_without_content_are_counted_too(make_rig: MakeRig, reason: str)
     assert len(rig.model.requests) == 3
     assert isinstance(record.detail, FailedDetail)
     assert "3 times in a row" in record.detail.error
+
+
+def test_half_a_character_in_an_error_is_replaced(make_rig: MakeRig) -> None:
+    """What a server says of itself is stored with the task, whatever it is."""
+    rig = make_rig(ModelFault(FaultKind.BAD_REQUEST, "no \ud83c"))
+    record = rig.get(rig.run())
+    assert isinstance(record.detail, FailedDetail)
+    assert "no \ufffd" in record.detail.error
