@@ -15,6 +15,8 @@ from typing import IO, Self, TypeVar
 
 from neuraphage.data_folder import make_data_folder
 from neuraphage.dev import stack_file
+from neuraphage.dev.process import is_full
+from neuraphage.dev.server import LOADING_TIMEOUT_S
 from neuraphage.dev.stack_use import is_taken, lock_start, use_stack
 from neuraphage.errors import BadInput, StackError
 from neuraphage.settings import Settings
@@ -23,6 +25,8 @@ from neuraphage.wiring import API_KEY_VARIABLE
 LOOK_AGAIN_S = 0.05
 WAIT_LIMIT_S = 120.0
 """Longest wait for a stack that starts or ends."""
+START_LIMIT_S = LOADING_TIMEOUT_S + WAIT_LIMIT_S
+"""Longest wait for a stack of our own: its server may have a large file to read."""
 END_SHOWN_S = 15.0
 """How long `run` stays to see its stack end; a step of another task may take longer, and is not waited for."""
 _OUTPUT_TAIL_BYTES = 4_000
@@ -122,7 +126,9 @@ class LocalStack:
             )
         finally:
             os.close(log)
-        self._await(lambda: stack_file.exists(self._data_dir) or self._has_ended(), "a local stack starts")
+        self._await(
+            lambda: stack_file.exists(self._data_dir) or self._has_ended(), "a local stack starts", START_LIMIT_S
+        )
         if self._has_ended():
             self._process = None
             raise StackError(f"the local stack did not start: {_last_words(log_path)}; its output is in {log_path}")
@@ -155,5 +161,6 @@ def _last_words(log: Path) -> str:
     text = log.read_bytes()[-_OUTPUT_TAIL_BYTES:].decode("utf-8", "replace")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     complaints = [line.removeprefix("neuraphage: ") for line in lines if line.startswith("neuraphage: ")]
-    said = (complaints or lines or ["it said nothing"])[-1]
+    silence = "the disk is full; free some space" if is_full(log.parent) else "it said nothing"
+    said = (complaints or lines or [silence])[-1]
     return f"{said} {lines[-1]}" if said.endswith(":") else said.rstrip(".")

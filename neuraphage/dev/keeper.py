@@ -35,7 +35,7 @@ class Keeper:
         spec: the process.
         log: file for its output.
         report: told of every change, from the keeper's thread.
-        ready_timeout_s: longest time from a start until it is ready; then it is ended.
+        ready_timeout_s: longest time from a start until it is ready, unless the process has its own; then it is ended.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Keeper:
         self.spec = spec
         self._log = log
         self._report = report
-        self._ready_timeout_s = ready_timeout_s
+        self._ready_timeout_s = ready_timeout_s if spec.ready_timeout_s is None else spec.ready_timeout_s
         self._guard = threading.Lock()  # over _process and the decision to start one
         self._process: psutil.Process | None = None
         self._stopping = threading.Event()

@@ -28,6 +28,7 @@ class ProcessSpec:
         adopt: finds a process that is running already, instead of starting one.
         log: file for its output; None for `<name>.log` in the supervisor's folder.
         address: where it is reached or what it does, in a few words for people.
+        ready_timeout_s: how long it may take to become ready; None for the supervisor's time.
         grace_s: how long it may take to end when asked; None for the supervisor's time.
         foundation: the others need it: they start when it is ready, and it ends after them.
         outlives_supervisor: whether it may live on when the supervisor is killed (Linux).
@@ -41,6 +42,7 @@ class ProcessSpec:
     adopt: Callable[[], int | None] | None = field(default=None, repr=False)
     log: Path | None = None
     address: str = ""
+    ready_timeout_s: float | None = None
     grace_s: float | None = None
     foundation: bool = False
     outlives_supervisor: bool = False

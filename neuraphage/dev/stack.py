@@ -11,7 +11,7 @@ from pathlib import Path
 from neuraphage.dev.address import ServerAddress
 from neuraphage.dev.flower import FlowerFiles
 from neuraphage.dev.process_spec import ProcessSpec
-from neuraphage.dev.server import EmbeddedServer
+from neuraphage.dev.server import LOADING_TIMEOUT_S, EmbeddedServer
 from neuraphage.errors import SettingsError
 from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE
 
@@ -116,6 +116,7 @@ def server_spec(server: EmbeddedServer) -> ProcessSpec:
         adopt=server.adopt,
         log=server.files.log,
         address=f"127.0.0.1:{server.address.port}",
+        ready_timeout_s=LOADING_TIMEOUT_S,  # ended while it reads a large file, it would never come up
         foundation=True,
         outlives_supervisor=True,
     )

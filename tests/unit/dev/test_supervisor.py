@@ -15,7 +15,7 @@ import pytest
 
 from neuraphage.dev.process import MAX_LOG_BYTES, rotate
 from neuraphage.dev.process_spec import ProcessChange, ProcessSpec, ProcessState, exit_words, restart_delay_s
-from neuraphage.dev.server import EmbeddedServer
+from neuraphage.dev.server import LOADING_TIMEOUT_S, EmbeddedServer
 from neuraphage.dev.stack import server_spec
 from neuraphage.dev.stop_request import StopRequest
 from neuraphage.dev.supervisor import Supervisor
@@ -350,6 +350,22 @@ def test_a_large_log_is_set_aside(tmp_path: Path) -> None:
     rotate(log, max_bytes=3)
     assert not log.exists()
     assert (tmp_path / "one.log.1").read_text() == "abcd"
+
+
+def test_a_process_may_have_its_own_time_to_become_ready(tmp_path: Path) -> None:
+    """A server that reads a large file is not ended as too slow, again and again."""
+    slow = ("/bin/sh", "-c", "sleep 0.4; echo is-up; exec sleep 600")
+    spec = ProcessSpec("slow", slow, ENV, ready_text="is-up", ready_timeout_s=60.0)
+    with Supervisor([spec], tmp_path, ready_timeout_s=0.05) as supervisor:
+        assert supervisor.state("slow") is ProcessState.READY
+
+
+def test_the_server_has_time_to_read_its_data(tmp_path: Path) -> None:
+    """As long as a server that is started alone."""
+    server = EmbeddedServer(tmp_path)
+    server.prepare()
+    assert server_spec(server).ready_timeout_s == LOADING_TIMEOUT_S
+    server.release()
 
 
 def test_a_log_that_cannot_be_set_aside_keeps_no_process_down(tmp_path: Path) -> None:
