@@ -17,6 +17,7 @@ from neuraphage.celery_app import PACKAGE, is_ours
 from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE
 
 OUR_APP = f"{PACKAGE}.app"
+OUR_LONG_APP = "neuraphage.celery_app"
 
 
 def found_here(path: Sequence[str], folder: Path) -> Path | None:
@@ -64,6 +65,27 @@ def complaint(argv: Sequence[str], path: Sequence[str], folder: Path) -> str | N
     )
 
 
+def broker_complaint(argv: Sequence[str], path: Sequence[str], folder: Path) -> str | None:
+    """Say that a call of our app names a broker by an option, which would count for this process alone.
+
+    Args:
+        argv: of the process.
+        path: of the process (sys.path).
+        folder: the current folder.
+
+    Returns:
+        None when it names none, or means a foreign app.
+    """
+    apps = {word.removeprefix("--app=").removeprefix("-A") for word in argv} & {OUR_APP, OUR_LONG_APP}
+    names_one = any(word.startswith("--broker") or (word.startswith("-b") and word[:2] != "--") for word in argv)
+    if not apps or not names_one:
+        return None
+    found = found_here(path, folder)
+    if OUR_LONG_APP not in apps and (found is None or not is_ours(found)):
+        return None
+    return "-b: the broker is that of NEURAPHAGE_BROKER_URL, for every process and command; leave the option out"
+
+
 @click.command("neuraphage")
 def command() -> None:
     """Say which workers package -A workers.app loads here."""
@@ -72,6 +94,6 @@ def command() -> None:
     click.echo(f"{found or PACKAGE}: {whose}; -A neuraphage.celery_app finds ours in every folder")
 
 
-_wrong = complaint(sys.argv, sys.path, Path.cwd())
+_wrong = complaint(sys.argv, sys.path, Path.cwd()) or broker_complaint(sys.argv, sys.path, Path.cwd())
 if _wrong is not None:
     sys.exit(f"neuraphage: {_wrong}")
