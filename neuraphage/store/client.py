@@ -17,6 +17,7 @@ from redis.retry import Retry
 
 from neuraphage.decide.server_url import is_sentinel, parse_sentinel
 from neuraphage.errors import CorruptRecord, SettingsError
+from neuraphage.store.failover import leaving_replicas
 from neuraphage.store.refusals import OLDEST_SERVER, ServerTooOld, store_error, too_old_text
 from neuraphage.store.sentinel import LoginRefused, sentinel_client
 from neuraphage.store.tls import TlsConnection
@@ -63,6 +64,7 @@ def connect(url: str, *, client_name: str | None = None, socket_timeout_s: float
             sentinel_client(parse_sentinel(url), options) if is_sentinel(url) else redis.Redis.from_url(url, **options)
         )
         pool = client.connection_pool
+        pool.connection_class = leaving_replicas(pool.connection_class)
         pool.connection_class(**pool.connection_kwargs)  # a word that no connection takes is met here, not later
     except (ValueError, TypeError) as error:
         raise SettingsError(

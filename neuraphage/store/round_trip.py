@@ -18,6 +18,7 @@ from redis.backoff import ExponentialBackoff
 from redis.retry import Retry
 
 from neuraphage.store.client import RETRIES, RedisClient
+from neuraphage.store.failover import is_read_only
 
 Command = Sequence[Any]
 
@@ -75,6 +76,8 @@ def _exchange(connection: Any, commands: Sequence[Command]) -> list[Any]:
             try:
                 replies.append(connection.read_response())
             except redis.exceptions.ResponseError as refused:
+                if is_read_only(refused):
+                    raise  # the connection has been left, so no further reply comes
                 replies.append(refused)
     except BaseException:
         connection.disconnect()  # a reply left unread would be taken for the next command's

@@ -1,0 +1,38 @@
+"""Connections that leave a server which has become a replica: its name may belong to another one by now."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import redis
+
+from neuraphage.store.refusals import words_of
+
+
+def is_read_only(error: redis.exceptions.RedisError) -> bool:
+    """Whether a server refused a write because it is a replica."""
+    return isinstance(error, redis.exceptions.ReadOnlyError) or words_of(error).startswith("READONLY")
+
+
+class _LeavesReplicas:
+    """Mixed into a connection: a READONLY ends it, so that the next command looks the address up anew.
+
+    After a failover behind one name (DNS, a proxy, a moved address) the former master lives on as a replica and keeps
+    its connections. Over them a process would be refused for ever, while the new master takes writes.
+    """
+
+    def read_response(self, *args: Any, **kwargs: Any) -> Any:
+        """See redis.connection.AbstractConnection."""
+        try:
+            return super().read_response(*args, **kwargs)  # type: ignore[misc]  # of the class it is mixed into
+        except redis.exceptions.ResponseError as error:
+            if is_read_only(error):
+                self.disconnect()  # type: ignore[attr-defined]  # as above
+            raise
+
+
+@cache
+def leaving_replicas(connection_class: type) -> type:
+    """A kind of connection, with that."""
+    return type(f"LeavingReplicas{connection_class.__name__}", (_LeavesReplicas, connection_class), {})
