@@ -29,11 +29,19 @@ _NOT_FOUND = 127
 _NOT_RUNNABLE = 126
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-_IGNORED = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+_IGNORED = (
+    signal.SIGHUP,
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGALRM,
+    signal.SIGTERM,
+)
 
 
 def shield() -> None:
-    """Outlive a terminal's hang-up and a shutdown's first signal."""
+    """Outlive a terminal's hang-up, a shutdown's first signal, and what a command tells its parent."""
     for signum in _IGNORED:
         signal.signal(signum, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])

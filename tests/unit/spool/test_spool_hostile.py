@@ -58,6 +58,13 @@ def test_what_is_written_while_it_is_ended_is_kept(spool, order, calm):
     assert status.output.endswith("xbye\n")
 
 
+def test_signals_to_a_parent_are_ignored(spool, order, calm):
+    """Some programs tell their parent by a signal that they are ready; the runner must outlive that."""
+    line = "for name in HUP INT QUIT USR1 USR2 ALRM TERM; do kill -$name $PPID; done; sleep 0.2; echo alive"
+    status = run(spool, order(line), calm)
+    assert (status.state, status.output) == (DONE, "alive\n")
+
+
 def test_a_command_that_stops_its_own_runner(spool, order, calm):
     """The runner is woken again, so the time limit of the command holds."""
     status = run(spool, order("kill -STOP $PPID; sleep 60", timeout_s=1.0), calm)
