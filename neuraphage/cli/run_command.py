@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from neuraphage.cli.allowing import Allow, hint_at_misspelt
 from neuraphage.cli.arguments import AsJson, existing_dir
 from neuraphage.cli.completion import task_ids
 from neuraphage.cli.connection import connect, load_settings
@@ -40,9 +41,7 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
         Path | None, typer.Option("--dir", help="Directory that the tools work in; the present one if not given.")
     ] = None,
     model: Annotated[str | None, typer.Option(help="Model id.")] = None,
-    allow: Annotated[
-        list[str] | None, typer.Option(help="A tool that needs no asking; may be repeated; '*' for all.")
-    ] = None,
+    allow: Allow = None,
     max_turns: Annotated[int | None, typer.Option(help="Limit of turns.", min=0)] = None,
     max_cost: Annotated[float | None, typer.Option(help="Limit of money, dollars.", min=0)] = None,
     resume: Annotated[
@@ -74,6 +73,7 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     if script is not None and not all(script.partition(":")):
         raise BadInput(f"--script {script}: write module:attribute")
     working_dir = existing_dir(directory or Path())
+    hint_at_misspelt(allow or ())
     waiting = Viewer(console(stderr=as_json))
     with contextlib.ExitStack() as at_end:
         at_end.callback(waiting.end_text)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from neuraphage.cli.allowing import Allow, hint_at_misspelt
 from neuraphage.cli.arguments import AsJson, TaskId, existing_dir
 from neuraphage.cli.connection import connect
 from neuraphage.cli.console import out, short_id
@@ -40,9 +41,7 @@ def submit(
     directory: Annotated[
         Path | None, typer.Option("--dir", help="Directory that the tools work in; without it they have no files.")
     ] = None,
-    allow: Annotated[
-        list[str] | None, typer.Option(help="A tool that needs no asking; may be repeated; '*' for all.")
-    ] = None,
+    allow: Allow = None,
     model: Annotated[str | None, typer.Option(help="Model id.")] = None,
     max_turns: Annotated[int | None, typer.Option(help="Limit of turns.", min=0)] = None,
     max_cost: Annotated[float | None, typer.Option(help="Limit of money, dollars.", min=0)] = None,
@@ -53,6 +52,7 @@ def submit(
     Every tool with side effects asks first, unless it is allowed. A task stops at 50 turns or $10.
     """
     working_dir = None if directory is None else existing_dir(directory)
+    hint_at_misspelt(allow or ())
     with connect() as client:
         task_id = client.submit(
             prompt,

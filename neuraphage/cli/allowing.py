@@ -1,0 +1,47 @@
+"""`--allow`: tools that a task may use without asking."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Annotated
+
+import typer
+
+from neuraphage.cli.console import complain
+
+_EVERY_TOOL = "*"
+
+
+def side_effecting_tools(incomplete: str = "") -> list[str]:
+    """Names of the built-in tools that ask first, for completion.
+
+    Args:
+        incomplete: how they begin.
+    """
+    from neuraphage.tools.registry import default_toolbox  # noqa: PLC0415 - few calls need the tools
+
+    names = (tool.name for tool in default_toolbox().declarations() if tool.side_effecting)
+    return [name for name in names if name.startswith(incomplete)]
+
+
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A tool that needs no asking; may be repeated; '*' for all.", autocompletion=side_effecting_tools
+    ),
+]
+
+
+def hint_at_misspelt(allowed: Iterable[str]) -> None:
+    """Say which of these are nearly names of built-in tools; workers may have more tools, so nothing is refused.
+
+    Args:
+        allowed: as given; a wrong one does no harm, the task asks.
+    """
+    wanted = [name for name in allowed if name != _EVERY_TOOL]
+    known = side_effecting_tools() if wanted else []
+    for name in wanted:
+        near = [] if name in known else difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        if near:
+            complain(f"--allow {name}: no built-in tool has this name, did you mean {near[0]}? The task will ask.")
