@@ -65,9 +65,8 @@ class LocalStack:
             if self._script is not None:
                 raise BadInput("--script starts a stack of its own: take NEURAPHAGE_STATE_URL out of the settings")
             return self
-        make_data_folder(self._data_dir)
         try:
-            self._use = self._await(lambda: use_stack(self._data_dir), "another stack ends")
+            self._use = self._await(self._become_user, "another stack ends")
             with self._await(lambda: lock_start(self._data_dir), "another stack starts"):
                 self._find_or_start()
         except BaseException:
@@ -80,6 +79,10 @@ class LocalStack:
         if kind is None and self._process is not None:
             with contextlib.suppress(StackError, KeyboardInterrupt):  # who does not want to see it end may go
                 self._await(self._has_ended, "the stack ends", END_SHOWN_S)
+
+    def _become_user(self) -> IO[bytes] | None:
+        make_data_folder(self._data_dir)  # each time: a purge may have removed it
+        return use_stack(self._data_dir)
 
     def _find_or_start(self) -> None:
         if is_taken(self._data_dir):

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from neuraphage.data_folder import MARK, Kept, is_ours, kept_in, size_bytes
 from neuraphage.dev.folder_users import users_of
 from neuraphage.dev.server_files import open_files, take_lock
+from neuraphage.dev.stack_use import no_users
 from neuraphage.errors import BadInput, StackError
 from neuraphage.settings import Settings
 
@@ -30,8 +31,8 @@ def unused_folder(settings: Settings) -> Iterator[list[Kept]]:
             f" by hand you may remove what neuraphage keeps there: {kept}"
         )
     files = open_files(folder)
-    with take_lock(files):
-        users = [*users_of(settings, files)]
+    with take_lock(files), no_users(folder) as unused:
+        users = [*users_of(settings, files), *([] if unused else ["a `neuraphage run` waits for its stack; stop that"])]
         if users:
             raise StackError(f"{folder} is in use: {'; '.join(users)}")
         run_folder = files.socket_path.parent

@@ -9,6 +9,8 @@ from __future__ import annotations
 import fcntl
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -39,6 +41,25 @@ def lock_start(data_dir: Path) -> IO[bytes] | None:
         OSError: the folder cannot be written.
     """
     return _locked(data_dir / _START_FILE, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@contextmanager
+def no_users(data_dir: Path) -> Iterator[bool]:
+    """Keep everybody from becoming a user of the stack of this folder; tells whether there is none.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    path = data_dir / _USE_FILE
+    if not path.exists():
+        yield True
+        return
+    lock = _locked(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    try:
+        yield lock is not None
+    finally:
+        if lock is not None:
+            lock.close()
 
 
 def is_taken(data_dir: Path) -> bool:
@@ -80,10 +101,12 @@ def _locked(path: Path, how: int) -> IO[bytes] | None:
     file = open(path, "ab", opener=lambda name, flags: os.open(name, flags, 0o600))  # noqa: SIM115 - open means locked
     try:
         fcntl.flock(file, how)
+        if path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno())):
+            return file
     except BlockingIOError:
-        file.close()
-        return None
+        pass
     except BaseException:
         file.close()
         raise
-    return file
+    file.close()  # another one holds it, or a purge has removed it meanwhile: nobody else would see this lock
+    return None
