@@ -92,7 +92,10 @@ class UnusedStop(threading.Thread):
     def run(self) -> None:
         """Look until the lock can be had alone."""
         while not self._stop_stack.wait(LOOK_AGAIN_S):
-            self._lock = _locked(self._path, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            try:
+                self._lock = _locked(self._path, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except FileNotFoundError:  # the folder was removed: nobody can find this stack any more
+                self._stop_stack.ask_gently()
             if self._lock is not None:
                 self._stop_stack.ask_gently()
 

@@ -11,7 +11,8 @@ import pytest
 from neuraphage.data_folder import make_data_folder
 from neuraphage.dev import stack_use
 from neuraphage.dev.purge import unused_folder
-from neuraphage.dev.stack_use import use_stack
+from neuraphage.dev.stack_use import UnusedStop, use_stack
+from neuraphage.dev.stop_request import StopRequest
 from neuraphage.errors import StackError
 from neuraphage.settings import Settings
 
@@ -49,3 +50,14 @@ def test_a_lock_on_a_file_that_is_gone_is_none(data_dir: Path, monkeypatch: pyte
         patch.setattr(stack_use.fcntl, "flock", removed_first)
         assert use_stack(data_dir) is None
     assert use_stack(data_dir) is not None
+
+
+def test_a_stack_whose_folder_is_gone_ends(data_dir: Path) -> None:
+    """Nobody can become a user of it any more, nor find it to stop it."""
+    make_data_folder(data_dir)
+    stop = StopRequest()
+    with use_stack(data_dir):  # type: ignore[union-attr]  # nobody else is there
+        data_dir.rename(data_dir.parent / "elsewhere")
+        UnusedStop(data_dir, stop).start()
+        assert stop.wait(30)
+    assert not stop.at_once
