@@ -24,10 +24,13 @@ def glob_regex(pattern: str, *, braces: bool = True) -> str:
         at += 1
         if pattern.startswith("**/", at - 1) and (at == 1 or pattern[at - 2] == "/"):
             out, at = out + "(?:[^/]+/)*", at + 2
+            while pattern.startswith("**/", at):  # a second one says no more, and takes long
+                at += 3
         elif pattern.startswith("**", at - 1):
             out, at = out + ".*", at + 1
         elif char == "*":
-            out += "[^/]*"
+            piece = _up_to_next_star(pattern, at)
+            out, at = out + (f"(?>[^/]*?{_plain(piece)})" if piece else "[^/]*"), at + len(piece)
         elif char == "?":
             out += "[^/]"
         elif char == "[" and (end := pattern.find("]", at + 2 if pattern[at : at + 1] in {"!", "^"} else at + 1)) > 0:
@@ -43,6 +46,20 @@ def glob_regex(pattern: str, *, braces: bool = True) -> str:
         else:
             out += re.escape(char)
     return out
+
+
+def _up_to_next_star(pattern: str, at: int) -> str:
+    """What stands between two stars of one name, if that is letters alone: its first place is as good as any other.
+
+    So it needs no second try, and many stars stay fast.
+    """
+    end = pattern.find("*", at)
+    piece = pattern[at:end] if end > at and not pattern.startswith("**", end) else ""
+    return "" if set(piece) & set("/[]{},\\") else piece
+
+
+def _plain(piece: str) -> str:
+    return "".join("[^/]" if char == "?" else re.escape(char) for char in piece)
 
 
 def ignore_rules(text: str, prefix: str) -> list[Rule]:

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from neuraphage.ports import ToolContext
 from neuraphage.tools import search_child, search_patterns, search_tools
@@ -135,6 +137,26 @@ def test_a_file_whose_path_is_that_of_a_directory(root: Path, context: ToolConte
     assert "name a file" in result.text
     assert [entry.name for entry in root.iterdir()] == ["a.txt"]
     assert (root / "a.txt").read_text() == "old"
+
+
+@pytest.mark.parametrize("rule", ["*a" * 12 + "b", "**/" * 12 + "b", "*?a" * 12 + "*b"])
+def test_a_slow_gitignore_does_not_stop_searches(root: Path, context: ToolContext, rule: str) -> None:
+    """A line of a stranger's repository with many stars would take longer than the time of a search, for every name."""
+    folder = root.joinpath(*["d"] * 20)
+    folder.mkdir(parents=True)
+    (folder / ("a" * 200)).write_text("needle")
+    (root / ".gitignore").write_text(f"{rule}\n")
+    result = Grep(timeout_s=10).run({"pattern": "needle"}, context)
+    assert not result.is_error
+    assert result.text.endswith(f"{'a' * 200}:1:needle")
+
+
+@given(st.text("ab*?", max_size=9).filter(lambda text: "**" not in text), st.text("ab/", max_size=9))
+def test_stars_fit_what_they_always_fitted(pattern: str, name: str) -> None:
+    """However a pattern is spelt for speed, it says the same."""
+    plain = "".join({"*": "[^/]*", "?": "[^/]"}.get(char, char) for char in pattern)
+    fits = re.fullmatch(search_patterns.glob_regex(pattern), name) is not None
+    assert fits == (re.fullmatch(plain, name) is not None)
 
 
 def test_a_newline_in_a_name_makes_no_second_match(root: Path, context: ToolContext) -> None:
