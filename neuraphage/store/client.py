@@ -16,7 +16,7 @@ from redis.backoff import ExponentialBackoff
 from redis.retry import Retry
 
 from neuraphage.decide.server_url import is_sentinel, parse_sentinel
-from neuraphage.errors import CorruptRecord, SettingsError
+from neuraphage.errors import BadInput, CorruptRecord, SettingsError
 from neuraphage.store.failover import leaving_replicas
 from neuraphage.store.refusals import OLDEST_SERVER, ServerTooOld, store_error, too_old_text
 from neuraphage.store.sentinel import LoginRefused, sentinel_client
@@ -107,9 +107,12 @@ def translated(what: str) -> Iterator[None]:
         StoreUnavailable: the server is away, loading, read-only or full.
         AccessRefused: it does not let this process in; the message says what to correct.
         StoreError: it refused for another reason.
+        BadInput: a text holds half a character, which no server takes.
     """
     try:
         yield
+    except UnicodeEncodeError:
+        raise BadInput(f"{what}: a text is not UTF-8 (it holds half a character); correct it") from None
     except redis.exceptions.RedisError as error:
         raise store_error(what, error) from error
 

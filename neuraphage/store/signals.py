@@ -38,13 +38,17 @@ def create(context: StoreContext, spec: TaskSpec, key: str) -> tuple[bool, str]:
             f"the prompt is {size} bytes, the limit max_entry_bytes is {context.settings.max_entry_bytes}; "
             "put long material into a file of the working directory and name it"
         )
+    try:
+        whole = spec_bytes(spec)
+    except TypeError as error:  # orjson's word for half a character
+        raise BadInput(f"a field of the task cannot be stored: {error}") from None
     refuse_when_full(context, key)
     keys = (*context.keys.script_keys(spec.task_id), context.keys.create(key), context.keys.tombstones)
     reply = script("create").run(
         context,
         keys,
         [
-            spec_bytes(spec),
+            whole,
             entry,
             spec.name,
             spec.priority,
@@ -70,7 +74,10 @@ def signal(context: StoreContext, task_id: str, sent: Signal, at_ms: int = 0) ->
         BadInput: the text is too long.
         StoreUnavailable, StoreError: nothing was stored.
     """
-    value: bytes = sent.text.encode()
+    try:
+        value: bytes = sent.text.encode()
+    except UnicodeEncodeError:
+        raise BadInput("the text is not UTF-8 (it holds half a character); correct it") from None
     if sent.kind in (SignalKind.INPUT, SignalKind.ANSWER):
         kind = "answer" if sent.kind is SignalKind.ANSWER else "input"
         value = inbox_bytes(

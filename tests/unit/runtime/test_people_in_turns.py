@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from neuraphage.decide.hashing import prompt_id, sha256_hex
+from neuraphage.errors import BadInput
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.prompt import PromptKind
 from neuraphage.model.task import Mode, Status, TaskSpec
@@ -254,3 +255,28 @@ def test_a_submit_whose_first_answer_was_lost_is_published(make_rig: MakeRig) ->
     assert rig.get(spec.task_id).status is Status.COMPLETED
     assert rig.people.submit(again, "key") == spec.task_id
     assert rig.step() == Outcome.STALE.value  # the hint of a repeat after the end grants nothing
+
+
+HALF = "half a character: \udcff"
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda rig, task_id: rig.submit("x", tags=(HALF,)),
+        lambda rig, task_id: rig.submit("x", working_dir=f"/{HALF}"),
+        lambda rig, task_id: rig.people.send(task_id, HALF),
+        lambda rig, task_id: rig.people.cancel(task_id, HALF),
+        lambda rig, task_id: rig.people.pause(task_id, key=HALF),
+        lambda rig, task_id: rig.get(HALF),
+    ],
+    ids=["tag", "directory", "message", "reason", "key", "id"],
+)
+def test_text_that_no_server_takes(make_rig: MakeRig, ask: Callable[[Rig, str], object]) -> None:
+    """Half a character, as Python reads bytes that are no UTF-8: bad input, and nothing is stored."""
+    rig = make_rig(says("Done."))
+    task_id = rig.submit()
+    before = rig.kit.state()
+    with pytest.raises(BadInput):
+        ask(rig, task_id)
+    assert rig.kit.state() == before
