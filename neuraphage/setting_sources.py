@@ -43,8 +43,11 @@ _KEY_WORDS = ("api_key", "apikey", "auth_token")
 
 
 def user_file() -> Path:
-    """The person's own file, in the platform's config folder."""
-    return user_config_path("neuraphage") / FILE_NAME
+    """The person's own file, in the platform's config folder; a place where no file can be when nobody has a home."""
+    try:
+        return user_config_path("neuraphage") / FILE_NAME
+    except RuntimeError:  # a user id without a name and without HOME, as containers have them
+        return Path(os.devnull) / FILE_NAME
 
 
 def project_file() -> Path:

@@ -79,6 +79,13 @@ RELATIONS = (
 )
 
 
+def _usual_data_dir() -> Path:
+    try:
+        return user_data_path("neuraphage")
+    except RuntimeError:  # nobody has a home; told by the validator
+        return Path("~/neuraphage")
+
+
 class Settings(BaseSettings):
     """All settings. Every limit of the product is here, named, with its unit last."""
 
@@ -93,7 +100,7 @@ class Settings(BaseSettings):
     """Celery's broker, in the same forms; where only one of the two is set, the other is beside it (databases 1, 0)."""
     namespace: str = Field(default="default", pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")
     """Prefix and hash tag of every key: the unit of scaling out."""
-    data_dir: Path = Field(default_factory=lambda: user_data_path("neuraphage"), validate_default=True)
+    data_dir: Path = Field(default_factory=_usual_data_dir, validate_default=True)
     """Spool, embedded server, logs; ~ is the home folder."""
 
     # the lease protocol (architecture: heartbeat 5 s, lease 20 s, sweep 5 s)
@@ -228,7 +235,7 @@ class Settings(BaseSettings):
             path = Path(value).expanduser().absolute()
             str(path).encode("utf-8")
         except RuntimeError as error:
-            raise ValueError(f"{value}: {error}") from None
+            raise ValueError(f"{value}: {error}; name a folder by {PREFIX}DATA_DIR") from None
         except UnicodeEncodeError:  # URLs and files of settings hold it
             raise ValueError(f"a path of UTF-8 text is wanted, and this is none: {str(path)!a}") from None
         return path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -249,6 +250,24 @@ def test_paths_mean_one_folder_everywhere(monkeypatch: pytest.MonkeyPatch) -> No
     assert load().data_dir == Path("/home/me/np")
     monkeypatch.setenv("NEURAPHAGE_DATA_DIR", "np")
     assert load().data_dir == Path.cwd() / "np"
+
+
+def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A number without a name, as in containers: all it has to name is the data folder. No file of settings is looked
+    for in a folder called ~, which a project might bring."""
+
+    def nobody(_uid: int) -> None:
+        raise KeyError("no such user")
+
+    monkeypatch.setattr(pwd, "getpwuid", nobody)
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    Path("~/.config/neuraphage").mkdir(parents=True)
+    Path("~/.config/neuraphage", NAME).write_text("lease_s = 77")
+    assert "home directory" in complaint()
+    assert "NEURAPHAGE_DATA_DIR" in complaint()
+    monkeypatch.setenv("NEURAPHAGE_DATA_DIR", "/data")
+    assert (load().data_dir, load().lease_s) == (Path("/data"), 20)
 
 
 def test_servers_that_a_file_names_count_as_named(home: Path) -> None:
