@@ -32,6 +32,27 @@ class _LeavesReplicas:
             raise
 
 
+GREETING = "HELLO"
+"""A command whose reply tells the role of the server; every user may send it."""
+
+
+def refuse_replica(client: Any, greeting: Any) -> None:
+    """See that what is only read, or heard, comes from a master: reads tell nobody that their server was demoted.
+
+    Args:
+        client: whose connections are left, so that the next command looks the address up anew.
+        greeting: the reply to GREETING, as a map or as a flat list.
+
+    Raises:
+        redis.exceptions.ReadOnlyError: it is a replica.
+    """
+    pairs = greeting if isinstance(greeting, dict) else dict(zip(greeting[::2], greeting[1::2], strict=True))
+    role = pairs.get(b"role", pairs.get("role"))
+    if role not in (b"master", "master"):
+        client.connection_pool.disconnect(inuse_connections=False)
+        raise redis.exceptions.ReadOnlyError("the server at this address has become a replica")
+
+
 @cache
 def leaving_replicas(connection_class: type) -> type:
     """A kind of connection, with that."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import redis
 
 from neuraphage.store.client import connect, translated
+from neuraphage.store.failover import GREETING, refuse_replica
 from neuraphage.store.keys import Keys
 from neuraphage.store.processes import connection_name
 
@@ -35,6 +36,8 @@ class NamedConnection:
                 if self._pubsub is None:
                     self._pubsub = self._client.pubsub(ignore_subscribe_messages=True)
                     self._pubsub.subscribe(self._channel)
+                # a replica keeps its listeners: this process would look absent to those who ask the new master
+                refuse_replica(self._client, self._client.execute_command(GREETING))
                 message = self._pubsub.get_message(timeout=timeout_s)
             except redis.exceptions.RedisError:
                 self._drop()

@@ -15,6 +15,7 @@ from neuraphage.ports import ProcessRow
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.encode import dumps, loads
+from neuraphage.store.failover import GREETING, refuse_replica
 
 NAME_PREFIX = "np-process:"
 _ROW_FIELDS = frozenset(field.name for field in fields(ProcessRow))
@@ -55,10 +56,15 @@ def _row(raw: bytes) -> ProcessRow | None:
 
 
 def connected(context: StoreContext) -> frozenset[str]:
-    """Process ids whose connection stands now."""
+    """Process ids whose connection to the master stands now."""
     prefix = connection_name(context.settings.namespace, "")
     with translated("list clients"):
-        names = [client["name"] for client in context.client.client_list()]
+        with context.client.pipeline(transaction=False) as pipe:
+            pipe.client_list()
+            pipe.execute_command(GREETING)
+            clients, greeting = pipe.execute()
+        refuse_replica(context.client, greeting)  # who has moved on to the new master would look absent here
+        names = [client["name"] for client in clients]
     return frozenset(name.removeprefix(prefix) for name in names if name.startswith(prefix))
 
 

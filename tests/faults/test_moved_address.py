@@ -13,6 +13,7 @@ from neuraphage.model.task import TaskSpec
 from neuraphage.ports import ProcessRow
 from neuraphage.settings import Settings
 from neuraphage.store.client import connect
+from neuraphage.store.presence import NamedConnection
 from neuraphage.store.tasks import RedisStore
 from neuraphage.wiring import new_task_id
 from servers import ValkeyProcess
@@ -76,3 +77,19 @@ def test_scripts_and_plain_commands_reach_the_new_master(address: Address) -> No
 
     until(entered, limit_s=5.0)
     assert [row.process_id for row in store.registered()] == ["p2"]
+
+
+def test_presence_moves_on_and_nobody_is_taken_for_absent(address: Address) -> None:
+    """Who asks for connections, and who shows itself by one, both only read: they are told all the same."""
+    state_url = address.settings.state_url.get_secret_value()
+    presence = NamedConnection(state_url, address.settings.namespace, "p1")
+    presence.wait(0.01)
+    assert address.store.connected() == {"p1"}
+    address.fail_over()
+    with pytest.raises(StoreUnavailable, match="replica"):
+        address.store.connected()
+    with pytest.raises(StoreUnavailable, match="replica"):
+        presence.wait(0.01)
+    presence.wait(0.01)
+    assert address.store.connected() == {"p1"}
+    presence.close()
