@@ -1,9 +1,13 @@
-"""The edit itself, pure: replace a string in a text and keep how its lines end."""
+"""The changes themselves, pure: replace a string in a text, or all of it, and keep how its lines end."""
 
 from __future__ import annotations
 
+import codecs
+
 from neuraphage.tools.base import ToolCallError
-from neuraphage.tools.files import LineEnd, TextFile, require_size
+from neuraphage.tools.files import LineEnd, TextFile, decode, require_size
+
+_BOM = "\ufeff"
 
 
 def replaced(file: TextFile, old: str, new: str, *, every: bool, shown: str) -> str:
@@ -67,6 +71,31 @@ def happened(file: TextFile, old: str, new: str) -> bool | None:
     if old in file.text:
         return None if old in new and new in file.text else False
     return True if new and new in file.text else None
+
+
+def rewritten(before: bytes | None, content: str) -> bytes:
+    """The bytes that replace a file: the content, with the file's byte order mark and CRLF line ends.
+
+    Rewriting the outcome with the same content gives the outcome again, so a probe may ask after the fact.
+
+    Args:
+        before: the file's bytes; None when there is none. One that is no UTF-8 text has nothing to be kept.
+        content: taken as it is where it spells a mark or CRLF itself, and where the file's line ends are mixed.
+    """
+    try:
+        file = decode(before or b"", "")
+    except ToolCallError:
+        return content.encode("utf-8")
+    if file.line_end is LineEnd.CRLF and "\r\n" not in content:
+        content = _crlf(content)
+    return file.encode(content.removeprefix(_BOM) if file.has_bom else content)
+
+
+def kept_of_replaced(content: str, written: bytes) -> list[str]:
+    """Name what `written` has of the replaced file, and not of the content; empty when it is the content as given."""
+    mark = written.startswith(codecs.BOM_UTF8) and not content.startswith(_BOM)
+    crlf = b"\r\n" in written and "\r\n" not in content
+    return ["byte order mark"] * mark + ["CRLF line ends"] * crlf
 
 
 def _crlf(text: str) -> str:

@@ -26,7 +26,7 @@ from neuraphage.tools.base import P, Params, ParsedTool, PathText, Text, ToolCal
 from neuraphage.tools.files import RawFile, decode, read_raw, read_raw_or_none, require_size
 from neuraphage.tools.paths import Place, os_failure, resolve
 from neuraphage.tools.read_tools import FILE_TIMEOUT_S
-from neuraphage.tools.text_edit import happened, replaced
+from neuraphage.tools.text_edit import happened, kept_of_replaced, replaced, rewritten
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,8 @@ class _ChangeTool(ParsedTool[P]):
         """
 
     @abstractmethod
-    def success(self, params: P, place: Place) -> ToolResult:
-        """The result of a change that was made; the same however often it is asked."""
+    def success(self, params: P, place: Place, written: bytes) -> ToolResult:
+        """The result of a change that left the bytes `written`; the same however often it is asked."""
 
     @abstractmethod
     def guess(self, params: P, place: Place, now: RawFile | None) -> ProbeVerdict:
@@ -95,7 +95,7 @@ class _ChangeTool(ParsedTool[P]):
                 " cut may undo it."
                 " Read the file before you rely on it."
             ) from error
-        return self.success(params, place)
+        return self.success(params, place, change.after)
 
     def look_after(self, params: P, evidence: Mapping[str, Any], context: ToolContext) -> Probe:
         """Compare the file with the hashes taken before; also removes what a crashed write left."""
@@ -103,13 +103,13 @@ class _ChangeTool(ParsedTool[P]):
         discard_leftover(place.path, context.effect_id)
         now = read_raw_or_none(place)
         verdict = self._compare(place, now, evidence) if "after_sha256" in evidence else self.guess(params, place, now)
-        if verdict is not ProbeVerdict.HAPPENED:
+        if verdict is not ProbeVerdict.HAPPENED or now is None:
             return Probe(verdict=verdict)
         try:
             flush_directory(place.path.parent)  # the crash may have come between the rename and its flush
         except OSError:
             return Probe(verdict=ProbeVerdict.UNKNOWN)
-        return Probe(verdict=verdict, result=self.success(params, place))
+        return Probe(verdict=verdict, result=self.success(params, place, now.data))
 
     @staticmethod
     def _compare(place: Place, now: RawFile | None, evidence: Mapping[str, Any]) -> ProbeVerdict:
@@ -129,7 +129,7 @@ class WriteFileParams(Params):
     """Parameters of write_file."""
 
     path: Annotated[PathText, Field(description="File, relative to the working directory or absolute inside it.")]
-    content: Annotated[Text, Field(description="The whole new content, written exactly as given, as UTF-8.")]
+    content: Annotated[Text, Field(description="The whole new content; written as UTF-8.")]
 
 
 class WriteFile(_ChangeTool[WriteFileParams]):
@@ -141,8 +141,9 @@ class WriteFile(_ChangeTool[WriteFileParams]):
         super().__init__(
             ToolDeclaration(
                 name="write_file",
-                description="Create a file, or replace all of it (its mode is kept). Missing directories are"
-                " made. To change a part, use edit.",
+                description="Create a file, or replace all of it. Missing directories are made. A replaced file keeps"
+                " its mode, its byte order mark and, if all its lines end in CRLF and content has no CRLF, its line"
+                " ends. To change a part, use edit.",
                 input_schema=input_schema(WriteFileParams),
                 effect_class=EffectClass.CHECKABLE,
                 side_effecting=True,
@@ -151,23 +152,27 @@ class WriteFile(_ChangeTool[WriteFileParams]):
         )
 
     def plan(self, params: WriteFileParams, context: ToolContext) -> Change:
-        """The content as it was given."""
+        """The content, with the byte order mark and the line ends of the file that it replaces."""
         place = resolve(params.path, context.working_dir)
         if params.path.endswith("/"):
             raise ToolCallError(
                 f"Could not write {place.shown}/: it ends with a slash, as a directory does; name a file."
             )
-        after = params.content.encode("utf-8")
+        require_size(len(params.content), place.shown, "write")
+        before = read_raw_or_none(place, "write")
+        after = rewritten(before.data if before else None, params.content)
         require_size(len(after), place.shown, "write")
-        return Change(place, read_raw_or_none(place, "write"), after)
+        return Change(place, before, after)
 
-    def success(self, params: WriteFileParams, place: Place) -> ToolResult:
-        """Say how much was written."""
-        return ToolResult(text=f"Wrote {place.shown}: {len(params.content.encode('utf-8'))} bytes.")
+    def success(self, params: WriteFileParams, place: Place, written: bytes) -> ToolResult:
+        """Say how much was written, and what of the replaced file was kept; a probe sees both in the bytes."""
+        kept = kept_of_replaced(params.content, written)
+        but = f", with the {' and '.join(kept)} of the file that was replaced" if kept else ""
+        return ToolResult(text=f"Wrote {place.shown}: {len(written)} bytes{but}.")
 
     def guess(self, params: WriteFileParams, place: Place, now: RawFile | None) -> ProbeVerdict:  # noqa: ARG002 - the base's shape
         """Without evidence: the same bytes are there or they are not; why not, nobody knows."""
-        same = now is not None and now.data == params.content.encode("utf-8")
+        same = now is not None and now.data == rewritten(now.data, params.content)
         return ProbeVerdict.HAPPENED if same else ProbeVerdict.UNKNOWN
 
 
@@ -217,7 +222,7 @@ class Edit(_ChangeTool[EditParams]):
         require_size(len(after), place.shown, "write")
         return Change(place, before, after)
 
-    def success(self, params: EditParams, place: Place) -> ToolResult:
+    def success(self, params: EditParams, place: Place, written: bytes) -> ToolResult:  # noqa: ARG002 - the base's shape
         """Say what was replaced; without a count, which a probe could not tell."""
         what = "every occurrence of old_string" if params.replace_all else "the one occurrence of old_string"
         return ToolResult(text=f"Edited {place.shown}: {what} was replaced.")

@@ -89,6 +89,44 @@ def test_edit_keeps_line_ends_and_byte_order_mark(
     assert path.read_bytes() == after
 
 
+MARK = b"\xef\xbb\xbf"
+
+
+@pytest.mark.parametrize(
+    ("before", "content", "after", "kept"),
+    [
+        (b"one\r\ntwo\r\n", "1\n2\n", b"1\r\n2\r\n", "CRLF line ends"),
+        (MARK + b"one\n", "1\n", MARK + b"1\n", "byte order mark"),
+        (MARK + b"one\r\n", "1\n", MARK + b"1\r\n", "byte order mark and CRLF line ends"),
+        (MARK + b"one\n", "\ufeff1\n", MARK + b"1\n", ""),
+        (b"one\n", "\ufeff1\n", MARK + b"1\n", ""),
+        (b"one\r\n", "1\r\n2\n", b"1\r\n2\n", ""),
+        (b"one\r\ntwo\n", "1\n2\n", b"1\n2\n", ""),
+        (b"one\n", "1\r\n", b"1\r\n", ""),
+        (b"one", "1\n", b"1\n", ""),
+        (b"\r\n\0", "1\n", b"1\n", ""),
+        (b"caf\xe9\r\n", "1\n", b"1\n", ""),
+        (b"one\r\n", "", b"", ""),
+    ],
+)
+def test_a_replaced_file_keeps_its_byte_order_mark_and_line_ends(
+    root: Path, context: ToolContext, before: bytes, content: str, after: bytes, kept: str
+) -> None:
+    """What the content does not spell itself is taken from the file, and the answer says so; twice is once."""
+    path = root / "a.txt"
+    path.write_bytes(before)
+    params = {"path": "a.txt", "content": content}
+    evidence = WriteFile().prepare(params, context)
+    result = WriteFile().run(params, context)
+    assert path.read_bytes() == after
+    kept = f", with the {kept} of the file that was replaced" if kept else ""
+    assert (result.is_error, result.text) == (False, f"Wrote a.txt: {len(after)} bytes{kept}.")
+    for known in (evidence, {}):
+        assert WriteFile().probe(params, known, context) == Probe(verdict=ProbeVerdict.HAPPENED, result=result)
+    WriteFile().run(params, context)
+    assert path.read_bytes() == after
+
+
 def test_edit_demands_that_the_file_was_read(root: Path, context: ToolContext, having_read: HavingRead) -> None:
     """An unread file is left alone, and the answer says what to do."""
     path = root / "a.txt"
@@ -272,6 +310,7 @@ def sha256(data: bytes) -> str:
 CASES: list[tuple[ParsedTool[Any], dict[str, Any], bytes | None, bytes]] = [
     (WriteFile(), WRITE, None, b"new\n"),
     (WriteFile(), WRITE, b"old\n", b"new\n"),
+    (WriteFile(), WRITE, b"\xef\xbb\xbfold\r\n", b"\xef\xbb\xbfnew\r\n"),
     (Edit(), EDIT, b"an old\r\nfile\r\n", b"an fresh\r\nfile\r\n"),
 ]
 
