@@ -22,6 +22,7 @@ in hand).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 
@@ -108,13 +109,31 @@ class ModelFault(NeuraphageError):
         kind: which fault (see FaultKind).
         message: what was tried and what came back, without secrets.
         retry_after_s: seconds the provider asked to wait, if it did.
+        usage: tokens that a reply had told of when it broke off, by the fields of `model.usage.Usage`; None when no
+            reply had begun. A reply that had begun may be billed.
+        model: who wrote that reply, if it said so.
     """
 
-    def __init__(self, kind: FaultKind, message: str, retry_after_s: float | None = None) -> None:
+    def __init__(
+        self,
+        kind: FaultKind,
+        message: str,
+        retry_after_s: float | None = None,
+        *,
+        usage: Mapping[str, int] | None = None,
+        model: str = "",
+    ) -> None:
         super().__init__(f"model call failed ({kind.value}): {message}")
         self.kind = kind
         self.detail = message
         self.retry_after_s = retry_after_s
+        self.usage = usage
+        self.model = model
+
+    @property
+    def reply_begun(self) -> bool:
+        """Whether the provider had begun to reply."""
+        return self.usage is not None
 
 
 class SpoolError(NeuraphageError):

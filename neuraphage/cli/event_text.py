@@ -14,7 +14,11 @@ _TEXTS: dict[str, EventText] = {
     "TaskCreated": lambda d: f"created: {d['name']}",
     "TaskStarted": lambda d: f"claimed by a worker ({d['reason']}, lease {d['fence']})",
     "RequestSent": lambda d: "asks the model" + (f" again (call {d['attempt']})" if d["attempt"] > 1 else ""),
-    "RequestFailed": lambda d: f"the call failed ({d['fault']})" + (", will be repeated" if d["retry_at_ms"] else ""),
+    "RequestFailed": lambda d: (
+        f"the call failed ({d['fault']})"
+        + (f", its reply had cost {dollars(d['cost_microusd'])}" if d.get("cost_microusd") else "")
+        + (", will be repeated" if d["retry_at_ms"] else "")
+    ),
     "ResponseReceived": lambda d: f"reply committed ({dollars(d['cost_microusd'])})",
     "ToolStarted": lambda d: f"{d['tool']} starts",
     "ToolAttached": lambda d: f"{d['tool']} still runs: attached to it",

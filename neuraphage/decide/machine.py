@@ -24,6 +24,7 @@ class Shape(StrEnum):
     CALL_STARTED = "request started"
     CALL_WAITING = "call failed, its timer not due"
     CALL_DUE = "call failed, its timer due"
+    CALL_DUE_BEGUN = "call failed after its reply had begun, its timer due"
     CALL_OVER = "call failed for good"
     ANSWERED = "prompt open, answer in the inbox"
     PROMPT_OPEN = "prompt open, no answer"
@@ -74,6 +75,7 @@ MATRIX: Mapping[tuple[Shape, Origin], Move] = {
     (Shape.CALL_STARTED, Origin.INHERITED): Move.CALL_AGAIN,
     **_rows(Shape.CALL_WAITING, Move.WAIT_RETRY),
     **_rows(Shape.CALL_DUE, Move.CALL_RETRY),
+    **_rows(Shape.CALL_DUE_BEGUN, Move.CALL_AGAIN),
     **_rows(Shape.CALL_OVER, Move.GIVE_UP),
     **_rows(Shape.ANSWERED, Move.TAKE_ANSWERS),
     **_rows(Shape.PROMPT_OPEN, Move.ANNOUNCE),
@@ -175,7 +177,8 @@ def _shape(state: TurnState) -> tuple[Shape, JournalEntry | None, ToolCall | Non
     if model.state is EffectState.FAILED:
         if model.retry_at_ms is None:
             return Shape.CALL_OVER, model, None
-        return (Shape.CALL_WAITING if model.retry_at_ms > state.now_ms else Shape.CALL_DUE), model, None
+        due = Shape.CALL_DUE_BEGUN if model.reply_begun else Shape.CALL_DUE
+        return (Shape.CALL_WAITING if model.retry_at_ms > state.now_ms else due), model, None
     for call in state.calls:
         entry = state.journal.get(call.tool_use_id)
         if entry is not None and entry.state is EffectState.COMPLETED:

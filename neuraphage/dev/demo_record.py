@@ -50,10 +50,10 @@ class DemoRecord:
         kills: what was killed and how fast work went on.
         replies: committed replies.
         calls_paid_twice: calls made again although their reply was committed.
-        calls_resent: calls sent again because a kill cut their reply off.
+        calls_resent: calls sent again because their reply was cut off, here by a kill.
         commands: test runs with a result.
         commands_run_twice: test runs that were started again because a kill lost their result.
-        cost_microusd: cost of the committed replies.
+        cost_microusd: cost of the replies, as the task counts it.
         tests_pass: whether the project's own tests pass now.
     """
 

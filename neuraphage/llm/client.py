@@ -81,7 +81,7 @@ class AnthropicClient:
             interrupt: asked before sending; its wake-up closes the connection at once.
 
         Raises:
-            ModelFault: the call failed; `kind` says how.
+            ModelFault: the call failed; `kind` says how, `usage` what the reply had told of when it broke off.
             CancelRequested, LeaseLost: the interrupt asked to stop; the connection is closed.
         """
         hangup = Hangup()
@@ -143,12 +143,14 @@ class AnthropicClient:
 
     def _fault(self, error: Exception, collector: ReplyCollector, hangup: Hangup) -> ModelFault:
         if hangup.cause is Cause.DEADLINE:
-            return ModelFault(FaultKind.TIMEOUT, f"the call was not over after {self._call_timeout_s:g} s")
-        fault = fault_of(error, streaming=collector.started, now_s=time.time())
+            fault = ModelFault(FaultKind.TIMEOUT, f"the call was not over after {self._call_timeout_s:g} s")
+        else:
+            fault = fault_of(error, streaming=collector.started, now_s=time.time())
         key = self._key.get_secret_value()
         # A placeholder as short as "k" would blank half of every message.
         clean = fault.detail.replace(key, "[api key]") if len(key) >= MIN_SECRET_CHARS else fault.detail
-        return ModelFault(fault.kind, clean, fault.retry_after_s)
+        told = collector.usage.model_dump() if collector.started else None
+        return ModelFault(fault.kind, clean, fault.retry_after_s, usage=told, model=collector.model)
 
     def _connected(self) -> anthropic.Anthropic:
         with self._lock:

@@ -66,6 +66,7 @@ class JournalEntry(Frozen):
         error: failed: what went wrong, for people.
         fault: model, failed: the fault kind, which names the retry rule.
         faults: model: faults counted against the retry rule so far.
+        reply_begun: model, failed: whether the reply had begun when it broke off, so that it may be billed.
         response_hash: model, completed: sha256 of the reply's content.
         stop_reason: model, completed: why the model stopped.
         tool: tool: its name.
@@ -89,6 +90,7 @@ class JournalEntry(Frozen):
     error: str | None = None
     fault: str | None = None
     faults: int = 0
+    reply_begun: bool = False
     response_hash: str | None = None
     stop_reason: str | None = None
     tool: str | None = None

@@ -42,10 +42,12 @@ class Counters(Frozen):
 
     Args:
         iteration: finished turns.
-        input_tokens, output_tokens, cache_write_tokens, cache_read_tokens: of committed replies.
-        cost_microusd: price of committed replies.
+        input_tokens, output_tokens, cache_write_tokens, cache_read_tokens: of committed replies, and of those that
+            broke off or were too long to store, as far as these had told.
+        cost_microusd: price of these tokens.
         model_calls: committed replies.
-        model_resends: calls sent again under the same request id, whose first reply may have been billed.
+        model_resends: calls sent again under the same request id although an earlier reply may be billed: its worker
+            died, or it broke off after it had begun.
         tool_runs: tool calls with a committed result.
         recoveries: recoveries since the last outcome commit (the poison count).
         recoveries_total: recoveries in the task's life.
@@ -65,5 +67,5 @@ class Counters(Frozen):
 
     @property
     def tokens_used(self) -> int:
-        """All tokens of committed replies, of every kind."""
+        """All tokens counted, of every kind."""
         return self.input_tokens + self.output_tokens + self.cache_write_tokens + self.cache_read_tokens

@@ -69,7 +69,7 @@ class ModelClient(Protocol):
         """Stream one reply to its end.
 
         Raises:
-            ModelFault: the call failed; `kind` says how.
+            ModelFault: the call failed; `kind` says how, `usage` what the reply had told of when it broke off.
             CancelRequested, LeaseLost: the interrupt asked to stop; the connection is closed.
         """
         ...

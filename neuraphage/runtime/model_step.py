@@ -15,6 +15,7 @@ from neuraphage.model.effect import MODEL_ENTRY, EffectKind, EffectState, Journa
 from neuraphage.model.message import CONTINUING, Entry, ModelReply, ModelRequest
 from neuraphage.model.prompt import Event, PromptKind
 from neuraphage.model.tool import ToolResult
+from neuraphage.model.usage import Usage
 from neuraphage.ports import Delta
 from neuraphage.runtime.ledger import Ledger
 from neuraphage.runtime.live_text import LiveText
@@ -51,7 +52,7 @@ class ModelStep:
         """Commit the intent, call, and note the reply or the fault.
 
         Args:
-            resend: an earlier call of this request may have been answered and billed.
+            resend: an earlier call of this request may be billed.
 
         Raises:
             LeaseLost, CancelRequested, StoreUnavailable: nothing is noted.
@@ -125,17 +126,34 @@ class ModelStep:
         decision = after_fault(fault.kind, entry.faults, fault.retry_after_s, entry.attempt)
         retry_at_ms = None if decision.delay_s is None else ledger.now_ms() + int(decision.delay_s * 1000)
         text = whole_text(self._services.redaction.text(fault.detail))[:2_000]
+        spent = self._spent(fault.model, Usage(**fault.usage)) if fault.usage is not None else {}
         failed = entry.model_copy(
             update={
                 "state": EffectState.FAILED,
                 "error": text,
                 "fault": fault.kind.value,
                 "faults": decision.faults,
+                "reply_begun": fault.reply_begun,
                 "retry_at_ms": retry_at_ms,
             }
         )
-        data = {"request_id": entry.request_id, "fault": fault.kind.value, "retry_at_ms": retry_at_ms}
-        ledger.note(journal=[failed], events=[Event(kind="RequestFailed", data=data)])
+        data = {
+            "request_id": entry.request_id,
+            "fault": fault.kind.value,
+            "retry_at_ms": retry_at_ms,
+            "cost_microusd": spent.get("cost_microusd", 0),
+        }
+        ledger.note(journal=[failed], add=spent, events=[Event(kind="RequestFailed", data=data)])
+
+    def _spent(self, model: str, usage: Usage) -> dict[str, int]:
+        """What a reply adds to the counters, whether it is kept or not."""
+        return {
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "cache_write_tokens": usage.cache_creation_input_tokens,
+            "cache_read_tokens": usage.cache_read_input_tokens,
+            "cost_microusd": self._services.cost_microusd(model or self._ledger.record.spec.model, usage),
+        }
 
     def _note_reply(self, entry: JournalEntry, reply: ModelReply) -> None:
         ledger, services = self._ledger, self._services
@@ -149,7 +167,7 @@ class ModelStep:
             supersedes=None,
         )
         digest = sha256_hex(content)
-        cost = services.cost_microusd(reply.model or ledger.record.spec.model, reply.usage)
+        spent = self._spent(reply.model, reply.usage)
         done = entry.model_copy(
             update={
                 "state": EffectState.COMPLETED,
@@ -157,25 +175,14 @@ class ModelStep:
                 "stop_reason": reply.stop_reason,
             }
         )
+        data = {"request_id": entry.request_id, "stop": reply.stop_reason, "cost_microusd": spent["cost_microusd"]}
         ledger.note(
             entries=[stored] if content or reply.stop_reason in CONTINUING else [],  # those are counted
             journal=[done],
             marker=Marker(name=MarkerName.RESPONSE_RECEIVED, response_hash=digest),
             outcome=True,
-            add={
-                "model_calls": 1,
-                "input_tokens": reply.usage.input_tokens,
-                "output_tokens": reply.usage.output_tokens,
-                "cache_write_tokens": reply.usage.cache_creation_input_tokens,
-                "cache_read_tokens": reply.usage.cache_read_input_tokens,
-                "cost_microusd": cost,
-            },
-            events=[
-                Event(
-                    kind="ResponseReceived",
-                    data={"request_id": entry.request_id, "stop": reply.stop_reason, "cost_microusd": cost},
-                )
-            ],
+            add={"model_calls": 1, **spent},
+            events=[Event(kind="ResponseReceived", data=data)],
         )
         invalid = {
             mine["id"]

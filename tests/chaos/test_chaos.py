@@ -42,7 +42,8 @@ def problems_of(stack: Stack, chaos: Chaos, record: TaskRecord) -> list[str]:
     replies = stack.events(record.task_id, "ResponseReceived")
     if not len(replies) == counters.model_calls == counters.iteration == task.turns:
         problems.append(f"{len(replies)} replies, {counters.model_calls} paid, for {task.turns} turns")
-    if counters.cost_microusd != sum(reply.data["cost_microusd"] for reply in replies):
+    broken = stack.events(record.task_id, "RequestFailed")
+    if counters.cost_microusd != sum(reply.data["cost_microusd"] for reply in [*replies, *broken]):
         problems.append("the cost is not the sum of the replies'")
     if len(stack.model_requests(record.task_id)) > task.turns + counters.model_resends:
         problems.append("more requests than turns and counted repetitions")

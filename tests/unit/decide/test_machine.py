@@ -74,6 +74,8 @@ def state_of(shape: Shape, origin: Origin) -> TurnState:
             return turn(model_entry(EffectState.FAILED, fence, retry_at_ms=NOW_MS + 1))
         case Shape.CALL_DUE:
             return turn(model_entry(EffectState.FAILED, fence, retry_at_ms=NOW_MS))
+        case Shape.CALL_DUE_BEGUN:
+            return turn(model_entry(EffectState.FAILED, fence, retry_at_ms=NOW_MS, reply_begun=True))
         case Shape.CALL_OVER:
             return turn(model_entry(EffectState.FAILED, fence))
         case Shape.ANSWERED:
