@@ -99,7 +99,7 @@ class FaultKind(StrEnum):
     NOT_FOUND = "not_found"
     """404: no such model."""
     TOO_LARGE = "too_large"
-    """413: the request is over the API's size limit."""
+    """413: the request is over the API's size limit. Or the reply is over `max_entry_bytes`."""
 
 
 class ModelFault(NeuraphageError):
@@ -109,8 +109,8 @@ class ModelFault(NeuraphageError):
         kind: which fault (see FaultKind).
         message: what was tried and what came back, without secrets.
         retry_after_s: seconds the provider asked to wait, if it did.
-        usage: tokens that a reply had told of when it broke off, by the fields of `model.usage.Usage`; None when no
-            reply had begun. A reply that had begun may be billed.
+        usage: tokens that a reply had told of when it broke off or was found too long, by the fields of
+            `model.usage.Usage`; None when no reply had begun. A reply that had begun may be billed.
         model: who wrote that reply, if it said so.
     """
 

@@ -192,11 +192,11 @@ class ModelStep:
         self._refuse_invalid(content, invalid)
 
     def _check_size(self, reply: ModelReply) -> None:
-        """A reply that is too long to be stored is a fault that no repeat can help."""
+        """A reply that is too long to be stored is a fault that no repeat can help. It is paid all the same."""
         size, limit = len(canonical(reply.content)), self._services.settings.max_entry_bytes
         if size > limit:
             text = f"the reply is {size} bytes, max_entry_bytes is {limit}; ask for less at a time"
-            raise ModelFault(FaultKind.TOO_LARGE, text)
+            raise ModelFault(FaultKind.TOO_LARGE, text, usage=reply.usage.model_dump(), model=reply.model)
 
     def _refuse_invalid(self, content: list[dict[str, Any]], invalid: Collection[str]) -> None:
         """A call whose input is no JSON object gets its error result at once: what was wrong is not stored."""

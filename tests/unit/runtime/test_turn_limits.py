@@ -40,7 +40,7 @@ def test_no_call_is_made_past_a_limit(make_rig: MakeRig, limits: dict[str, Any],
 
 
 def test_a_reply_over_the_limit_is_not_stored(make_rig: MakeRig) -> None:
-    """R192: an entry has a largest size. One that is over it fails the task, and its size and the limit are told."""
+    """R192: an entry has a largest size. One over it fails the task; size and limit are told, and its cost counts."""
     rig = make_rig(says("x" * 2_000), max_entry_bytes=1_500)
     task_id = rig.run()
     detail = rig.get(task_id).detail
@@ -48,6 +48,9 @@ def test_a_reply_over_the_limit_is_not_stored(make_rig: MakeRig) -> None:
     assert not detail.recoverable
     assert "max_entry_bytes is 1500" in detail.error
     assert (len(rig.model.requests), [entry["role"] for entry in rig.entries(task_id)]) == (1, ["user"])
+    counters = rig.get(task_id).counters
+    assert (counters.cost_microusd, counters.input_tokens, counters.output_tokens) == (100, 80, 20)
+    assert counters.model_calls == 0
 
 
 def test_a_retry_does_not_get_past_a_limit(make_rig: MakeRig) -> None:
