@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from pydantic import SecretStr
@@ -59,10 +60,13 @@ def test_a_server_that_is_not_set_up(cli: CommandLine, bench: Bench) -> None:
     assert right["workers of np.run"] == right["workers of np.control"] == right["beat"] == "problem"
 
 
-def test_state_and_broker_in_one_database(cli: CommandLine, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Found by what the servers say of themselves, whatever the two URLs look like."""
-    url = bench.client.settings.state_url.get_secret_value().replace("db=1", "db=0")
-    monkeypatch.setenv("NEURAPHAGE_STATE_URL", url)
+def test_state_and_broker_in_one_database(
+    cli: CommandLine, bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Found by what the servers say of themselves, where the two URLs look like two servers."""
+    url = urlsplit(bench.client.settings.state_url.get_secret_value())
+    (tmp_path / "other").symlink_to(url.path)
+    monkeypatch.setenv("NEURAPHAGE_STATE_URL", f"unix://{tmp_path / 'other'}?db=0")
     assert levels(cli("doctor", "--json"))["databases"] == "problem"
 
 
