@@ -7,29 +7,22 @@ so it is no name of our own.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import redis
 from kombu.transport import redis as _untyped
 
-from neuraphage.tls_port import ADVICE, PlainPort, shake_hands
+from neuraphage.tls_port import TlsOrRefusal
 
 _redis_transport: Any = _untyped
 """Its classes carry no types."""
-_PLAIN: Any = redis.Connection
-"""Nor do the inner methods of this one."""
 
 
-class BrokerTlsConnection(redis.SSLConnection):
-    """A connection by TLS; kombu hears of a plain port as of a server that is away, with the reason."""
+class BrokerTlsConnection(TlsOrRefusal):
+    """kombu hears of a plain port as of a server that is away, with the reason."""
 
-    def _wrap_socket_with_ssl(self, sock: Any) -> Any:
-        dial = partial(_PLAIN._connect, self)
-        try:
-            return shake_hands(sock, super()._wrap_socket_with_ssl, dial, (self.host, self.port))
-        except PlainPort as error:
-            raise redis.exceptions.ConnectionError(f"the broker {ADVICE}") from error
+    server = "the broker"
+    refusal = redis.exceptions.ConnectionError
 
 
 class Channel(_redis_transport.Channel):  # type: ignore[misc]  # as above

@@ -10,6 +10,10 @@ from __future__ import annotations
 import socket
 import ssl
 from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar
+
+import redis
 
 Wrap = Callable[[socket.socket], socket.socket]
 
@@ -21,12 +25,29 @@ _PLAIN_WORDS = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"})
 """OpenSSL's names for an answer that is no TLS."""
 
 
-ADVICE = "speaks no TLS on this port; write redis:// in place of rediss://, or its TLS port"
-"""What to say about it, after the server's name."""
+_ADVICE = "speaks no TLS on this port; write redis:// in place of rediss://, or its TLS port"
+_PLAIN: Any = redis.Connection
+"""Its inner methods carry no types."""
 
 
 class PlainPort(OSError):
     """What listens there speaks no TLS."""
+
+
+class TlsOrRefusal(redis.SSLConnection):
+    """A connection by TLS that refuses a port which speaks none."""
+
+    server: ClassVar[str]
+    """What the message calls it."""
+    refusal: ClassVar[type[redis.exceptions.RedisError]]
+    """What is raised."""
+
+    def _wrap_socket_with_ssl(self, sock: Any) -> Any:
+        dial = partial(_PLAIN._connect, self)
+        try:
+            return shake_hands(sock, super()._wrap_socket_with_ssl, dial, (self.host, self.port))
+        except PlainPort as error:
+            raise self.refusal(f"{self.server} {_ADVICE}") from error
 
 
 def shake_hands(
