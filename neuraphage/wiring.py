@@ -16,6 +16,7 @@ from celery import Celery
 
 from neuraphage.data_folder import SPOOL
 from neuraphage.decide.cost import cost_microusd
+from neuraphage.decide.redacted_ends import Redact
 from neuraphage.decide.redaction import Redactor, secrets_in
 from neuraphage.errors import SettingsError, SpoolError
 from neuraphage.model.usage import Usage
@@ -51,17 +52,17 @@ def build_store(settings: Settings) -> RedisStore:
     return RedisStore(settings, SystemClock())
 
 
-def command_spool(settings: Settings) -> CommandSpool:
+def command_spool(settings: Settings, redact: Redact | None = None) -> CommandSpool:
     """The spool of this host: one folder a namespace, so that no watcher ends the commands of another."""
     root = Path(settings.data_dir) / SPOOL / settings.namespace
-    return CommandSpool(root, settings.spool_max_bytes, quota_bytes=settings.spool_quota_bytes)
+    return CommandSpool(root, settings.spool_max_bytes, quota_bytes=settings.spool_quota_bytes, redact=redact)
 
 
-def build_spool(settings: Settings) -> Spool:
+def build_spool(settings: Settings, redact: Redact) -> Spool:
     """Commands that outlive the worker; or, with the spool off, commands that die with it."""
     if settings.spool_enabled:
-        return command_spool(settings)
-    return UnspooledCommands(settings.spool_max_bytes)
+        return command_spool(settings, redact)
+    return UnspooledCommands(settings.spool_max_bytes, redact=redact)
 
 
 def spool_identity(settings: Settings) -> str:
@@ -99,6 +100,7 @@ def build_services(settings: Settings, app: Celery, store: RedisStore) -> Servic
     from neuraphage.llm.pricing import PriceTable  # noqa: PLC0415 - see the module docstring
 
     prices = PriceTable.packaged()
+    redaction = redactor()
 
     def cost(model: str, usage: Usage) -> int:
         return cost_microusd(usage, prices.quote(model).price)
@@ -110,8 +112,8 @@ def build_services(settings: Settings, app: Celery, store: RedisStore) -> Servic
         dispatcher=CeleryDispatcher(app),
         model=build_model(settings),
         tools=default_toolbox(),
-        spool=build_spool(settings),
-        redaction=redactor(),
+        spool=build_spool(settings, redaction.text),
+        redaction=redaction,
         cost_microusd=cost,
         new_claim_id=lambda: secrets.token_hex(8),
     )

@@ -355,6 +355,7 @@ def new_rig(
     store = store or RedisStore(settings, clock, client=client)
     dispatcher = dispatcher or LocalDispatcher()
     tools = tuple(extra)
+    redactor = redactor or Redactor()
     services = Services(
         settings=settings,
         clock=clock,
@@ -362,8 +363,8 @@ def new_rig(
         dispatcher=dispatcher,
         model=model,
         tools=default_toolbox(extra=tools),
-        spool=CommandSpool(settings.data_dir / "spool", settings.spool_max_bytes),
-        redaction=redactor or Redactor(),
+        spool=CommandSpool(settings.data_dir / "spool", settings.spool_max_bytes, redact=redactor.text),
+        redaction=redactor,
         cost_microusd=lambda _, usage: usage.input_tokens + usage.output_tokens,
         new_claim_id=lambda: secrets.token_hex(8),
     )

@@ -194,6 +194,8 @@ class ToolContext:
         interrupt: asked by long work.
         files_read: paths (absolute) that the conversation has read or written so far.
         output_limit_chars: limit of the result text.
+        redact: takes secrets out of a text. The turn redacts every result; a tool that shortens its own text calls
+            this before, since nothing recognizes half of a secret.
     """
 
     task_id: str
@@ -203,6 +205,7 @@ class ToolContext:
     interrupt: Interrupt
     files_read: frozenset[str] = frozenset()
     output_limit_chars: int = 30_000
+    redact: Callable[[str], str] = str
 
 
 class Tool(Protocol):

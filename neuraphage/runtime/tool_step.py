@@ -170,6 +170,7 @@ class ToolStep:
             interrupt=self._ledger.held,
             files_read=self._files_read() if needs_files else frozenset(),
             output_limit_chars=declaration.output_limit_chars,
+            redact=self._services.redaction.text,
         )
 
     def _files_read(self) -> frozenset[str]:

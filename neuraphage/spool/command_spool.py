@@ -12,12 +12,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from neuraphage.decide.redacted_ends import Redact
 from neuraphage.errors import BadInput, CancelRequested, SpoolError
 from neuraphage.ports import Interrupt, SpoolCommand, SpoolState, SpoolStatus
 from neuraphage.spool import identity, records, retention
 from neuraphage.spool.commands import pack, write_command
 from neuraphage.spool.entry import Entry
 from neuraphage.spool.launch import RUNNER, launch
+from neuraphage.spool.output import without_cut_end
 from neuraphage.spool.processes import GRACE_S, KILL_LIMIT_S
 from neuraphage.spool.refusal import refused
 
@@ -39,18 +41,25 @@ class CommandSpool:
         max_output_bytes: a command that writes more is ended.
         runner_path: the program that runs a command.
         quota_bytes: no new command starts while the folder holds more; None for no quota.
+        redact: takes secrets out of an output before it is shortened; None takes nothing out.
 
     Raises:
         SpoolError: the folder cannot be made or made private.
     """
 
     def __init__(
-        self, root: Path, max_output_bytes: int, runner_path: Path = RUNNER, quota_bytes: int | None = None
+        self,
+        root: Path,
+        max_output_bytes: int,
+        runner_path: Path = RUNNER,
+        quota_bytes: int | None = None,
+        redact: Redact | None = None,
     ) -> None:
         self._root = root.absolute()
         self._max_output_bytes = max_output_bytes
         self._runner_path = runner_path
         self._quota = None if quota_bytes is None else retention.Quota(self._root, quota_bytes)
+        self._redact = redact
         self._over: set[str] = set()
         try:
             self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -113,11 +122,13 @@ class CommandSpool:
         entry = self._entry(effect_id)
         state = entry.state()
         if state is SpoolState.LOST:
-            return SpoolStatus(state, output=entry.output(output_limit_chars))
+            return SpoolStatus(state, output=entry.output(output_limit_chars, self._redact))
         facts = entry.exit_facts() if state is SpoolState.DONE else None
         if facts is None:
             return SpoolStatus(SpoolState.ABSENT if state is SpoolState.DONE else state)  # deleted meanwhile
-        return entry.status(facts, entry.output(output_limit_chars))
+        output = entry.output(output_limit_chars, self._redact)
+        cut_off = self._redact is not None and facts.reason == "output_limit"
+        return entry.status(facts, without_cut_end(output) if cut_off else output)
 
     def seal(self, effect_id: str) -> SpoolState:
         """Forbid a command that has not started from ever starting.

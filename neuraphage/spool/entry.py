@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, ValidationError
 
+from neuraphage.decide.redacted_ends import Redact
 from neuraphage.errors import SpoolError
 from neuraphage.ports import SpoolState, SpoolStatus
 from neuraphage.spool import records
@@ -157,14 +158,14 @@ class Entry:
         except OSError as error:
             raise SpoolError(_unreadable(self.path, error)) from error
 
-    def output(self, limit_chars: int) -> str:
-        """What it wrote, shortened.
+    def output(self, limit_chars: int, redact: Redact | None = None) -> str:
+        """What it wrote, shortened; before that redacted if `redact` is given.
 
         Raises:
             SpoolError: it cannot be read.
         """
         try:
-            return read_output(self.path / records.OUTPUT, limit_chars)
+            return read_output(self.path / records.OUTPUT, limit_chars, redact)
         except OSError as error:
             raise SpoolError(_unreadable(self.path, error)) from error
 

@@ -5,37 +5,46 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from neuraphage.decide.redacted_ends import GAP_CHARS, Redact, redacted_ends
+
 _UTF8_MAX_BYTES = 4
 _NOTE_CHARS = 80
 """Room kept for the note between head and tail."""
+_CUT_END_CHARS = 4_096
+"""Most that is dropped of an output which was cut off."""
 
 
-def read_output(path: Path, limit_chars: int) -> str:
+def read_output(path: Path, limit_chars: int, redact: Redact | None = None) -> str:
     """Read output as text; what is no UTF-8 becomes U+FFFD.
 
     Args:
         path: the file; a missing one is empty.
         limit_chars: longest text returned, the note about the left-out middle included.
+        redact: takes secrets out, before the cut could leave half of one; None takes nothing out.
 
     Returns:
         The whole text when it fits, else head, note and tail. The note counts characters, or bytes when the
         file is so long that its middle is not read.
     """
     limit_chars = max(limit_chars, 0)
-    window_bytes = (limit_chars + 1) * _UTF8_MAX_BYTES
+    gap_bytes = 0 if redact is None else GAP_CHARS * _UTF8_MAX_BYTES
+    window_bytes = (limit_chars + 1) * _UTF8_MAX_BYTES + 2 * gap_bytes
     try:
         with path.open("rb") as file:
             size_bytes = os.fstat(file.fileno()).st_size
             if size_bytes <= window_bytes:
-                return shorten(file.read(window_bytes).decode(errors="replace"), limit_chars)
+                whole = file.read(window_bytes).decode(errors="replace")
+                return shorten(redact(whole) if redact else whole, limit_chars)
             head = file.read(window_bytes // 2)
             file.seek(-(window_bytes // 2), os.SEEK_END)
             tail = file.read(window_bytes // 2)
     except FileNotFoundError:
         return ""
     keep = _kept_chars(limit_chars)
-    first, last = head.decode(errors="replace")[:keep], _last(tail.decode(errors="replace"), keep)
-    left_out_bytes = size_bytes - len(first.encode()) - len(last.encode())
+    clean = redacted_ends(head.decode(errors="replace"), tail.decode(errors="replace"), redact)
+    first, last = clean[0][:keep], _last(clean[2], keep)
+    read_bytes = sum(len(part.encode()) for part in clean)
+    left_out_bytes = size_bytes - len(head) - len(tail) + read_bytes - len(first.encode()) - len(last.encode())
     return f"{first}{_note(left_out_bytes, 'bytes')}{last}"[:limit_chars]
 
 
@@ -46,6 +55,13 @@ def shorten(text: str, limit_chars: int) -> str:
     keep = _kept_chars(limit_chars)
     note = _note(len(text) - 2 * keep, "characters")
     return f"{text[:keep]}{note}{_last(text, keep)}"[:limit_chars]
+
+
+def without_cut_end(text: str) -> str:
+    """Drop the last line of an output that was cut off, or its last word: either may be half of a secret."""
+    start = max(0, len(text) - _CUT_END_CHARS)
+    end = text[start:]
+    return text[:start] + (end.rpartition("\n")[0] or end.rpartition(" ")[0])
 
 
 def _kept_chars(limit_chars: int) -> int:

@@ -99,7 +99,7 @@ class ParsedTool(ABC, Generic[P]):
         except ToolCallError as error:
             result = ToolResult(text=str(error), is_error=True)
         limit_chars = min(context.output_limit_chars, self.declaration.output_limit_chars)
-        return result.model_copy(update={"text": shorten(printable(result.text), limit_chars)})
+        return result.model_copy(update={"text": shorten(context.redact(printable(result.text)), limit_chars)})
 
     def probe(self, params: Mapping[str, Any], evidence: Mapping[str, Any], context: ToolContext) -> Probe:
         """Look whether an interrupted call happened; UNKNOWN when the world does not tell."""

@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from neuraphage.decide.redacted_ends import Redact
 from neuraphage.errors import CancelRequested, LeaseLost, SpoolError
 from neuraphage.ports import Interrupt, SpoolCommand, SpoolState, SpoolStatus
 from neuraphage.tools.output_buffer import OutputBuffer
@@ -35,9 +36,13 @@ class UnspooledCommands:
     Args:
         max_output_bytes: a command that writes more is ended.
         grace_s: seconds between the polite and the forced end.
+        redact: takes secrets out of an output before it is shortened; None takes nothing out.
     """
 
-    def __init__(self, max_output_bytes: int = 64 * 1024 * 1024, grace_s: float = 2.0) -> None:
+    def __init__(
+        self, max_output_bytes: int = 64 * 1024 * 1024, grace_s: float = 2.0, redact: Redact | None = None
+    ) -> None:
+        self._redact = redact
         self._max_output_bytes = max_output_bytes
         self._grace_s = grace_s
         self._lock = threading.Lock()
@@ -66,7 +71,7 @@ class UnspooledCommands:
     def look(self, effect_id: str, output_limit_chars: int) -> SpoolStatus:
         """Tell what is known of it; ABSENT for what another process started, and for long ended ones."""
         command = self._find(effect_id)
-        return SpoolStatus(SpoolState.ABSENT) if command is None else command.status(output_limit_chars)
+        return SpoolStatus(SpoolState.ABSENT) if command is None else command.status(output_limit_chars, self._redact)
 
     def seal(self, effect_id: str) -> SpoolState:
         """Promise nothing: another process may have run it, so an unknown id is ABSENT, never SEALED."""
@@ -99,7 +104,7 @@ class UnspooledCommands:
             raise
         finally:
             unsubscribe()
-        return command.status(output_limit_chars)
+        return command.status(output_limit_chars, self._redact)
 
     def cancel(self, effect_id: str) -> SpoolState:
         """End a running command and every process it left; wait until they are gone."""
@@ -161,12 +166,12 @@ class _GuardedCommand:
             os.close(report_end)
         threading.Thread(target=self._read, name=f"command-{command.effect_id[:12]}", daemon=True).start()
 
-    def status(self, output_limit_chars: int) -> SpoolStatus:
+    def status(self, output_limit_chars: int, redact: Redact | None = None) -> SpoolStatus:
         """As it is now."""
         with self._lock:
             if self._final is None:
                 return SpoolStatus(SpoolState.RUNNING)
-            output = self._output.text(output_limit_chars)
+            output = self._output.text(output_limit_chars, redact)
             return replace(self._final, output=output)
 
     def is_over(self) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import codecs
 
-from neuraphage.tools.shorten import join_ends
+from neuraphage.decide.redacted_ends import Redact, redacted_ends
+from neuraphage.tools.shorten import join_ends, shorten
 
 KEPT_CHARS = 64_000
 """Characters kept of the head, and of the tail."""
@@ -34,6 +35,12 @@ class OutputBuffer:
         self._head += to_head
         self._tail = (self._tail + text[len(to_head) :])[-self._kept_chars :]
 
-    def text(self, limit_chars: int) -> str:
-        """What was written, shortened to the limit, head and tail kept."""
-        return join_ends(self._head, self._tail or self._head, self._total_chars, limit_chars)
+    def text(self, limit_chars: int, redact: Redact | None = None) -> str:
+        """What was written, first redacted if `redact` is given, then shortened to the limit, head and tail kept."""
+        if redact is None:
+            return join_ends(self._head, self._tail or self._head, self._total_chars, limit_chars)
+        unknown_chars = self._total_chars - len(self._head) - len(self._tail)
+        if unknown_chars == 0:
+            return shorten(redact(self._head + self._tail), limit_chars)
+        clean = redacted_ends(self._head, self._tail, redact)
+        return join_ends(clean[0], clean[2], unknown_chars + sum(map(len, clean)), limit_chars)

@@ -14,8 +14,9 @@ from neuraphage.model.tool import ToolDeclaration, ToolResult
 from neuraphage.ports import ToolContext
 from neuraphage.tools.base import Params, ParsedTool, PathText, ToolCallError, input_schema
 from neuraphage.tools.files import LineEnd, decode, read_raw
+from neuraphage.tools.numbered_lines import numbered_lines
 from neuraphage.tools.paths import os_failure, resolve
-from neuraphage.tools.shorten import printable, shorten
+from neuraphage.tools.shorten import printable
 
 FILE_TIMEOUT_S = 60.0
 MAX_ENTRIES_SHOWN = 1_000
@@ -65,13 +66,12 @@ class ReadFile(ParsedTool[ReadFileParams]):
                 f"{place.shown} has {len(lines)} lines; offset {params.offset} is past its end. Use an offset"
                 f" of 1 to {len(lines)}."
             )
-        wanted = lines[params.offset - 1 :][: params.limit]
         limit_chars = min(context.output_limit_chars, self.declaration.output_limit_chars)
-        shown = _fitting(wanted, params.offset, limit_chars - _NOTE_CHARS)
+        limit_chars = min(context.output_limit_chars, self.declaration.output_limit_chars)
+        shown, next_line = numbered_lines(lines, params.offset, params.limit, limit_chars - _NOTE_CHARS, context.redact)
         notes = []
         if file.line_end is not LineEnd.LF:
             notes.append(f"[line ends: {file.line_end.value}; edit keeps them]")
-        next_line = params.offset + len(shown)
         if next_line <= len(lines):
             notes.append(f"[{len(lines) - next_line + 1} lines left out below; go on with offset={next_line}]")
         return ToolResult(text="\n".join([*shown, *notes]))
@@ -81,21 +81,6 @@ def split_lines(text: str) -> list[str]:
     """Lines as an editor counts them: ended by LF or CRLF, no empty one after the last end."""
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     return lines[:-1] if text.endswith("\n") else lines
-
-
-def _fitting(lines: list[str], first_number: int, limit_chars: int) -> list[str]:
-    """Number the lines and keep as many as fit, always one: a line too long by itself is shortened."""
-    shown: list[str] = []
-    room_chars = max(limit_chars, 1)
-    for number, line in enumerate(lines, first_number):
-        numbered = f"{number:>6}\t{line}"
-        if not shown:
-            numbered = shorten(numbered, room_chars)
-        room_chars -= len(numbered) + 1
-        if room_chars < 0 and shown:
-            break
-        shown.append(numbered)
-    return shown
 
 
 class ListDirectoryParams(Params):
