@@ -129,6 +129,7 @@ class FakeTool:
         side_effecting: whether people are asked.
         act: what it does; may raise Killed.
         happened: what its probe says.
+        timeout_s: longest run that it promises.
     """
 
     name: str = "act"
@@ -136,6 +137,7 @@ class FakeTool:
     side_effecting: bool = False
     act: Callable[[Mapping[str, Any], ToolContext], ToolResult] = lambda params, context: ToolResult(text="acted")
     happened: ProbeVerdict = ProbeVerdict.UNKNOWN
+    timeout_s: float = 10.0
     runs: list[str] = field(default_factory=list)
     probes: list[dict[str, Any]] = field(default_factory=list)
 
@@ -147,7 +149,7 @@ class FakeTool:
             input_schema={"type": "object"},
             effect_class=self.effect_class,
             side_effecting=self.side_effecting,
-            timeout_s=10.0,
+            timeout_s=self.timeout_s,
         )
 
     def check(self, params: Mapping[str, Any]) -> str | None:

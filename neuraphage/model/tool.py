@@ -69,7 +69,9 @@ class ToolDeclaration(Frozen):
         input_schema: JSON schema of its parameters.
         effect_class: what a repeat does.
         side_effecting: whether a person is asked first unless the task allows it.
-        timeout_s: longest run.
+        timeout_s: longest run that the tool promises. The turn does not enforce it, since a thread cannot be killed:
+            run_command, glob and grep end their own processes by it. Any other tool must keep to it by itself; the
+            setting `effect_max_s` is all that bounds one that does not, by the end of its whole process.
         output_limit_chars: longest text shown to the model; head and tail are kept.
         control: set for tools that the turn carries out itself.
         spooled: whether it runs in a process of its own that outlives the worker.

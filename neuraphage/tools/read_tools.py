@@ -19,6 +19,7 @@ from neuraphage.tools.paths import os_failure, resolve
 from neuraphage.tools.shorten import printable
 
 FILE_TIMEOUT_S = 60.0
+"""Promised, not enforced: nothing can interrupt a thread that reads from a network mount that hangs."""
 MAX_ENTRIES_SHOWN = 1_000
 _MAX_ENTRIES_READ = 100_000
 _NOTE_CHARS = 300  # room kept for the closing note

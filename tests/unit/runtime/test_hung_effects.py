@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from neuraphage.model.tool import ToolResult
+from neuraphage.model.tool import ToolDeclaration, ToolResult
 from neuraphage.ports import Lease, ProcessRow
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.process import OVERDUE_EXIT_CODE, WorkerProcess
@@ -97,3 +98,17 @@ def test_the_other_turns_of_the_process_finish_their_step_first(hanging: Hanging
         assert hanging.is_renewed(other)
         assert hanging.exits == []
     until(lambda: hanging.exits == [OVERDUE_EXIT_CODE])
+
+
+def test_the_timeout_that_a_tool_of_threads_declares_is_a_promise_only(make_rig: MakeRig) -> None:
+    """As documented: no turn cuts it off, so its result counts however late it comes."""
+
+    def act(params: Any, context: Any) -> ToolResult:
+        start_s = time.monotonic()
+        until(lambda: time.monotonic() > start_s)
+        return ToolResult(text="late")
+
+    rig = make_rig(calls(("t1", "act", {})), says("Done."), extra=[FakeTool(act=act, timeout_s=1e-9)])
+    assert rig.results(rig.run())["t1"]["content"] == "late"
+    said = " ".join((ToolDeclaration.__doc__ or "").split())
+    assert "The turn does not enforce it" in said
