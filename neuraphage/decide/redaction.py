@@ -13,20 +13,20 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote, unquote
 
-from neuraphage.decide.redaction_patterns import DEFAULT_PATTERNS, MIN_VALUE_CHARS, PATTERN_WORDS_MAX, Pattern
+from neuraphage.decide.redaction_borders import foreign_border, pattern_spans, value_spans
+from neuraphage.decide.redaction_patterns import (
+    DEFAULT_PATTERNS,
+    MIN_MATCH_CHARS,
+    MIN_VALUE_CHARS,
+    PATTERN_WORDS_MAX,
+    Pattern,
+)
+from neuraphage.decide.redaction_pem import key_spans, private_keys
 
 MAX_DEPTH = 200
 """Deepest JSON that is walked; what lies deeper is cut out whole rather than stored unread."""
-MAX_PEM_CHARS = 16_384
-"""Longest private key looked for between its BEGIN and its END line."""
-MAX_PEM_LINE_CHARS = 120
-"""Longer than every BEGIN line of a private key."""
 
 _PLACEHOLDER = re.compile(r"(\[redacted:[a-z_]{1,40}\])")
-_PEM_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_PEM_END = re.compile(r"-----END (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-# A key whose END line was cut off: lines of base64; line ends may be escaped, as in a .env file or JSON.
-_PEM_LINES = re.compile(r"(?:(?:\s|\\[nr])++[A-Za-z0-9+/=]{20,}+)++")
 # Words as every pattern sees them: some take only ASCII white space for a gap.
 _WORD = re.compile(r"[^ \t\n\r\f\v]+")
 _THINKING_NOTE = "[redacted:thinking]"
@@ -51,6 +51,7 @@ class Redactor:
         usable = (form for form in spellings if len(form) >= MIN_VALUE_CHARS)
         # Longest first: a secret that holds another one must go as a whole.
         self._secrets = tuple(sorted(usable, key=lambda form: (-len(form), form)))
+        self._foreign = tuple(form for form in self._secrets if not form.isascii())
         self._span_words = max([PATTERN_WORDS_MAX, *(len(secret.split()) for secret in self._secrets)])
 
     def __repr__(self) -> str:
@@ -62,10 +63,10 @@ class Redactor:
         Returns:
             The text with `[redacted:<kind>]` in place of each secret; the same object when it holds none.
         """
-        if len(text) < MIN_VALUE_CHARS:
+        if len(text) < MIN_MATCH_CHARS:
             return text
         if "-----BEGIN " in text:
-            text = _replace(text, _private_keys)
+            text = _replace(text, private_keys)
         text = self._known_values(text)
         folded = _fold(text)
         for pattern in self._patterns:
@@ -82,13 +83,18 @@ class Redactor:
         Returns:
             A length: whatever is added, redacting the text before it and after it apart is redacting the whole.
         """
+        keys = list(key_spans(text))
+        open_key = keys[-1][0] if keys and keys[-1][1] is None else len(text)
         starts = [word.start() for word in _WORD.finditer(text)]
-        length = starts[-self._span_words] if len(starts) > self._span_words else 0
-        open_key = _open_private_key(text)
-        length = length if open_key is None else min(length, open_key)
-        if length and self.text(text[:length]) + self.text(text[length:]) != self.text(text):
-            return 0  # a secret lies across the cut; a little more text moves the cut past it
-        return length
+        words = min(starts[-self._span_words], open_key) if len(starts) > self._span_words else 0
+        foreign = 0
+        if not text.isascii():
+            values = value_spans(text, self._foreign)
+            foreign = foreign_border(text, [*keys, *values, *pattern_spans(text, _fold(text), self._patterns)])
+        for length in sorted((words, foreign), reverse=True):
+            if self.text(text[:length]) + self.text(text[length:]) == self.text(text):
+                return length
+        return 0  # a secret lies across the cut; a little more text moves the cut past it
 
     def json(self, value: Any) -> Any:
         """Replace every secret in a JSON value, keys included.
@@ -175,34 +181,6 @@ def _occurrences(secret: str, text: str) -> Spans:
     while at != -1:
         yield at, at + len(secret), "secret"
         at = text.find(secret, at + len(secret))
-
-
-def _private_keys(text: str) -> Spans:
-    begin = _PEM_BEGIN.search(text)
-    while begin:
-        end = _PEM_END.search(text, begin.end(), begin.end() + MAX_PEM_CHARS) or _PEM_LINES.match(text, begin.end())
-        if end:
-            yield begin.start(), end.end(), "private_key"
-        begin = _PEM_BEGIN.search(text, end.end() if end else begin.end())
-
-
-def _open_private_key(text: str) -> int | None:
-    """Where the first key begins whose END line is still to come; None when there is none."""
-    begin = text.find("-----BEGIN ")
-    while begin != -1:
-        line = _PEM_BEGIN.match(text, begin)
-        if line is None:
-            whole = "-----" in text[begin + 5 : begin + MAX_PEM_LINE_CHARS] or len(text) - begin > MAX_PEM_LINE_CHARS
-            if not whole:
-                return begin
-            done = begin + 5
-        else:
-            end = _PEM_END.search(text, line.end(), line.end() + MAX_PEM_CHARS)
-            if end is None:
-                return begin
-            done = end.end()
-        begin = text.find("-----BEGIN ", done)
-    return None
 
 
 # --- secrets of the environment ------------------------------------------------------------------------

@@ -17,6 +17,8 @@ from itertools import pairwise
 from re import Match
 
 MIN_VALUE_CHARS = 8
+MIN_MATCH_CHARS = 6
+"""Shortest match of all: the password of `://:x@`."""
 PATTERN_WORDS_MAX = 4
 """Most words a match of one shape touches (`Authorization : Bearer <value>`): none has more than three gaps."""
 
@@ -34,12 +36,15 @@ class Pattern:
         needles: lower case texts; a match begins exactly at one of them (in any case).
         regex: tried at each needle. Its group `value` is replaced, or the whole match without such a group.
         accept: a last look at the match.
+        reach: only of a pattern whose matches may hold characters outside ASCII. Tried at each needle too, it covers
+            every match, and of a text that still grows all that may become one.
     """
 
     kind: str
     needles: tuple[str, ...]
     regex: re.Pattern[str]
     accept: Callable[[Match[str]], bool] = _any
+    reach: re.Pattern[str] | None = None
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z_]{1,40}", self.kind):
@@ -94,6 +99,12 @@ _ASSIGNED = re.compile(
     r"""(?P<value>[^"'\s\\<>{}()\[\]]{8,512})(?P=quote)""",
     re.IGNORECASE | re.ASCII,
 )
+# The longest names first: nothing behind the name has to follow, so the first one that fits is taken.
+_ASSIGNED_REACH = re.compile(
+    r"""(?:(?:secret|access|api)[_-]?key|password|passwd|secret|token)["']?[ \t]{0,8}"""
+    r"""(?:(?::=|=>|[:=])[ \t]{0,8}[fbru]?(?:["'][^"'\s\\<>{}()\[\]]{0,512}["']?)?)?""",
+    re.IGNORECASE | re.ASCII,
+)
 # A shell assignment has no spaces. What follows tells it from a keyword argument or an expression.
 _SHELL = re.compile(
     _NAME + r"""=(?P<value>[\w+/~@!^*-]{8,}+={0,2})(?=[\s;&|"']|$)""",
@@ -106,6 +117,7 @@ _BEARER = re.compile(
     r"""authorization["']?\s{0,8}[:=]\s{0,8}["']?bearer\s{1,8}(?P<value>[\w.~+/-]{8,}+={0,2})""",
     re.IGNORECASE | re.ASCII,
 )
+_URL_REACH = re.compile(r"""://[^\s/:@\[\]"'<>{}]{0,128}(?::[^\s/@"'<>{}]{0,256}@?)?""")
 _URL_PASSWORD = re.compile(r"""://[^\s/:@\[\]"'<>{}]{0,128}:(?![${<]|%[s(])(?P<value>[^\s/@"'<>{}]{1,256})@""")
 
 
@@ -124,8 +136,8 @@ DEFAULT_PATTERNS: tuple[Pattern, ...] = (
     _token("jwt", ("eyj",), r"eyJ[\w-]{8,}+\.eyJ[\w-]{8,}+\.[\w-]{16,}+"),
     Pattern("bearer", ("authorization",), _BEARER, _bearer_value),
     Pattern("header_key", ("x-api-key",), _HEADER_KEY, _random_value),
-    Pattern("url_password", ("://",), _URL_PASSWORD),
-    Pattern("assignment", _NAME_NEEDLES, _ASSIGNED, _random_value),
+    Pattern("url_password", ("://",), _URL_PASSWORD, reach=_URL_REACH),
+    Pattern("assignment", _NAME_NEEDLES, _ASSIGNED, _random_value, _ASSIGNED_REACH),
     Pattern("assignment", _NAME_NEEDLES, _SHELL, _random_value),
 )
 """Every shape but private keys, which `redaction` cuts out first because they span lines."""

@@ -1,7 +1,8 @@
 """What viewers see of a reply while it streams, without secrets.
 
 A secret may come in pieces, each of which looks harmless. So the last words are held back until nothing that
-follows can make a secret of them: what is shown, put together, is the redacted whole.
+follows can make a secret of them: what is shown, put together, is the redacted whole. Text without white space
+between its words (Chinese, Japanese) is held back only where a secret may have begun.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Live text: a secret that comes in pieces, each of which looks harmless, never reaches a viewer (R227)."""
+"""Live text: a secret that comes in pieces, each of which looks harmless, never reaches a viewer (R227).
+
+The texts are English, Chinese and both: the latter have no white space at which they could be cut.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,16 @@ __all__ = ["make_rig"]
 
 KEY = "sk-ant-" + "a1B2c3D4" * 5
 PHRASE = "correct horse battery staple of mine"
+NOTED_PEM = "-----BEGIN PRIVATE KEY-----\n密钥密钥\n-----END PRIVATE KEY-----"
+VALUES = (
+    "正确马电池订书钉",
+    "订书钉正确马电池正确马",  # begins with the end of the one before
+    "密码密码密码密码密",  # a piece of it is its beginning
+    "пароль от всего на свете",
+    "naïve-café-pa55",
+    "a密1234567",
+)
+"""Known values that are not ASCII."""
 PEM = "-----BEGIN RSA PRIVATE KEY-----\n" + "\n".join(["QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo" * 2] * 4)
 PEM_WHOLE = PEM + "\n-----END RSA PRIVATE KEY-----"
 SECRETS = [
@@ -34,6 +47,11 @@ SECRETS = [
     "Authorization : Bearer abc123DEF456",
     '"x-api-key" : "k3yK3yk3yK3y99"',
     "postgres://user:hunter2secret@host/db",
+    *VALUES,
+    NOTED_PEM,
+    'token: "密码Tr0ub4dor密码3"',
+    "postgres://用户:密@host/db",
+    "://:x@",
     "ghp_" + "Ab1" * 12,
     "AKIA" + "ABCD1234" * 2,
     "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0.SflKxwRJSMeKKF2QT4fw",
@@ -48,18 +66,38 @@ WORDS = [
     "-----BEGIN CERTIFICATE-----",
     "://",
     "a\u00a0b",
+    *("好的", "正", "正确马电池", "订书钉", "密码", "密码密码密", "пароль", "naïve-", "é", "’", "a密", "🎈"),
+    *(
+        "token：",
+        'token="密',
+        "secret_key='码",
+        "://用户",
+        "://用户:密",
+        "https://例え.jp/",
+        "码@",
+        "sk-é",
+        "[redacted:",
+        "]",
+    ),
     ";",
     "'",
 ]
-GAPS = ["", " ", "\n", "  ", "\t", ", ", "\u00a0"]
-REDACTOR = Redactor(secrets=[PHRASE])
+GAPS = ["", " ", "\n", "  ", "\t", ", ", "\u00a0", "，", "。"]
+NO_GAPS = ["", "", "，", "。"]
+REDACTOR = Redactor(secrets=[PHRASE, *VALUES])
+
+
+def texts() -> st.SearchStrategy[str]:
+    """Words and secrets, in half of the texts without white space between them."""
+    words = st.sampled_from(SECRETS + WORDS)
+    parts = [st.lists(st.tuples(words, st.sampled_from(gaps)), max_size=12) for gaps in (GAPS, NO_GAPS)]
+    return st.one_of(parts).map(lambda found: "".join(word + gap for word, gap in found))
 
 
 @st.composite
 def streamed(draw: st.DrawFn) -> list[str]:
     """A text of words and secrets, in pieces."""
-    parts = draw(st.lists(st.tuples(st.sampled_from(SECRETS + WORDS), st.sampled_from(GAPS)), max_size=12))
-    text = "".join(word + gap for word, gap in parts)
+    text = draw(texts())
     cuts = sorted(draw(st.lists(st.integers(0, len(text)), max_size=20)))
     return [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
 
@@ -75,11 +113,43 @@ def shown(pieces: Sequence[str], *, whole: bool = True, redactor: Redactor = RED
     return "".join(delta.text for delta in seen)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=600, deadline=None)
 @given(streamed())
 def test_what_is_shown_is_the_redacted_whole(pieces: list[str]) -> None:
     """Wherever a text is cut, the viewer sees exactly what is stored: no secret, and no word lost."""
     assert shown(pieces) == REDACTOR.text("".join(pieces))
+
+
+@settings(max_examples=600, deadline=None)
+@given(texts(), st.one_of(texts(), st.text(max_size=8)), st.data())
+def test_what_is_settled_stays_so_whatever_is_added(text: str, added: str, data: st.DataObject) -> None:
+    """The law of settled_chars itself, for a text that ends anywhere, even inside a secret."""
+    text = text[: data.draw(st.integers(0, len(text)))]
+    settled = REDACTOR.settled_chars(text)
+    whole = text + added
+    assert REDACTOR.text(whole[:settled]) + REDACTOR.text(whole[settled:]) == REDACTOR.text(whole)
+
+
+@pytest.mark.parametrize("text", [secret for secret in SECRETS if not secret.isascii()])
+def test_a_value_without_ascii_is_never_cut(text: str) -> None:
+    """Not even where all of it but the last character is there, between words without white space."""
+    for before, after in (("好的", "好的"), ("说：", "。"), ("é", "é")):
+        assert shown(list(before + text + after)) == REDACTOR.text(before + text + after)
+        assert shown(list(before + text[:-1]), whole=False) == before
+
+
+def test_text_without_white_space_is_shown_as_it_comes() -> None:
+    """Chinese and Japanese lag by nothing, however long they are; only where a secret may have begun do they wait."""
+    sentence = "我先读这个文件，再修改它。テストを実行します。"
+    assert shown(list(sentence), whole=False) == sentence
+    assert shown([sentence] * 1_000, whole=False) == sentence * 1_000
+    assert shown(list(f"{sentence}用 pytest"), whole=False) == f"{sentence}用"
+    assert shown(list(f"{sentence}正确马"), whole=False) == sentence
+    assert shown(list(f"{sentence}正确的"), whole=False) == f"{sentence}正确的"
+    assert (
+        shown(list("见 https://例え.jp/路径，password 是空的"), whole=False)
+        == "见 https://例え.jp/路径，password 是空的"
+    )
 
 
 @pytest.mark.parametrize("secret", SECRETS)

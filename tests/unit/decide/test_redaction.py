@@ -46,6 +46,8 @@ def test_known_shapes_are_cut_out(secret: str, around: str) -> None:
         ("redis://:pa55w0rd@127.0.0.1:6379/0", "pa55w0rd"),
         ("postgresql+psycopg://app:swordfish@db/app", "swordfish"),
         ("unix://:hidden@/run/x.sock?db=1", "hidden"),
+        ("://:x@", "x"),
+        ("postgres://用户:密码@host", "密码"),
         ('DB_PASSWORD = "hunter2hunter2"', "hunter2hunter2"),
         ("api_key: 'q8w7e6r5t4'", "q8w7e6r5t4"),
         ('{"client_secret": "P9o8I7u6!"}', "P9o8I7u6!"),

@@ -35,6 +35,7 @@ def watched(make_rig: MakeRig, pieces: Sequence[str]) -> tuple[Rig, str]:
     [
         (["a b c d e f ", "\ud83c", "\udf88", " g"], "a b c d e f 🎈 g"),
         (["x \ud83c y"], "x \ufffd y"),
+        (["好的\ud83c", "\udf88好"], "好的🎈好"),
         (["\udf88"], "\ufffd"),
     ],
 )
