@@ -31,6 +31,8 @@ MAX_DEPTH = 25
 MAX_VISITS = 500_000
 MAX_FILE_BYTES = 10 * 1024 * 1024
 MAX_LINE_CHARS = 500
+MARGIN_CHARS = 4_096
+"""Of a longer line so much on each side goes to the parent, which takes secrets out before it cuts."""
 MAX_OUTPUT_CHARS = 400_000
 _MAX_MEMORY_BYTES = 2 * 1024**3
 _PR_SET_PDEATHSIG = 1
@@ -153,12 +155,12 @@ def find_names(request: dict[str, Any]) -> dict[str, Any]:
     return {"lines": shown, "left_out": len(names) - len(shown), **walk.limits(stopped)}
 
 
-def cut_line(line: str, match_at: int) -> str:
-    """A long line's part around the match, with what was left out."""
-    if len(line) <= MAX_LINE_CHARS:
-        return line
+def long_line(head: str, line: str, match_at: int) -> dict[str, Any]:
+    """What of a long line the parent needs to show the part around the match."""
     start = max(0, min(match_at - MAX_LINE_CHARS // 2, len(line) - MAX_LINE_CHARS))
-    return f"{line[start : start + MAX_LINE_CHARS]} [{len(line) - MAX_LINE_CHARS} characters left out]"
+    first = max(0, start - MARGIN_CHARS)
+    text = line[first : start + MAX_LINE_CHARS + MARGIN_CHARS]
+    return {"head": head, "text": text, "first": first, "start": start - first, "line_chars": len(line)}
 
 
 class Grep:
@@ -172,7 +174,7 @@ class Grep:
         glob = request["glob"]
         # As in other search tools: a filter without a slash is about the file name, at any depth.
         self.filter = re.compile(glob_regex(glob if "/" in glob else "**/" + glob), re.DOTALL) if glob else None
-        self.lines: list[str] = []
+        self.lines: list[str | dict[str, Any]] = []
         self.chars = 0
         self.matches = 0
         self.skipped: dict[str, int] = {}
@@ -221,11 +223,13 @@ class Grep:
                 if near > number and near in hits:
                     break  # its own match shows it
                 mark = ":" if near in hits else "-"
-                self._add(f"{shown}{mark}{near + 1}{mark}{cut_line(lines[near], hits.get(near, 0))}")
+                head, line = f"{shown}{mark}{near + 1}{mark}", lines[near]
+                is_long = len(line) > MAX_LINE_CHARS
+                self._add(long_line(head, line, hits.get(near, 0)) if is_long else head + line)
                 last = near
 
-    def _add(self, line: str) -> None:
-        self.chars += len(line)
+    def _add(self, line: str | dict[str, Any]) -> None:
+        self.chars += len(line) if isinstance(line, str) else len(line["head"]) + MAX_LINE_CHARS
         if self.chars > MAX_OUTPUT_CHARS:
             raise Stopped("the output is too long")
         self.lines.append(line)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import Field
 
+from neuraphage.decide.redacted_ends import Redact
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.tool import ToolDeclaration, ToolResult
 from neuraphage.ports import ToolContext
 from neuraphage.tools.base import Params, ParsedTool, PathText, Text, ToolCallError, input_schema
 from neuraphage.tools.paths import Place, os_failure, resolve
+from neuraphage.tools.search_child import MAX_LINE_CHARS
 from neuraphage.tools.search_process import run_search
 
 SEARCH_TIMEOUT_S = 20.0
@@ -135,7 +138,27 @@ class Grep(ParsedTool[GrepParams]):
         if answer["skipped"]:
             counts = ", ".join(f"{count} {_WORDS.get(why, why)}" for why, count in sorted(answer["skipped"].items()))
             notes.append(f"[files skipped: {counts}]")
-        return ToolResult(text="\n".join([*(answer["lines"] or ["No line matches."]), *notes]))
+        lines = [line if isinstance(line, str) else cut_line(line, context.redact) for line in answer["lines"]]
+        return ToolResult(text="\n".join([*(lines or ["No line matches."]), *notes]))
+
+
+def cut_line(found: Mapping[str, Any], redact: Redact) -> str:
+    """A long line's part around the match, without secrets and halves of them, and how much of it was left out.
+
+    Args:
+        found: what `search_child.long_line` made of it.
+        redact: takes secrets out.
+    """
+    raw = found["text"]
+    text = redact(raw)
+    behind_chars = len(raw) - found["start"] - MAX_LINE_CHARS
+    # where the line goes on beyond the raw text, a secret may be there in part only
+    first = found["start"] if found["first"] > 0 else 0
+    end = len(text) - (behind_chars if found["first"] + len(raw) < found["line_chars"] else 0)
+    start = max(first, min(found["start"], end - MAX_LINE_CHARS))
+    shown = text[start : max(start, min(start + MAX_LINE_CHARS, end))]
+    left_out_chars = found["line_chars"] - len(raw) + len(text) - len(shown)
+    return f"{found['head']}{shown} [{left_out_chars} characters left out]"
 
 
 def _searchable(path: str, context: ToolContext) -> Place:

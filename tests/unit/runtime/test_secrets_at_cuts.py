@@ -23,6 +23,8 @@ from neuraphage.spool.output import read_output
 from neuraphage.tools.base import Params, ParsedTool, input_schema
 from neuraphage.tools.output_buffer import OutputBuffer
 from neuraphage.tools.read_tools import ReadFile
+from neuraphage.tools.search_child import MARGIN_CHARS, MAX_LINE_CHARS, long_line
+from neuraphage.tools.search_tools import Grep, cut_line
 from neuraphage.wiring import build_spool
 from turnkit import FakeModel, calls, new_rig, says
 
@@ -130,7 +132,14 @@ def by_the_buffer(text: str, folder: Path) -> str:
     return buffer.text(LIMIT_CHARS, REDACTOR.text)
 
 
-SHORTENERS = [by_a_tool, by_read_file, by_the_spool, by_the_buffer]
+def by_grep(text: str, folder: Path) -> str:
+    """The search process's own lines, cut around a match anywhere in them."""
+    line = text.replace("\n", "\\n")
+    spots = [*range(0, min(len(line), 9_000), 450), *range(max(0, len(line) - 9_000), len(line), 450)]
+    return "\n".join(cut_line(long_line("f:1:", line, at), REDACTOR.text) for at in spots if len(line) > MAX_LINE_CHARS)
+
+
+SHORTENERS = [by_grep, by_a_tool, by_read_file, by_the_spool, by_the_buffer]
 WINDOW_CHARS = (LIMIT_CHARS + 1) * 2 + GAP_CHARS * 4
 """Of a longer output the spool reads so much of each end."""
 EDGES = [324, 460, 481, 650, GAP_CHARS + 2 * LIMIT_CHARS, WINDOW_CHARS]
@@ -185,6 +194,33 @@ def test_lines_after_a_key_keep_their_numbers(tmp_path: Path) -> None:
     assert ReadFile().run({"path": "f", "offset": 9}, context).text == f"{key}\n{last}"
     left_out = "[1 lines left out below; go on with offset=44]"
     assert ReadFile().run({"path": "f", "offset": 9, "limit": 2}, context).text == f"{key}\n{left_out}"
+
+
+def test_grep_takes_secrets_out_before_it_cuts_a_long_line(tmp_path: Path) -> None:
+    """The part around the match would begin within the secret; what is left out is counted all the same."""
+    secret = PLANTED[0][1]
+    (tmp_path / "f").write_text("x " * 500 + secret + " " + "y" * 230 + "needle" + " z" * 5_000)
+    result = Grep().run({"pattern": "needle"}, context_in(tmp_path))
+    assert "needle" in result.text
+    assert parts_of(secret, result.text) == []
+    found = re.fullmatch(r"f:1:(.{500}) \[(\d+) characters left out\]", result.text)
+    assert found is not None
+    assert 500 + int(found[2]) == len(REDACTOR.text((tmp_path / "f").read_text()))
+
+
+def test_a_long_line_that_shrinks_does_not_show_the_edge_of_what_was_sent(tmp_path: Path) -> None:
+    """A key of thousands of characters becomes some; what the search process had cut before it stays hidden."""
+    secret = PLANTED[0][1]
+    before, body, after = (part.replace("\n", "\\n") for part in PLANTED[14])
+    key = before + body * 4 + after
+    sent_before_chars = MAX_LINE_CHARS // 2 + MARGIN_CHARS
+    padding = "-" * (sent_before_chars - len(key) - 21)
+    line = "y " * 3_000 + secret + " " + key + padding + "needle" + " z" * 5_000
+    sent = long_line("f:1:", line, line.index("needle"))
+    assert sent["text"].startswith(secret[-20:] + " ")
+    shown = cut_line(sent, REDACTOR.text)
+    assert parts_of(secret, shown) == []
+    assert "characters left out]" in shown
 
 
 @pytest.mark.parametrize("spool_enabled", [True, False])
