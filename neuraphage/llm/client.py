@@ -45,7 +45,7 @@ class AnthropicClient:
         api_key: sent as the credential; never logged, never part of an error.
         connect_timeout_s: longest wait for a connection.
         read_timeout_s: longest silence of the server, before or inside the stream.
-        call_timeout_s: longest whole call.
+        call_timeout_s: longest whole call; a resolver that gives no answer may hold it up longer (see Hangup).
 
     Raises:
         BadInput: the key is empty or cannot be a header, or the address is none of an HTTP server.
@@ -78,7 +78,7 @@ class AnthropicClient:
         Args:
             request: what to send.
             on_delta: gets pieces as they come; its exceptions are logged and end the pieces, not the call.
-            interrupt: asked before sending; its wake-up closes the connection at once.
+            interrupt: asked before sending; its wake-up closes the connection at once, or as soon as there is one.
 
         Raises:
             ModelFault: the call failed; `kind` says how, `usage` what the reply had told of when it broke off.

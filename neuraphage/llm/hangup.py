@@ -31,8 +31,13 @@ class Cause(Enum):
 class Hangup:
     """The switch of one call. Thread-safe.
 
-    Before the connection exists it only remembers: a call that is still resolving or connecting ends as soon
-    as that step does (the connect timeout bounds it).
+    Before the connection exists it only remembers, and the connection is shut down before anything is sent:
+
+    - A call that is still connecting ends when that step does. The connect timeout bounds it for each address of the
+      host, one after the other.
+    - A call that is still resolving the host's name ends when the resolver answers and that step is over too. No
+      timeout of ours bounds a resolver, only its own (`options timeout` and `attempts` in resolv.conf): a thread that
+      waits in it cannot be woken.
     """
 
     def __init__(self) -> None:

@@ -107,6 +107,33 @@ def test_a_dripping_stream_ends(server, patient, answers, interrupt, make_reques
     _wait_for(lambda: server.log()["totals"]["closed_by_client"] == 1)
 
 
+@pytest.mark.parametrize("cancelled", [True, False])
+def test_a_call_that_resolves_a_name_waits_for_the_resolver(server, interrupt, make_request, monkeypatch, cancelled):
+    """Neither an interrupt nor the limit of the call wakes it; when it answers, the call ends and sends nothing."""
+    resolving, answered, resolve = threading.Event(), threading.Event(), socket.getaddrinfo
+
+    def resolve_late(*args, **more):
+        resolving.set()
+        assert answered.wait(20)
+        return resolve(*args, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve_late)
+    overdue, hang_up = threading.Event(), Hangup.hang_up
+    monkeypatch.setattr(Hangup, "hang_up", lambda self, cause: (hang_up(self, cause), overdue.set()))
+    client = AnthropicClient(server.url, KEY, call_timeout_s=90 if cancelled else 0.1)
+    thread, outcome = _call_in_thread(client, make_request(), interrupt)
+    assert resolving.wait(20)
+    if cancelled:
+        interrupt.pull()
+    assert overdue.wait(20)
+    assert thread.is_alive()
+    answered.set()
+    thread.join(20)
+    assert isinstance(outcome[0], CancelRequested if cancelled else ModelFault)
+    assert cancelled or outcome[0].kind is FaultKind.TIMEOUT
+    assert server.log()["totals"]["received"] == 0
+
+
 def test_an_interrupt_that_is_pulled_already_sends_nothing(server, patient, interrupt, make_request):
     """A task that was cancelled before the call costs nothing."""
     interrupt.pulled = True
