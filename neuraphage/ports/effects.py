@@ -99,8 +99,8 @@ class SpoolStatus:
         state: see SpoolState.
         exit_code: DONE: exit status, or minus the signal number.
         reason: DONE: exited, timeout, cancelled, output_limit or lease_moved.
-        output: DONE, and LOST where it is known: what it wrote (stdout and stderr as they came), shortened to the limit,
-            head and tail kept.
+        output: DONE, and LOST where it is known: what it wrote (stdout and stderr as they came), shortened to the
+            limit, head and tail kept.
         duration_s: DONE: how long it ran.
         left_behind: DONE: processes it had left running in the background; they were ended too.
         timeout_s: DONE: the limit it ran under; None when that is not known any more.
