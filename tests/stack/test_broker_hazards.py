@@ -144,7 +144,8 @@ def test_what_no_worker_can_use_is_dropped(stack: Stack, queue: str) -> None:
     pid, shown = struck.pid, len(struck.output())
     for raw in FOREIGN.values():
         stack.push(queue, raw)
-    wait_for(lambda: said(struck.output()[shown:]) == len(FOREIGN) - 1, "all but what Celery drops by itself")
+    # Celery tells of the unregistered task itself, and stumbles over its missing id only afterwards, or not at all
+    wait_for(lambda: said(struck.output()[shown:]) >= len(FOREIGN) - 1, "all but what Celery drops by itself")
     stack.finished(stack.submit(two_turns()), stack.submit(two_turns("next")))
     assert (struck.pid, struck.is_alive()) == (pid, True)
     lines = [line for line in struck.output()[shown:].splitlines() if DROPPED in line]

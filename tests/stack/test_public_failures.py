@@ -246,8 +246,9 @@ def family_of_command(stack: Stack, task: str) -> list[int]:
     folder = str(stack.work_dir(task))
     commands = [process.pid for process in psutil.process_iter(["cwd"]) if process.info["cwd"] == folder]
     newest = max(stack.folder.glob("spool/**/alive"), key=lambda path: path.stat().st_mtime)
-    _, runner, _, keeper = newest.read_text(encoding="utf-8").split()
-    return [*commands, int(runner), int(keeper)]
+    words = newest.read_text(encoding="utf-8").split()
+    told = dict(zip(words[::2], words[1::2], strict=True))
+    return [*commands, int(told["runner"]), int(told["keeper"])]
 
 
 def test_every_state_has_an_owner_or_a_wake_up_and_takes_a_cancel(stack: Stack) -> None:
