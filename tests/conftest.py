@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 
 import pytest
@@ -22,19 +21,7 @@ two can make such an instant pass unseen; the test then gets one more try, and t
 crash points, contract and protocol get none: their failures are never the machine's."""
 
 
-LONGEST = (
-    "crash_points", "runbook", "document_commands", "demo", "dev_side_by_side", "dev", "protocol_property",
-    "purge_after_kill", "public_failures", "chaos", "warm_shutdown", "dev_terminal", "dev_namespaces", "run_stack",
-    "two_machines", "wheel", "health", "celery_citizen", "broker_hazards", "server_refuses", "duplicates_and_zombies",
-)  # fmt: skip
-"""Files that take longer than 25 s, the longest first. They begin first, so that none runs alone at the end; the
-others follow by their number of tests, as pytest-xdist itself would order them."""
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    counts = Counter(item.path for item in items)
-    rank = {f"test_{name}": place for place, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: (rank.get(item.path.stem, len(LONGEST)), -counts[item.path], str(item.path)))
     for item in items:
         if item.path.parent.name in PROCESS_FOLDERS:
             item.add_marker(pytest.mark.flaky(reruns=1))
