@@ -22,13 +22,14 @@ class OutputPipe:
         limit_bytes: most that is written to it.
 
     Attributes:
+        output: the open file.
         writing: the command's end.
         is_over: more came than the limit allows.
         is_refused: the file took no more, since its disk is full or broken.
     """
 
     def __init__(self, output: int, limit_bytes: int) -> None:
-        self._output = output
+        self.output = output
         self._room_bytes = limit_bytes
         self._reading, self.writing = os.pipe()
         os.set_blocking(self._reading, False)
@@ -93,6 +94,6 @@ class OutputPipe:
         self._room_bytes -= len(kept)
         try:
             while kept:
-                kept = kept[os.write(self._output, kept) :]
+                kept = kept[os.write(self.output, kept) :]
         except OSError:
             self.is_refused = True

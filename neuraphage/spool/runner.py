@@ -20,6 +20,8 @@ import time
 
 TYPE_CHECKING = False  # type checkers know this name; importing typing would double the start of a runner
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from neuraphage.spool import output_pipe, processes, records
 else:
     # run by path, outside the package: importing the package would load the whole library
@@ -95,6 +97,7 @@ def run(order: records.Order, directory: int, alive: int) -> None:
     wake = processes.wake_on_child_end()
     output = os.open(records.OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600, dir_fd=directory)
     reading, go = os.pipe()
+    asked = requests_to_end(directory)
     # everything that can fail for want of space or processes comes before the decision
     record = records.ExitRecord(directory)
     if disk_is_full(directory):
@@ -113,7 +116,7 @@ def run(order: records.Order, directory: int, alive: int) -> None:
     os.write(go, processes.GO)
     answer(records.STARTED)
     family = processes.Family(child)
-    reason, detail = supervise(order, family, directory, pipe, wake)
+    reason, detail = supervise(order, family, asked, pipe, wake)
     family.end(processes.GRACE_S, lambda pause_s: pipe.wait(wake, pause_s))
     pipe.take_rest()
     if reason == "exited" and pipe.is_full:
@@ -136,25 +139,30 @@ def decide_to_start(directory: int) -> bool:
 
 
 def supervise(
-    order: records.Order, family: processes.Family, directory: int, pipe: output_pipe.OutputPipe, wake: int
+    order: records.Order, family: processes.Family, asked: Callable[[], str], pipe: output_pipe.OutputPipe, wake: int
 ) -> tuple[str, str]:
     """Wait until the command ends or must be ended.
+
+    Args:
+        order: with its time limit.
+        family: the command and what it starts.
+        asked: from `requests_to_end`.
+        pipe: its output.
+        wake: from processes.wake_on_child_end.
 
     Returns:
         The reason, and a detail for people.
     """
     # monotonic: the time a laptop sleeps does not count
     deadline_s = time.monotonic() + order.timeout_s
-    links = os.fstat(directory).st_nlink
     while True:
         family.reap()
         if family.exit_code is not None:
             return "exited", ""
-        if records.exists(directory, records.CANCEL) or is_deleted(directory, links):
-            return "cancelled", ""
-        if records.exists(directory, records.REVOKED):
-            return "lease_moved", ""
-        if pipe.is_full or disk_is_full(directory):
+        reason = asked()
+        if reason:
+            return reason, ""
+        if pipe.is_full or disk_is_full(pipe.output):
             return full(pipe)
         left_s = deadline_s - time.monotonic()
         if left_s <= 0:
@@ -162,14 +170,21 @@ def supervise(
         pipe.wait(wake, min(left_s, POLL_S))
 
 
-def is_deleted(directory: int, links: int) -> bool:
-    """Whether the entry was deleted: then nobody can read its command, or ask for its end, any more.
+def requests_to_end(directory: int) -> Callable[[], str]:
+    """A look for what asks for the command's end: its reason, or nothing.
 
-    Args:
-        directory: the entry.
-        links: how many names it had; none on a filesystem that does not count them.
+    A deleted entry asks for it: nobody can read its command, or cancel it, any more. Make the look before the
+    decision: it counts the entry's names now, and one that is deleted by then cannot be decided.
     """
-    return links > 0 and os.fstat(directory).st_nlink == 0
+    has_names = os.fstat(directory).st_nlink > 0  # there are filesystems that do not count them
+
+    def look() -> str:
+        is_deleted = has_names and os.fstat(directory).st_nlink == 0
+        if is_deleted or records.exists(directory, records.CANCEL):
+            return "cancelled"
+        return "lease_moved" if records.exists(directory, records.REVOKED) else ""
+
+    return look
 
 
 def full(pipe: output_pipe.OutputPipe) -> tuple[str, str]:
@@ -177,9 +192,9 @@ def full(pipe: output_pipe.OutputPipe) -> tuple[str, str]:
     return "output_limit", "" if pipe.is_over else "the disk of the spool is full"
 
 
-def disk_is_full(directory: int) -> bool:
-    """Whether output can no longer be written."""
-    space = os.fstatvfs(directory)
+def disk_is_full(file: int) -> bool:
+    """Whether the disk of an open file takes no more output."""
+    space = os.fstatvfs(file)
     if space.f_blocks == 0:
         return False  # a filesystem that does not count its space
     return space.f_bavail * space.f_frsize < DISK_FLOOR_BYTES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -197,6 +198,19 @@ def test_a_shutdown_signal_leaves_the_outcome_recorded(spool, order, calm, guard
     assert spool.look(command.effect_id, 10).state is RUNNING
     (tmp_path / "go").touch()
     assert spool.wait(command.effect_id, 10, calm).exit_code == 0
+
+
+def test_an_entry_that_is_deleted_before_the_runner_first_looks(spool, order, token, living, eventually, tmp_path):
+    """A runner that is slow after the start of its command takes a deleted entry for one that has a name."""
+    wait = f"while os.path.exists({str(tmp_path / 'held')!r}): pass"
+    held = f"def late(*args, step=runner.supervise):\n    {wait}\n    return step(*args)\nrunner.supervise = late"
+    (tmp_path / "held").touch()
+    command = order(f"sleep {token}")
+    CommandSpool(spool._root, 1_000, dying_runner(tmp_path, held)).start(command)
+    eventually(lambda: len(living()) == 1)
+    shutil.rmtree(spool._root / command.effect_id)
+    (tmp_path / "held").unlink()
+    eventually(lambda: living() == [])
 
 
 def test_power_cut(spool, order, tmp_path):
