@@ -23,6 +23,7 @@ Snapshot = tuple[dict[bytes, tuple[bytes, int]], Memory]
 SNAPSHOTS = 5
 """How many states are kept to go back to."""
 PROMPTS = ("ask-1", "ask-2", "talk:conversation")
+"""What a commit may open. A turn that ends by waiting opens one of its own, as real ones do."""
 
 
 @dataclass
@@ -128,30 +129,30 @@ class Workers:
         talk = {p for p in worker.prompts if p.endswith(":conversation")} if "i" in heads else set()
         return {*(worker.prompts & {head[1:] for head in heads}), *talk}
 
-    def write(self, worker: Worker, run: Callable[[], Any], take: bool, opened: str | None) -> Any:
+    def write(self, worker: Worker, run: Callable[[], Any], changes: Changes) -> Any:
         """Make a fenced write, and take over its answer as a worker does."""
         before = self.kit.state()
         reply = run()
         if reply.verdict in (CommitVerdict.STALE, CommitVerdict.LOST):
             assert self.kit.state() == before, f"{reply.verdict} changed something"
-            self.calls.append(Call(run, reply, applied=True))
+            # LOST means that the server has lost the write before it. Once that one is repeated, so may this one be:
+            # both are of one claim and come in their order.
+            self.calls.append(Call(run, reply, applied=reply.verdict is CommitVerdict.STALE))
             worker.lease = None
             return reply
         self.calls.append(Call(run, reply, applied=True))
         assert worker.lease is not None
         worker.lease = replace(worker.lease, token=worker.lease.token + 1)
-        if take:
-            worker.prompts -= self.answered(worker)
-            worker.inbox = ()
-        if opened:
-            worker.prompts |= {opened}
+        opened = {prompt.prompt_id for prompt in changes.prompts_opened}
+        worker.prompts = worker.prompts - {*changes.prompts_closed} | opened
+        worker.inbox = tuple(raw for raw in worker.inbox if raw not in changes.consumed)
         return reply
 
     def commit(self, worker: Worker, *, take: bool, opened: str | None) -> None:
         lease = worker.lease
         assert lease is not None
         changes = self.changes(worker, take=take, opened=opened, ends=False)
-        self.write(worker, lambda: self.kit.store.commit(lease, changes), take, opened)
+        self.write(worker, lambda: self.kit.store.commit(lease, changes), changes)
 
     def suspend(self, worker: Worker, to: SuspendTo, *, take: bool) -> None:
         lease = worker.lease
@@ -166,21 +167,19 @@ class Workers:
         def run() -> Any:
             return self.kit.store.suspend(lease, changes, to, due_ms=due_ms, detail=detail)
 
-        self.settled(worker, self.write(worker, run, take, opened))
+        self.settled(worker, self.write(worker, run, changes))
 
     def finish(self, worker: Worker, to: FinishTo, *, take: bool) -> None:
         lease, iteration = worker.lease, worker.iteration
         assert lease is not None
-        opened = PROMPTS[2] if to is FinishTo.WAIT else None
+        opened = f"turn-{iteration}:conversation" if to is FinishTo.WAIT else None
         changes = self.changes(worker, take=take, opened=opened, ends=to is not FinishTo.FAILED)
-        if opened and not changes.prompts_opened:
-            changes = replace(changes, prompts_closed=tuple(p for p in changes.prompts_closed if p != opened))
         detail = {"error": "no", "recoverable": True}
 
         def run() -> Any:
             return self.kit.store.finish(lease, changes, to, iteration, detail)
 
-        self.settled(worker, self.write(worker, run, take, opened))
+        self.settled(worker, self.write(worker, run, changes))
 
     def settled(self, worker: Worker, reply: Any) -> None:
         worker.lease = None

@@ -36,6 +36,7 @@ def test_on_the_fake_server() -> None:
 
 
 @pytest.mark.real_redis
+@pytest.mark.timeout(3_600)  # a failure is made small first, which takes minutes
 def test_on_the_real_server(valkey: ValkeyProcess) -> None:
     """A shorter run of the same on a real server."""
     client = valkey.client()
