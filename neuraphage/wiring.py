@@ -1,7 +1,7 @@
 """The one place that builds real parts and plugs them together.
 
-The model's SDK takes two thirds of a command's start-up time and only workers call the model, so the room that
-imports it is imported when a part of it is built; `workers.app` does that beforehand, at its own start.
+The model's SDK takes two thirds of a start-up and only workers that take turns call the model, so the room that imports
+it is imported when a part of it is built; `workers.app` does that beforehand, when such a worker starts.
 """
 
 from __future__ import annotations

@@ -13,6 +13,12 @@ _GROWING = "prefork"
 """The only pool that Celery's autoscaler can change; any other fails at each message."""
 
 
+def takes_turns(options: Mapping[str, Any]) -> bool:
+    """Whether a worker with these options of Celery's command line runs turns, and so calls the model."""
+    asked = _names(options.get("queues"))
+    return RUN_QUEUE in (asked or (RUN_QUEUE,)) and RUN_QUEUE not in _names(options.get("exclude_queues"))
+
+
 def refusal(
     options: Mapping[str, Any], known: Sequence[str], *, has_key: bool, model_problem: str | None = None
 ) -> str | None:
@@ -24,7 +30,7 @@ def refusal(
         has_key: whether the model's key is set.
         model_problem: what is wrong with the key or with the address of the model's API, if something is.
     """
-    asked, left_out = _names(options.get("queues")), _names(options.get("exclude_queues"))
+    asked = _names(options.get("queues"))
     unknown = [name for name in asked if name not in known]
     if unknown:
         return f"-Q {','.join(unknown)}: no such queue; there are {' and '.join(known)}"
@@ -33,7 +39,7 @@ def refusal(
         return f"-P {pool}: turns need real threads or processes; take -P threads or -P prefork"
     if options.get("autoscale") and pool != _GROWING:
         return f"--autoscale: a pool of {pool} cannot grow; take -P prefork, or -c in place of --autoscale"
-    if RUN_QUEUE not in (asked or known) or RUN_QUEUE in left_out:
+    if not takes_turns(options):
         return None
     if not has_key:
         return (

@@ -25,8 +25,11 @@ LOADED = (
     "celery.concurrency.thread",
     "celery.worker.consumer",
     "kombu.transport.redis",
+    "neuraphage.client",
+    "neuraphage.llm",
     "neuraphage.wiring",
 )
+"""What `workers.app` and `workers.tasks` import, the model's SDK above all: it is most of the time of a start."""
 
 
 def become(order: dict[str, Any]) -> NoReturn:

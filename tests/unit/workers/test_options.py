@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from celery import concurrency
 
-from workers.options import refusal
+from workers.options import refusal, takes_turns
 
 KNOWN = ("np.run", "np.control")
 POOLS = ("prefork", "processes", "threads", "solo")
@@ -50,3 +54,35 @@ def test_a_model_that_cannot_be_called_is_told_to_whoever_takes_turns() -> None:
     """A wrong address or key would end every task for good, or fail every turn."""
     assert refusal({"queues": "np.run"}, KNOWN, has_key=True, model_problem="no address") == "no address"
     assert refusal({"queues": "np.control"}, KNOWN, has_key=True, model_problem="no address") is None
+
+
+@pytest.mark.parametrize(
+    ("options", "is_taken"),
+    [
+        ({}, True),
+        ({"queues": "np.run"}, True),
+        ({"queues": ["np.control", "np.run"]}, True),
+        ({"queues": "np.control"}, False),
+        ({"exclude_queues": "np.run"}, False),
+        ({"exclude_queues": "np.control"}, True),
+    ],
+)
+def test_who_takes_turns(options: dict[str, object], is_taken: bool) -> None:
+    """By the same options as Celery: without -Q a worker takes every queue."""
+    assert takes_turns(options) is is_taken
+
+
+@pytest.mark.parametrize(("queue", "is_loaded"), [("np.run", True), ("np.control", False)])
+def test_only_who_takes_turns_loads_the_sdk_of_the_model(queue: str, is_loaded: bool, tmp_path: Path) -> None:
+    """It is most of a start: before the first turn where there are turns, and never in beat or a control worker."""
+    code = (
+        "import sys, workers.app, workers.tasks; from celery import signals\n"
+        "print('anthropic' in sys.modules)\n"
+        f"signals.celeryd_init.send('a', options={{'queues': {queue!r}}})\n"
+        "print('anthropic' in sys.modules)"
+    )
+    env = {"NEURAPHAGE_DATA_DIR": str(tmp_path), "ANTHROPIC_API_KEY": "k"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["False", str(is_loaded)]
