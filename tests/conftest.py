@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
@@ -21,7 +22,20 @@ two can make such an instant pass unseen; the test then gets one more try, and t
 crash points, contract and protocol get none: their failures are never the machine's."""
 
 
+LONGEST = (
+    "crash_points", "runbook", "purge_after_kill", "dev_side_by_side", "dev", "demo", "document_commands",
+    "celery_citizen", "public_failures", "chaos", "wheel", "warm_shutdown", "dev_terminal", "duplicates_and_zombies",
+    "dev_namespaces", "protocol_property", "flower", "run_stack", "run", "two_machines", "broker_hazards", "lifecycle",
+    "server_refuses", "cli_process", "ambiguous_writes", "health", "server_restarts", "delivery", "compose_stack",
+)  # fmt: skip
+"""Files that take longer than 20 s, the longest first. They begin first, so that none runs alone at the end; the
+others follow by their number of tests, as pytest-xdist itself would order them."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    counts = Counter(item.path for item in items)
+    rank = {f"test_{name}": place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: (rank.get(item.path.stem, len(LONGEST)), -counts[item.path], str(item.path)))
     for item in items:
         if item.path.parent.name in PROCESS_FOLDERS:
             item.add_marker(pytest.mark.flaky(reruns=1))

@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 class Bench:
-    """Servers and folders of one session.
+    """Servers and folders of the tests of a file.
 
     Args:
         folder: for everything.
@@ -60,9 +60,12 @@ class Bench:
         return [row for row in rows if row["event"] == "ended"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def bench() -> Iterator[Bench]:
-    """All servers of this session. The parent keeps no connection and no thread, so it may fork."""
+    """All servers of a file's tests. The parent keeps no connection and no thread, so it may fork.
+
+    Not of the session: what is patched here would hold for the tests of other folders too.
+    """
     with (
         pytest.MonkeyPatch.context() as patch,
         tempfile.TemporaryDirectory(prefix="np-") as disk,
@@ -129,7 +132,7 @@ def order_fault(url: str) -> None:
         assert answer.status == 200
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def new_site(bench: Bench) -> Callable[..., Site]:
     """Makes the place of a new case."""
     return bench.site

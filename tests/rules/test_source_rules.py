@@ -83,6 +83,17 @@ def test_nothing_is_skipped_without_a_reason() -> None:
     assert silent + marks == []
 
 
+def test_no_fixture_of_the_session_patches_anything() -> None:
+    """What it patches would hold for every later test of the process; a file's own fixtures undo it at its end."""
+    patching = [
+        f"{named(path)}:{node.name}"
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        for node in functions(path)
+        if "scope='session'" in "".join(map(ast.unparse, node.decorator_list)) and "MonkeyPatch" in ast.unparse(node)
+    ]
+    assert patching == []
+
+
 def test_exceptions_from_the_linters_are_justified() -> None:
     """Every noqa and type-ignore names its rule and says why, on its own line."""
     bare = []

@@ -231,7 +231,8 @@ def test_a_timeout_ends_the_whole_family(spool: UnspooledCommands, interrupt: Fa
     """Other sessions, deaf, stopped and orphaned processes are gone when wait returns."""
     spool.start(command(FAMILY, mark=mark, timeout_s=1))
     status = spool.wait("e1", 1_000, interrupt)
-    assert (status.state, status.reason, status.output) == (SpoolState.DONE, "timeout", "ready\n")
+    assert (status.state, status.reason) == (SpoolState.DONE, "timeout")
+    assert status.output.startswith("ready\n")  # a shell may still say that its child was killed
     assert alive(mark) == []
 
 
