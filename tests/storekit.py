@@ -64,6 +64,10 @@ def text_entry(text: str, turn: int = 0) -> Entry:
     return Entry(role="user", content=[{"type": "text", "text": text}], turn=turn)
 
 
+STAYS = -1
+"""PTTL of a key without an expiry; -2 is one that is gone."""
+
+
 @dataclass
 class StoreKit:
     """One store in its own namespace.
@@ -240,8 +244,8 @@ class StoreKit:
         leaked = []
         for key in self.client.scan_iter(match=self.keys.prefix + "*", count=1000):
             name = key.decode()
-            if self.client.pttl(key) >= 0:
-                continue
+            if self.client.pttl(key) != STAYS:
+                continue  # it expires, or has done so since it was listed
             _, is_task, rest = name.partition(":task:")
             if not PERMANENT.match(name) or (is_task and self._is_over(rest.split(":")[0])):
                 leaked.append(name)

@@ -26,7 +26,7 @@ from neuraphage.runtime.watcher import Watcher
 from neuraphage.wiring import API_KEY_VARIABLE, build_health, build_model, build_process, build_watcher
 from workers.consumer import ConsumerState, is_closed, is_consuming
 from workers.logs import configure
-from workers.options import refusal, takes_turns
+from workers.options import refusal
 from workers.slots import FreeSlotStep
 from workers.unacked import UnackedStep
 from workers.unreadable import UnreadableStep
@@ -75,18 +75,16 @@ def _make_data_folder(**_: Any) -> None:
 
 @signals.celeryd_init.connect
 def _refuse_what_cannot_work(options: dict[str, Any] | None = None, **_: Any) -> None:
-    given = options or {}
     known = [queue.name for queue in app.conf.task_queues]
     has_key = bool(os.environ.get(API_KEY_VARIABLE))
-    problem = _model_problem() if takes_turns(given) else None
-    reason = refusal(given, known, has_key=has_key, model_problem=problem)
+    reason = refusal(options or {}, known, has_key=has_key, model_problem=_model_problem)
     if reason is not None:
         sys.stderr.write(f"worker: {reason}\n")
         sys.exit(2)
 
 
 def _model_problem() -> str | None:
-    """What keeps the model's client from being built.
+    """What keeps the model's client from being built; asked of workers that take turns.
 
     This loads the model's SDK, two thirds of a start: here, so that the first turn, perhaps a recovered one, does not
     wait for it, and the children of a prefork share it. Beat, Flower and control workers do without.

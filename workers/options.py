@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE
@@ -13,14 +13,12 @@ _GROWING = "prefork"
 """The only pool that Celery's autoscaler can change; any other fails at each message."""
 
 
-def takes_turns(options: Mapping[str, Any]) -> bool:
-    """Whether a worker with these options of Celery's command line runs turns, and so calls the model."""
-    asked = _names(options.get("queues"))
-    return RUN_QUEUE in (asked or (RUN_QUEUE,)) and RUN_QUEUE not in _names(options.get("exclude_queues"))
-
-
 def refusal(
-    options: Mapping[str, Any], known: Sequence[str], *, has_key: bool, model_problem: str | None = None
+    options: Mapping[str, Any],
+    known: Sequence[str],
+    *,
+    has_key: bool,
+    model_problem: Callable[[], str | None] = lambda: None,
 ) -> str | None:
     """Say why a worker with these options would fail every message, or wait for ever; None when it would not.
 
@@ -28,9 +26,10 @@ def refusal(
         options: of Celery's command line.
         known: names of all queues.
         has_key: whether the model's key is set.
-        model_problem: what is wrong with the key or with the address of the model's API, if something is.
+        model_problem: finds what is wrong with the key or with the address of the model's API, if something is; asked
+            last, since that takes longer than all the rest.
     """
-    asked = _names(options.get("queues"))
+    asked, left_out = _names(options.get("queues")), _names(options.get("exclude_queues"))
     unknown = [name for name in asked if name not in known]
     if unknown:
         return f"-Q {','.join(unknown)}: no such queue; there are {' and '.join(known)}"
@@ -39,14 +38,14 @@ def refusal(
         return f"-P {pool}: turns need real threads or processes; take -P threads or -P prefork"
     if options.get("autoscale") and pool != _GROWING:
         return f"--autoscale: a pool of {pool} cannot grow; take -P prefork, or -c in place of --autoscale"
-    if not takes_turns(options):
+    if RUN_QUEUE not in (asked or known) or RUN_QUEUE in left_out:
         return None
     if not has_key:
         return (
             f"set {API_KEY_VARIABLE} to the key of the model, which {RUN_QUEUE} calls;"
             f" a worker of -Q {CONTROL_QUEUE} alone needs none"
         )
-    return model_problem
+    return model_problem()
 
 
 def _names(value: Any) -> list[str]:

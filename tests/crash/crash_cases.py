@@ -11,6 +11,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 from crash_driver import Driver, Finder, Span
@@ -58,7 +59,7 @@ class Outcome:
     problem: str = ""
 
 
-def fork(work: Callable[[], None]) -> int:
+def fork(work: Callable[[], object]) -> int:
     """Run `work` in a child, which exits with 0 when it returned and with FAILED when it raised."""
     pid = os.fork()
     if pid == 0:
@@ -71,7 +72,7 @@ def wait_for_exit(pid: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def _exit_after(work: Callable[[], None]) -> None:
+def _exit_after(work: Callable[[], object]) -> None:
     code = FAILED
     try:
         work()
@@ -85,28 +86,31 @@ def _exit_after(work: Callable[[], None]) -> None:
 
 
 def run_case(case: Case, site: Site) -> None:
-    """All processes of one case, then its facts into `facts.json`."""
+    """All processes of one case, then its facts into `facts.json`. The last one is this process: no fork, no pages."""
     site.prepare()
-    finders = (Finder.SWEEP, *case.finders)
-    for number, point in enumerate((*case.points, None)):
-
-        def process(number: int = number, point: CrashPoint | None = point) -> None:
-            injector = CrashInjector(point, lambda: os._exit(DIED))
-            world = World(site, injector)
-            if number == 0:
-                world.plant_old_task()
-                if case.has_stray():
-                    world.plant_stray_command()
-            Driver(world, finders[number], case.span if number == 1 else Span.ALL).run()
-            if point is None and case.records:
-                (site.folder / "calls.json").write_text(json.dumps([asdict(call) for call in injector.calls]))
-
-        code = wait_for_exit(fork(process))
-        if code != (0 if point is None else DIED):
+    for number, point in enumerate(case.points):
+        code = wait_for_exit(fork(partial(_run_process, case, site, number, point)))
+        if code != DIED:
             why = f"{point} was never reached" if code == 0 else f"process {number} ended with {code}, see its log"
             (site.folder / "problem").write_text(why)
             return
+    calls = _run_process(case, site, len(case.points), None)
+    if case.records:
+        (site.folder / "calls.json").write_text(json.dumps([asdict(call) for call in calls]))
     save_facts(site)
+
+
+def _run_process(case: Case, site: Site, number: int, point: CrashPoint | None) -> tuple[Call, ...]:
+    """One process of a case: it dies at its point, or goes on to the end. Returns its calls."""
+    finder = case.finders[number - 1] if number else Finder.SWEEP
+    injector = CrashInjector(point, lambda: os._exit(DIED))
+    world = World(site, injector)
+    if number == 0:
+        world.plant_old_task()
+        if case.has_stray():
+            world.plant_stray_command()
+    Driver(world, finder, case.span if number == 1 else Span.ALL).run()
+    return injector.calls
 
 
 def save_facts(site: Site) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from crash_effects import ALLOWED, Deposit, Ring
@@ -79,12 +80,15 @@ class Site:
         return self.folder / "outside"
 
     def prepare(self) -> None:
-        """Make the folders, and the file that the task reads."""
+        """Make the folders, and the file that the task reads; read the settings, before any process is forked."""
+        assert self.settings.namespace
         self.work.mkdir(parents=True)
         self.outside.mkdir()
         (self.work / "a.txt").write_text("one\ntwo\n")
 
+    @cached_property
     def settings(self) -> Settings:
+        """The same for every process of the case."""
         return Settings(
             state_url=f"unix://{self.redis_socket}?db=0",
             namespace=f"crash{self.number}",
@@ -166,7 +170,7 @@ class World:
 
     def __init__(self, site: Site, recorder: Recorder) -> None:
         self.site, self.recorder = site, recorder
-        self.settings = site.settings()
+        self.settings = site.settings
         self.clock = SystemClock()
         self.store = RedisStore(self.settings, self.clock)
         """Not recorded: for looking."""

@@ -85,7 +85,7 @@ class LostTail(CrashInjector):
 
     def __init__(self, site: Site) -> None:
         super().__init__(CrashPoint("Spool.start", 1, Side.AFTER), self._lose)
-        self._pattern = f"np:{{{site.settings().namespace}}}:*"
+        self._pattern = f"np:{{{site.settings.namespace}}}:*"
         self._saved: dict[bytes, bytes] = {}
         self.world: World | None = None
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from celery import concurrency
 
-from workers.options import refusal, takes_turns
+from workers.options import refusal
 
 KNOWN = ("np.run", "np.control")
 POOLS = ("prefork", "processes", "threads", "solo")
@@ -52,24 +52,17 @@ def test_queues_and_the_key_of_the_model() -> None:
 
 def test_a_model_that_cannot_be_called_is_told_to_whoever_takes_turns() -> None:
     """A wrong address or key would end every task for good, or fail every turn."""
-    assert refusal({"queues": "np.run"}, KNOWN, has_key=True, model_problem="no address") == "no address"
-    assert refusal({"queues": "np.control"}, KNOWN, has_key=True, model_problem="no address") is None
+    asked = []
 
+    def problem() -> str:
+        asked.append(1)
+        return "no address"
 
-@pytest.mark.parametrize(
-    ("options", "is_taken"),
-    [
-        ({}, True),
-        ({"queues": "np.run"}, True),
-        ({"queues": ["np.control", "np.run"]}, True),
-        ({"queues": "np.control"}, False),
-        ({"exclude_queues": "np.run"}, False),
-        ({"exclude_queues": "np.control"}, True),
-    ],
-)
-def test_who_takes_turns(options: dict[str, object], is_taken: bool) -> None:
-    """By the same options as Celery: without -Q a worker takes every queue."""
-    assert takes_turns(options) is is_taken
+    assert refusal({"queues": "np.run"}, KNOWN, has_key=True, model_problem=problem) == "no address"
+    assert refusal({"queues": "np.control"}, KNOWN, has_key=True, model_problem=problem) is None
+    assert refusal({"exclude_queues": "np.run"}, KNOWN, has_key=True, model_problem=problem) is None
+    assert refusal({"exclude_queues": "np.control"}, KNOWN, has_key=True, model_problem=problem) == "no address"
+    assert len(asked) == 2, "others do not load the SDK to find out"
 
 
 @pytest.mark.parametrize(("queue", "is_loaded"), [("np.run", True), ("np.control", False)])
