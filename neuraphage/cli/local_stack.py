@@ -15,10 +15,11 @@ from typing import IO, Self, TypeVar
 
 from neuraphage.data_folder import make_data_folder
 from neuraphage.dev import stack_file
-from neuraphage.dev.process import is_full
+from neuraphage.dev.process import in_own_session, is_full
 from neuraphage.dev.server import LOADING_TIMEOUT_S
 from neuraphage.dev.stack_use import is_taken, lock_start, use_stack
 from neuraphage.errors import BadInput, StackError
+from neuraphage.own_session import terminal_signals_held
 from neuraphage.settings import Settings
 from neuraphage.wiring import API_KEY_VARIABLE
 
@@ -119,14 +120,15 @@ class LocalStack:
         _log.info("starts a stack: %s; its output is in %s", shlex.join(argv), log_path)
         log = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
-            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and command
-                argv,
-                env=env,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+            with terminal_signals_held():
+                self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and command
+                    in_own_session(argv),
+                    env=env,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,
+                )
         finally:
             os.close(log)
         self._await(

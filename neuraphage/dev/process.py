@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 
 from neuraphage.errors import StackError
+from neuraphage.own_session import terminal_signals_held
 
 MAX_LOG_BYTES = 10_000_000
 """A log larger than this is set aside as `<name>.1` when its process starts."""
@@ -34,23 +35,33 @@ def spawn(argv: Sequence[str], env: Mapping[str, str], log: Path, *, tethered: b
     Raises:
         StackError: the program or the log cannot be opened.
     """
-    tie = (sys.executable, "-I", "-S", str(_TETHER), str(os.getpid())) if tethered else ()
     try:
         log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
-            return psutil.Popen(
-                [*tie, *argv],
-                env=dict(env),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+            with terminal_signals_held():
+                return psutil.Popen(
+                    in_own_session(argv, os.getpid() if tethered else 0),
+                    env=dict(env),
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
         finally:
             os.close(output)
     except OSError as error:
         raise StackError(f"start {argv[0]} with its output in {log}: {error.strerror or error}") from error
+
+
+def in_own_session(argv: Sequence[str], parent_pid: int = 0) -> list[str]:
+    """The words that start a program by way of tether.py; for use with `terminal_signals_held`.
+
+    Args:
+        argv: program and arguments.
+        parent_pid: whose end is to be the program's too (Linux); 0 for nobody's.
+    """
+    return [sys.executable, "-I", "-S", str(_TETHER), str(parent_pid), *argv]
 
 
 def rotate(log: Path, max_bytes: int = MAX_LOG_BYTES) -> None:
@@ -85,7 +96,7 @@ def is_alive(process: psutil.Process) -> bool:
 
 
 def runs_its_program(process: psutil.Process) -> bool:
-    """Tell whether a tethered process has become its program."""
+    """Tell whether a process that was spawned has become its program."""
     try:
         argv = process.cmdline()
     except psutil.Error:

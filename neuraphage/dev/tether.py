@@ -1,10 +1,13 @@
-"""Run a command that dies with its parent (Linux). A script of its own, with the standard library only.
+"""Run a command in a session of its own, which may die with its parent. A script, with the standard library only.
 
-    python -I -S tether.py <pid of the parent> <program> [argument ...]
+    python -I -S tether.py <pid of the parent, or 0> <program> [argument ...]
 
-The kernel is asked to kill this process when its parent ends, however that ends; then the program takes this process
-over, with the same process id. Asking between fork and exec would not be safe in a parent with threads. Where the
-kernel cannot do this (macOS), the program simply runs.
+With a pid the kernel is asked (Linux) to kill this process when its parent ends, however that ends; then the program
+takes this process over, with the same process id. Asking between fork and exec would not be safe in a parent with
+threads. Where the kernel cannot do this (macOS), the program simply runs.
+
+Whoever starts this holds the signals of a terminal back (neuraphage.own_session): what the parent's terminal sent
+before this process had its own session is forgotten here, and from here on they are heard.
 """
 
 import ctypes
@@ -15,10 +18,22 @@ import sys
 PR_SET_PDEATHSIG = 1
 
 
+def let_terminal_signals_through() -> None:
+    """Forget those that came. One that the parent ignored, as under nohup, stays ignored."""
+    held = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGHUP)
+    heard = [number for number in held if signal.getsignal(number) is not signal.SIG_IGN]
+    for number in heard:
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, held)
+    for number in heard:
+        signal.signal(number, signal.SIG_DFL)
+
+
 def main() -> None:
     """Tie this process to its parent and become the program."""
+    let_terminal_signals_through()
     parent_pid, argv = int(sys.argv[1]), sys.argv[2:]
-    if sys.platform == "linux":
+    if parent_pid and sys.platform == "linux":
         libc = ctypes.CDLL(None, use_errno=True)
         if libc.prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0) != 0:
             raise OSError(ctypes.get_errno(), "ask the kernel to end this process with its parent (prctl)")

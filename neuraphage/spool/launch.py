@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from neuraphage.errors import SpoolError
+from neuraphage.own_session import terminal_signals_held
 
 RUNNER = Path(__file__).with_name("runner.py")
 _ANSWER_MAX_BYTES = 65_536
@@ -39,16 +40,17 @@ def launch(runner: Path, order: bytes, timeout_s: float) -> str:
         with tempfile.TemporaryFile() as stdin:  # unlinked and ours alone: the order holds the environment
             stdin.write(order)
             stdin.seek(0)
-            process = subprocess.Popen(  # noqa: S603 - our own program; the command goes through its input
-                [sys.executable, "-I", "-S", str(runner)],
-                stdin=stdin,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                cwd="/",
-                env={name: os.environ[name] for name in _LOADER_NAMES if name in os.environ},
-                start_new_session=True,
-                close_fds=True,
-            )
+            with terminal_signals_held():
+                process = subprocess.Popen(  # noqa: S603 - our own program; the command goes through its input
+                    [sys.executable, "-I", "-S", str(runner)],
+                    stdin=stdin,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    cwd="/",
+                    env={name: os.environ[name] for name in _LOADER_NAMES if name in os.environ},
+                    start_new_session=True,
+                    close_fds=True,
+                )
     except OSError as error:
         raise SpoolError(
             f"cannot start a process for the command: {error.strerror}; check free memory, the limit of"

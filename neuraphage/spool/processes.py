@@ -33,6 +33,7 @@ _IGNORED = (
     signal.SIGHUP,
     signal.SIGINT,
     signal.SIGQUIT,
+    signal.SIGTSTP,
     signal.SIGUSR1,
     signal.SIGUSR2,
     signal.SIGALRM,

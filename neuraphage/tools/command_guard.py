@@ -22,6 +22,7 @@ from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
+_IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP)
 _POLL_S = 0.02
 _KILL_LIMIT_S = 10.0  # a process in uninterruptible sleep can outlast even SIGKILL
 
@@ -51,7 +52,7 @@ def start(argv: list[str]) -> int:
             os._exit(1)
         null = os.open("/dev/null", os.O_RDONLY)
         os.dup2(null, 0)
-        for number in (signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGPIPE, *_IGNORED):
             signal.signal(number, signal.SIG_DFL)  # ignored here, and that would be inherited
         os.execvpe(argv[0], argv, os.environ)  # noqa: S606 - no shell: argv comes as it is
     except OSError as error:
@@ -148,8 +149,9 @@ def main() -> None:
     """Start, watch, end, report."""
     report_fd, timeout_s, grace_s = int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])
     os.set_inheritable(report_fd, False)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in _IGNORED:
         signal.signal(number, signal.SIG_IGN)  # only the pipe ends it, so that nothing is left behind
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])  # what the worker's terminal sent on the way is forgotten
     prctl(_PR_SET_CHILD_SUBREAPER, 1)
     pid = start(sys.argv[4:])
     reason, status = watch(pid, timeout_s)

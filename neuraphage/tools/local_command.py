@@ -21,6 +21,7 @@ from pathlib import Path
 
 from neuraphage.decide.redacted_ends import Redact
 from neuraphage.errors import CancelRequested, LeaseLost, SpoolError
+from neuraphage.own_session import terminal_signals_held
 from neuraphage.ports import Interrupt, SpoolCommand, SpoolState, SpoolStatus
 from neuraphage.tools.output_buffer import OutputBuffer
 
@@ -149,16 +150,17 @@ class _GuardedCommand:
             *command.argv,
         ]
         try:
-            self._guard = subprocess.Popen(  # noqa: S603 - argv as given, no shell here
-                argv,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                cwd=command.cwd,
-                env=dict(command.env),
-                pass_fds=(report_end,),
-                start_new_session=True,
-            )
+            with terminal_signals_held():
+                self._guard = subprocess.Popen(  # noqa: S603 - argv as given, no shell here
+                    argv,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    cwd=command.cwd,
+                    env=dict(command.env),
+                    pass_fds=(report_end,),
+                    start_new_session=True,
+                )
         except (OSError, ValueError) as error:
             os.close(self._report_fd)
             raise SpoolError(f"no process could be started in {command.cwd}: {error}") from error

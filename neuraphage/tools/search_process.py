@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from neuraphage.own_session import terminal_signals_held
 from neuraphage.ports import Interrupt
 from neuraphage.tools.base import ToolCallError
 
@@ -35,14 +36,15 @@ def run_search(request: Mapping[str, Any], timeout_s: float, interrupt: Interrup
     full = {**request, "timeout_s": timeout_s, "parent_pid": os.getpid()}
     interrupt.check()
     try:
-        child = subprocess.Popen(  # noqa: S603 - fixed argv, no shell
-            [sys.executable, "-I", "-S", _CHILD],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=_ENVIRONMENT,
-            start_new_session=True,
-        )
+        with terminal_signals_held():
+            child = subprocess.Popen(  # noqa: S603 - fixed argv, no shell
+                [sys.executable, "-I", "-S", _CHILD],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=_ENVIRONMENT,
+                start_new_session=True,
+            )
     except OSError as error:
         raise ToolCallError(
             f"The search could not be started ({error.strerror}). Try again, or search with run_command."

@@ -22,13 +22,12 @@ from neuraphage.queue import (
     SWEEP,
     make_app,
 )
-from stackkit import Stack, command, task_prompt, turn, wait_for
+from stackkit import HELD, Stack, command, task_prompt, turn, wait_for
 from stackkit.process import StackProcess, kill, runs
 from stackkit.scripts import SLOW
 
 pytestmark = pytest.mark.real_workers
 ANSWER_S = 10.0
-WAITING = command("echo start >> log.txt; while [ ! -e go ]; do sleep 0.05; done; echo end >> log.txt")
 
 
 class Control:
@@ -69,8 +68,8 @@ def test_one_worker_without_queues_does_everything(stack: Stack) -> None:
 def test_inspect_tells_what_runs_and_shows_ids_only(stack: Stack) -> None:
     """ping, registered, active, reserved and stats while a command runs: all answer, and show no content."""
     control = Control(stack, stack.start_worker(name="asked"))
-    task = stack.submit(task_prompt(turn("words of the model", WAITING), turn("done")))
-    wait_for(lambda: stack.lines(task) == ["start"], "the command to run")
+    task = stack.submit(task_prompt(turn("words of the model", HELD), turn("done")))
+    stack.held(task)
     assert control.inspect("ping") == {"ok": "pong"}
     assert {RUN_TURN, SWEEP} <= set(control.inspect("registered"))
     (request,) = control.inspect("active")
@@ -78,8 +77,7 @@ def test_inspect_tells_what_runs_and_shows_ids_only(stack: Stack) -> None:
     assert request["id"].startswith(f"{task}.0.1.")
     assert control.inspect("reserved") == [], "nothing is taken in before there is a free slot for it"
     assert control.inspect("stats")["total"] == {RUN_TURN: 1}
-    (stack.work_dir(task) / "go").touch()
-    stack.finished(task)
+    stack.let_go(task)
 
 
 def test_an_operators_requests_are_celery_tasks_too(stack: Stack) -> None:
@@ -124,15 +122,14 @@ def test_a_revoked_turn_that_waits_is_cancelled_for_good(stack: Stack) -> None:
     """Revoke before any worker has taken the turn in: its task is cancelled, and no restarted worker runs it (B15)."""
     busy = stack.start_worker(name="busy", concurrency=1)
     control = Control(stack, busy)
-    running = stack.submit(task_prompt(turn("", WAITING), turn("done"), note="running"))
-    wait_for(lambda: stack.lines(running) == ["start"], "the slot to be taken")
+    running = stack.submit(task_prompt(turn("", HELD), turn("done"), note="running"))
+    stack.held(running)
     waiting = stack.submit(task_prompt(turn("", command("echo 1 >> log.txt")), turn("done"), note="waiting"))
     (message,) = stack.message_ids(RUN_QUEUE, waiting)
     control.tell("revoke", task_id=message)
-    (stack.work_dir(running) / "go").touch()
+    stack.let_go(running)
     wait_for(lambda: stack.record(waiting).status is Status.CANCELLED, "the task to be cancelled")
     assert "revoked in Celery" in (stack.record(waiting).detail.reason or "")
-    stack.finished(running)
     busy.destroy()
     stack.start_worker(name="fresh", concurrency=1)
     stack.finished(stack.submit(task_prompt(turn("done"), note="after")))
@@ -146,15 +143,14 @@ def test_terminating_a_turn_cancels_its_task_and_no_other(stack: Stack, pool: st
     worker go on; also with threads, which Celery itself cannot terminate (B14)."""
     worker = stack.start_worker(name=f"terminated-{pool}", pool=pool, concurrency=2)
     control = Control(stack, worker)
-    doomed, spared = (stack.submit(task_prompt(turn("", WAITING), turn("done"), note=note)) for note in "ab")
-    wait_for(lambda: [stack.lines(task) for task in (doomed, spared)] == [["start"]] * 2, "both commands to run")
+    doomed, spared = (stack.submit(task_prompt(turn("", HELD), turn("done"), note=note)) for note in "ab")
+    stack.held(doomed, spared)
     pids = [worker.pid, *map(stack.pid_of_owner, (doomed, spared))]
     (message,) = control.handed_out(doomed)
     control.tell("revoke", task_id=message, terminate=True, signal="SIGKILL")
     wait_for(lambda: stack.record(doomed).status is Status.CANCELLED, "the task to be cancelled")
-    (stack.work_dir(spared) / "go").touch()
-    (record,) = stack.finished(spared)
-    assert (stack.lines(doomed), stack.lines(spared)) == (["start"], ["start", "end"])
+    (record,) = stack.let_go(spared)
+    assert stack.lines(doomed) == ["start"]
     assert record.counters.recoveries_total == 0
     assert all(runs(pid) for pid in pids), "no process may be killed for it"
 

@@ -13,33 +13,30 @@ from neuraphage.runtime.outcome import REFUSALS, Outcome
 from neuraphage.runtime.sweep import Sweep
 from neuraphage.store.tasks import RedisStore
 from neuraphage.wiring import new_task_id
-from stackkit import Stack, command, task_prompt, turn, wait_for
+from stackkit import HELD, Stack, command, task_prompt, turn, wait_for
 from stackkit.process import StackProcess
 
 pytestmark = pytest.mark.real_workers
 SHORT = {"lease_s": 1.2, "heartbeat_s": 0.3}
-WAITING = "echo start >> log.txt; while [ ! -e go ]; do sleep 0.05; done; echo end >> log.txt"
 
 
 def test_a_message_that_comes_twice_and_late_grants_one_claim(stack: Stack) -> None:
     """Every message of the task is sent nine times, early, twice and long after: one claim and one request a turn."""
-    task = stack.submit(task_prompt(turn("go", command(WAITING)), turn("done")))
+    task = stack.submit(task_prompt(turn("go", HELD), turn("done")))
     for _ in range(4):
         stack.dispatcher.publish_turn(task, 0, 1)
     first = stack.start_worker(concurrency=4)
     second = stack.start_worker(concurrency=4)
-    wait_for(lambda: stack.lines(task) == ["start"], "the command to run")
+    stack.held(task)
     for _ in range(4):
         stack.dispatcher.publish_turn(task, 0, 1)
-    (stack.work_dir(task) / "go").touch()
-    (record,) = stack.finished(task)
+    (record,) = stack.let_go(task)
     for iteration, seq in ((0, 1), (1, 2), (record.counters.iteration, record.seq)):
         stack.dispatcher.publish_turn(task, iteration, seq)
     wait_for(lambda: _refusals(first, second) >= 9 + 2, "every repeated message to be refused")
     assert stack.record(task) == record
     assert record.fence == 2, "one claim a turn"
     assert [r["turn"] for r in stack.model_requests(task)] == [0, 1]
-    assert stack.lines(task) == ["start", "end"]
 
 
 def _refusals(*workers: StackProcess) -> int:
@@ -52,10 +49,10 @@ def test_a_worker_frozen_past_its_lease_stops_and_harms_nothing(stack: Stack) ->
     """SIGSTOP past the lease, SIGCONT: renew answers STALE, its open stream closes, the successor's command goes on."""
     zombie = stack.start_worker(concurrency=4, **SHORT)
     streaming = stack.submit(task_prompt(turn("", command("true")), turn("done"), note="stream"))
-    running = stack.submit(task_prompt(turn("", command(WAITING)), turn("done"), note="command"))
+    running = stack.submit(task_prompt(turn("", HELD), turn("done"), note="command"))
     # the first answer to the second turn of `streaming` never comes; the answer to a repeated request does
     stack.control_model("faults", {"kind": "slow", "turn": 1, "times": 1, "delay_s": 600})
-    wait_for(lambda: stack.lines(running) == ["start"], "the command to run")
+    stack.held(running)
     wait_for(lambda: _outcomes(stack, streaming) == ["completed", "open"], "the silent request to arrive")
     zombie.freeze()
     successor = stack.start_worker(concurrency=4, **SHORT)
@@ -65,9 +62,7 @@ def test_a_worker_frozen_past_its_lease_stops_and_harms_nothing(stack: Stack) ->
     wait_for(lambda: zombie.output().count("renew answered STALE") == 2, "both renewals to be refused")
     wait_for(lambda: _outcomes(stack, streaming)[1] == "closed_by_client", "the zombie's stream to be closed")
     wait_for(lambda: zombie.output().count(f"'{Outcome.LOST.value}'") == 2, "both of the zombie's turns to end")
-    (stack.work_dir(running) / "go").touch()
-    records = stack.finished(streaming, running)
-    assert stack.lines(running) == ["start", "end"], "the zombie must leave the successor's command alone"
+    records = stack.finished(streaming) + stack.let_go(running)  # the zombie has left the successor's command alone
     assert [record.counters.model_calls for record in records] == [2, 2], "every committed reply is paid once"
     assert "answered STALE" not in successor.output()
 
@@ -80,9 +75,9 @@ def test_a_late_commit_and_a_late_finish_are_refused(stack: Stack) -> None:
     calling = turn("some words before a command", command("echo ran >> log.txt"), **slow)
     committing = stack.submit(task_prompt(calling, turn("done"), note="commit"))
     finishing = stack.submit(task_prompt(turn("the last words of a task", **slow), note="finish"))
-    running = stack.submit(task_prompt(turn("", command(WAITING)), turn("done"), note="command"))
+    running = stack.submit(task_prompt(turn("", HELD), turn("done"), note="command"))
     tasks = [committing, finishing, running]
-    wait_for(lambda: stack.lines(running) == ["start"], "the command to run")
+    stack.held(running)
     wait_for(lambda: [_outcomes(stack, t) for t in tasks[:2]] == [["open"], ["open"]], "both replies to stream")
     zombie.freeze()
     views = {task: stack.record(task) for task in tasks}
@@ -99,9 +94,7 @@ def test_a_late_commit_and_a_late_finish_are_refused(stack: Stack) -> None:
     wait_for(lambda: "renew answered STALE" in zombie.output(), "the refused renewal in the zombie's log")
     assert [stack.record(task) for task in (committing, finishing)] == records, "nothing it wrote may be there"
     assert {task: len(stack.events(task)) for task in events} == events
-    (stack.work_dir(running) / "go").touch()
-    records += stack.finished(running)
-    assert stack.lines(running) == ["start", "end"]
+    records += stack.let_go(running)
     assert stack.lines(committing) == ["ran"]
     assert [record.counters.model_calls for record in records] == [2, 1, 2], "every committed reply is paid once"
     assert all(record.fence >= views[record.task_id].fence + 2 for record in records)

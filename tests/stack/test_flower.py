@@ -12,13 +12,12 @@ from playwright.sync_api import Locator, Page
 
 from browserkit import WINDOW, open_page
 from neuraphage.model.task import Status
-from stackkit import Stack, command, task_prompt, turn, wait_for
+from stackkit import HELD, Stack, command, task_prompt, turn, wait_for
 from stackkit.flower import USER, Flower, running_flower
 
 pytestmark = pytest.mark.real_workers
 CONTENT = "words-that-only-the-task-knows"
 PASSWORD = "a-login-of-the-tests"
-WAITING = command("echo start >> log.txt; while [ ! -e go ]; do sleep 0.05; done; echo end >> log.txt")
 
 
 @pytest.fixture
@@ -92,12 +91,11 @@ def turns_of_each_kind(stack: Stack) -> dict[str, str]:
     stack.control_model("faults", {"kind": "400", "turn": 0, "times": 1})
     failing = stack.submit(task_prompt(said, turn("done"), note="failing"))
     wait_for(lambda: stack.record(failing).status is Status.FAILED, "the failure")
-    killed = stack.submit(task_prompt(turn("", WAITING), turn("done")))
-    wait_for(lambda: stack.lines(killed) == ["start"], "the command to run")
+    killed = stack.submit(task_prompt(turn("", HELD), turn("done")))
+    stack.held(killed)
     os.kill(stack.pid_of_owner(killed), signal.SIGKILL)
     wait_for(lambda: stack.events(killed, "ToolAttached"), "the recovery")
-    (stack.work_dir(killed) / "go").touch()
-    stack.finished(killed)
+    stack.let_go(killed)
     return {"finished": finished, "asking": asking, "failing": failing, "killed": killed}
 
 

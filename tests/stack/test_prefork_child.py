@@ -7,17 +7,16 @@ import signal
 
 import pytest
 
-from stackkit import Stack, command, task_prompt, turn, wait_for
+from stackkit import HELD, Stack, task_prompt, turn, wait_for
 
 pytestmark = pytest.mark.real_workers
-WAITING = "echo start >> log.txt; while [ ! -e go ]; do sleep 0.05; done; echo end >> log.txt"
 
 
 def test_the_parent_recovers_what_a_killed_child_held(stack: Stack) -> None:
     """kill -9 of a child: the parent gives its task away, although it is not the host's watcher and no sweep is due."""
     parent = stack.start_worker(pool="prefork", concurrency=2)
-    task = stack.submit(task_prompt(turn("run", command(WAITING)), turn("done")))
-    wait_for(lambda: stack.lines(task) == ["start"], "the command to run")
+    task = stack.submit(task_prompt(turn("run", HELD), turn("done")))
+    stack.held(task)
     child = stack.pid_of_owner(task)
     assert child in parent.children()
     with stack.frozen_watchers():
@@ -26,9 +25,7 @@ def test_the_parent_recovers_what_a_killed_child_held(stack: Stack) -> None:
         (recovered,) = wait_for(lambda: stack.events(task, "TaskRecovered"), "the recovery")
     print(f"recovered {(recovered.at_ms or 0) - killed_at_ms} ms after the kill")
     assert recovered.data["evidence"] == "gone"
-    (stack.work_dir(task) / "go").touch()
-    stack.finished(task)
-    assert stack.lines(task) == ["start", "end"]
+    stack.let_go(task)
     assert child not in {row.pid for row in stack.store.registered()}
 
 
@@ -38,8 +35,8 @@ def test_presence_ends_with_each_child_and_all_children_with_their_parent(stack:
     stack.end_workers()
     parent = stack.start_worker(pool="prefork", concurrency=2)
     wait_for(stack.watch_is_held, "the parent to be the host's watcher")
-    tasks = [stack.submit(task_prompt(turn("run", command(WAITING)), turn("done"))) for _ in range(2)]
-    wait_for(lambda: all(stack.lines(task) == ["start"] for task in tasks), "both commands to run")
+    tasks = [stack.submit(task_prompt(turn("run", HELD), turn("done"))) for _ in range(2)]
+    stack.held(*tasks)
     first = stack.record(tasks[0]).owner
     os.kill(stack.pid_of_owner(tasks[0]), signal.SIGKILL)  # its successor is forked by a parent that watches
     wait_for(lambda: first not in stack.store.connected(), "the killed child's presence to end")
@@ -50,8 +47,5 @@ def test_presence_ends_with_each_child_and_all_children_with_their_parent(stack:
     wait_for(lambda: not owners & stack.store.connected(), "the children's presence to end")
     wait_for(lambda: not stack.watch_is_held(), "the watch to end")
     stack.start_worker(concurrency=2)
-    for task in tasks:
-        (stack.work_dir(task) / "go").touch()
-    records = stack.finished(*tasks)
-    assert [stack.lines(task) for task in tasks] == [["start", "end"]] * 2
+    records = stack.let_go(*tasks)
     assert [record.counters.recoveries_total for record in records] == [2, 1]

@@ -7,10 +7,9 @@ import signal
 
 import pytest
 
-from stackkit import Stack, command, task_prompt, turn, wait_for
+from stackkit import HELD, Stack, task_prompt, turn, wait_for
 
 pytestmark = pytest.mark.real_workers
-WAITING = "echo start >> log.txt; while [ ! -e go ]; do sleep 0.05; done; echo end >> log.txt"
 
 
 def test_a_death_is_seen_while_the_watcher_is_frozen(stack: Stack) -> None:
@@ -19,8 +18,8 @@ def test_a_death_is_seen_while_the_watcher_is_frozen(stack: Stack) -> None:
     control = stack.start_control()
     wait_for(stack.watch_is_held, "the control worker to be the host's watcher")
     workers = [stack.start_worker(lease_s=600, heartbeat_s=100) for _ in range(2)]
-    task = stack.submit(task_prompt(turn("run", command(WAITING)), turn("done")))
-    wait_for(lambda: stack.lines(task) == ["start"], "the command to run")
+    task = stack.submit(task_prompt(turn("run", HELD), turn("done")))
+    stack.held(task)
     owner = stack.pid_of_owner(task)
     assert owner in [worker.pid for worker in workers]
     control.freeze()
@@ -29,9 +28,7 @@ def test_a_death_is_seen_while_the_watcher_is_frozen(stack: Stack) -> None:
     (recovered,) = wait_for(lambda: stack.events(task, "TaskRecovered"), "the recovery")
     print(f"recovered {(recovered.at_ms or 0) - killed_at_ms} ms after the kill")
     assert recovered.data["evidence"] == "gone"
-    (stack.work_dir(task) / "go").touch()
-    stack.finished(task)
-    assert stack.lines(task) == ["start", "end"]
+    stack.let_go(task)
     control.thaw()
 
 
@@ -41,12 +38,10 @@ def test_the_frozen_watcher_loses_its_own_tasks(stack: Stack) -> None:
     short = {"lease_s": 1.2, "heartbeat_s": 0.3}
     watcher = stack.start_worker(**short)
     wait_for(stack.watch_is_held, "the worker to be the host's watcher")
-    task = stack.submit(task_prompt(turn("run", command(WAITING)), turn("done")))
-    wait_for(lambda: stack.lines(task) == ["start"], "the command to run")
+    task = stack.submit(task_prompt(turn("run", HELD), turn("done")))
+    stack.held(task)
     stack.start_worker(**short)
     watcher.freeze()
     (recovered,) = wait_for(lambda: stack.events(task, "TaskRecovered"), "the recovery")
     assert recovered.data["evidence"] == "expired"
-    (stack.work_dir(task) / "go").touch()
-    stack.finished(task)
-    assert stack.lines(task) == ["start", "end"]
+    stack.let_go(task)

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from stackkit import Stack, command, task_prompt, turn, wait_for
+from stackkit import HELD, Stack, command, task_prompt, turn, wait_for
 from stackkit.scripts import SLOW
 
 pytestmark = pytest.mark.real_workers
@@ -37,18 +37,15 @@ def test_the_reply_in_hand_is_committed_and_the_next_worker_goes_on_at_once(stac
 def test_a_running_command_is_left_running_and_found_by_the_next_worker_at_once(stack: Stack, pool: str) -> None:
     """SIGTERM while a command runs: the worker leaves at once; the other one claims by its message."""
     leaving = stack.start_worker(pool=pool, concurrency=2)
-    line = "echo start >> log.txt; while [ ! -e go ]; do sleep 0.05; done; echo end >> log.txt"
-    task = stack.submit(task_prompt(turn("run", command(line)), turn("done")))
-    wait_for(lambda: stack.lines(task) == ["start"], "the command to run")
+    task = stack.submit(task_prompt(turn("run", HELD), turn("done")))
+    stack.held(task)
     stack.start_worker(concurrency=2)
     leaving.signal(signal.SIGTERM)
     wait_for(lambda: stack.events(task, "ToolAttached"), "the other worker to attach")
     assert _published_by_sweep(stack, task) is None
     assert leaving.wait_exit() == 0
     assert stack.lines(task) == ["start"], "the worker must not wait for a command that goes on without it"
-    (stack.work_dir(task) / "go").touch()
-    (record,) = stack.finished(task)
-    assert stack.lines(task) == ["start", "end"]
+    (record,) = stack.let_go(task)
     assert record.counters.recoveries_total == 0
 
 

@@ -26,6 +26,10 @@ def command(line: str, **params: Any) -> tuple[str, dict[str, Any]]:
     return "run_command", {"command": line, **params}
 
 
+HELD = command("echo start >> log.txt; while [ ! -e go ]; do sleep 0.05; done; echo end >> log.txt")
+"""A command that runs until the test lets it go: see TaskViews.held and let_go."""
+
+
 def task_prompt(*turns: Turn, note: str = "") -> str:
     """The prompt of a task whose model follows this plan; the last turn should call no tool."""
     return f"[script:plan] {note}\n" + json.dumps(turns)

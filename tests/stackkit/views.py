@@ -118,6 +118,19 @@ class TaskViews:
         assert [r.status.value for r in records] == ["Completed"] * len(records), [r.detail for r in records]
         return records
 
+    def held(self, *task_ids: str) -> None:
+        """Wait until the HELD command of each task runs, for the first time."""
+        for task_id in task_ids:
+            wait_for(lambda: self.lines(task_id) == ["start"], f"the command of {task_id} to run")  # noqa: B023 - as above
+
+    def let_go(self, *task_ids: str) -> list[TaskRecord]:
+        """Let the HELD command of each task end; each has run once, and the tasks are Completed."""
+        for task_id in task_ids:
+            (self.work_dir(task_id) / "go").touch()
+        records = self.finished(*task_ids)
+        assert [self.lines(task_id) for task_id in task_ids] == [["start", "end"]] * len(records)
+        return records
+
     def wait_marker(self, task_id: str, name: str) -> TaskRecord:
         """Wait until a task's marker has this name."""
         wait_for(lambda: self.record(task_id).marker.name.value == name, f"{task_id} at {name}")
