@@ -56,8 +56,8 @@ def pids(seen: Terminal) -> dict[str, int]:
 
 def calling(place: DevStack, folder: Path) -> str:
     """Submit a task and wait until its model call is under way; returns its id."""
-    task_id = place.cli("submit", "slow please", "--dir", str(folder), "--allow", "*").out.strip()
-    with place.client() as client:
+    with place.client() as client:  # a command of its own would end after the call, on a busy machine
+        task_id = client.submit("slow please", working_dir=str(folder), allow=("*",))
         wait_for(lambda: client.get(task_id).marker.name is MarkerName.REQUEST_SENT, "the model call")
     return task_id
 

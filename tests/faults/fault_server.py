@@ -144,10 +144,15 @@ class FaultServer:
 
     # --- the disk ---
 
-    def ballast(self, keys: int) -> None:
-        """Fill another database, so that loading takes a while."""
+    def load_slowly(self, at_least_s: float, keys: int = 20_480) -> None:
+        """From now on each start takes so long to load: so many keys more, and a pause of the server's own at each.
+
+        Meanwhile it answers at every 1,024th.
+        """
         with self.client(BALLAST_DB) as client:
             client.eval("for i = 1, ARGV[1] do redis.call('SET', 'k' .. i, '0123456789') end", 0, keys)
+        slow = (*self.embedded.argv(), "--key-load-delay", str(round(at_least_s * 1_000_000 / keys)))
+        self.embedded.argv = lambda: slow  # type: ignore[method-assign]  # of this server alone
 
     @contextlib.contextmanager
     def set_back(self) -> Iterator[None]:
