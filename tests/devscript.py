@@ -13,7 +13,7 @@ from neuraphage.testing.scripted_api import Pace, ScriptedReply, ScriptRequest, 
 VALUE = re.compile(r"value=(-?\d+)")
 TOTAL = "total.txt"
 LOG = "runs.log"
-COMMAND = f"echo begin >> {LOG}; sleep 2; cat {TOTAL} > copy.txt; echo end >> {LOG}"
+COMMAND = f"echo begin >> {LOG}; sleep 5; cat {TOTAL} > copy.txt; echo end >> {LOG}"
 SUMMING = "I have read every file before I write anything. " * 10
 SLOW = Pace(between_events_s=0.05, chunk_chars=4)
 

@@ -157,9 +157,8 @@ class Workers:
     def suspend(self, worker: Worker, to: SuspendTo, *, take: bool) -> None:
         lease = worker.lease
         assert lease is not None
-        opened = PROMPTS[0] if to is SuspendTo.WAIT and not (worker.prompts - self.answered(worker)) else None
-        if opened in self.answered(worker):
-            opened = PROMPTS[1]
+        # one of its own, as real ones are: one that is answered already would be closed by the same write
+        opened = self.fresh("ask") if to is SuspendTo.WAIT and not (worker.prompts - self.answered(worker)) else None
         changes = self.changes(worker, take=take, opened=opened, ends=False)
         due_ms = self.kit.store.now_ms() + 60_000
         detail = {"error": "broken", "recoverable": True, "resource": "file:a"}
