@@ -41,7 +41,7 @@ def spawn(argv: Sequence[str], env: Mapping[str, str], log: Path, *, tethered: b
         try:
             with terminal_signals_held():
                 return psutil.Popen(
-                    in_own_session(argv, os.getpid() if tethered else 0),
+                    in_own_session(argv, tethered=tethered),
                     env=dict(env),
                     stdin=subprocess.DEVNULL,
                     stdout=output,
@@ -54,14 +54,14 @@ def spawn(argv: Sequence[str], env: Mapping[str, str], log: Path, *, tethered: b
         raise StackError(f"start {argv[0]} with its output in {log}: {error.strerror or error}") from error
 
 
-def in_own_session(argv: Sequence[str], parent_pid: int = 0) -> list[str]:
-    """The words that start a program by way of tether.py; for use with `terminal_signals_held`.
+def in_own_session(argv: Sequence[str], *, tethered: bool = False) -> list[str]:
+    """The words that start a program by way of tether.py; for use with `terminal_signals_held`, in this process.
 
     Args:
         argv: program and arguments.
-        parent_pid: whose end is to be the program's too (Linux); 0 for nobody's.
+        tethered: it ends with the thread that starts it (Linux). One that is not does not begin after that one's end.
     """
-    return [sys.executable, "-I", "-S", str(_TETHER), str(parent_pid), *argv]
+    return [sys.executable, "-I", "-S", str(_TETHER), str(os.getpid()), "tied" if tethered else "free", *argv]
 
 
 def rotate(log: Path, max_bytes: int = MAX_LOG_BYTES) -> None:

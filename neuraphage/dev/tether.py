@@ -1,10 +1,13 @@
 """Run a command in a session of its own, which may die with its parent. A script, with the standard library only.
 
-    python -I -S tether.py <pid of the parent, or 0> <program> [argument ...]
+    python -I -S tether.py <pid of the parent> <tied or free> <program> [argument ...]
 
-With a pid the kernel is asked (Linux) to kill this process when its parent ends, however that ends; then the program
-takes this process over, with the same process id. Asking between fork and exec would not be safe in a parent with
-threads. Where the kernel cannot do this (macOS), the program simply runs.
+The kernel is asked (Linux) to kill this process when its parent ends, however that ends; then the program takes this
+process over, with the same process id. Asking between fork and exec would not be safe in a parent with threads. Where
+the kernel cannot do this (macOS), the program simply runs.
+
+A free program outlives its parent, but does not begin after the parent's end: until it has begun nobody can find it,
+and whoever starts next would start another one, on the same data.
 
 Whoever starts this holds the signals of a terminal back (neuraphage.own_session): what the parent's terminal sent
 before this process had its own session is forgotten here, and from here on they are heard.
@@ -29,16 +32,23 @@ def let_terminal_signals_through() -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
+def end_with_parent(signum: int) -> None:
+    """Ask the kernel for this signal at the parent's end; 0 for none."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(PR_SET_PDEATHSIG, int(signum), 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "ask the kernel to end this process with its parent (prctl)")
+
+
 def main() -> None:
     """Tie this process to its parent and become the program."""
     let_terminal_signals_through()
-    parent_pid, argv = int(sys.argv[1]), sys.argv[2:]
-    if parent_pid and sys.platform == "linux":
-        libc = ctypes.CDLL(None, use_errno=True)
-        if libc.prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0) != 0:
-            raise OSError(ctypes.get_errno(), "ask the kernel to end this process with its parent (prctl)")
+    parent_pid, is_tied, argv = int(sys.argv[1]), sys.argv[2] == "tied", sys.argv[3:]
+    if sys.platform == "linux":
+        end_with_parent(signal.SIGKILL)
         if os.getppid() != parent_pid:
             sys.exit("the parent ended before its child began")
+        if not is_tied:
+            end_with_parent(0)
     try:
         os.execvp(argv[0], argv)  # noqa: S606 - the supervisor's own command line, no shell
     except OSError as error:

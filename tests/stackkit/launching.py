@@ -59,7 +59,17 @@ class Zygote:
     def __init__(self, env: Mapping[str, str], log: Path) -> None:
         self._lock = threading.Lock()
         tether = Path(sys.modules[spawn.__module__].__file__ or "").with_name("tether.py")
-        argv = [sys.executable, "-I", "-S", str(tether), str(os.getpid()), sys.executable, "-m", "stackkit.zygote"]
+        argv = [
+            sys.executable,
+            "-I",
+            "-S",
+            str(tether),
+            str(os.getpid()),
+            "tied",
+            sys.executable,
+            "-m",
+            "stackkit.zygote",
+        ]
         with log.open("ab") as errors:
             self._process = subprocess.Popen(
                 argv, env=dict(env), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True

@@ -93,7 +93,9 @@ def test_what_came_on_the_way_is_forgotten(tmp_path: Path) -> None:
     late += f"while not os.path.exists({str(go)!r}): time.sleep(0.01)\n"
     late += f"sys.argv[0] = {str(process._TETHER)!r}; runpy.run_path(sys.argv[0], run_name='__main__')"
     with terminal_signals_held():
-        child = subprocess.Popen([sys.executable, "-c", late, "0", "/bin/sleep", "60"], start_new_session=True)
+        child = subprocess.Popen(
+            [sys.executable, "-c", late, str(os.getpid()), "free", "/bin/sleep", "60"], start_new_session=True
+        )
     try:
         until(begun.exists)
         for number in TERMINAL_SIGNALS:
@@ -105,6 +107,36 @@ def test_what_came_on_the_way_is_forgotten(tmp_path: Path) -> None:
     finally:
         child.kill()
         child.wait()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux can tie a process to its parent")
+@pytest.mark.parametrize(("begins_first", "lives"), [(True, True), (False, False)])
+def test_a_program_that_outlives_its_starter_does_not_begin_after_its_end(
+    begins_first: bool, lives: bool, tmp_path: Path
+) -> None:
+    """kill -9 of who starts a server: before it is one, nobody could find it, and the next start would make another."""
+    pid_file, go = tmp_path / "pid", tmp_path / "go"
+    child = f"import os, runpy, sys, time\nwhile not os.path.exists({str(go)!r}): time.sleep(0.01)\n"
+    child += f"sys.argv[0] = {str(process._TETHER)!r}; runpy.run_path(sys.argv[0], run_name='__main__')"
+    starter = "import os, subprocess, sys, time\n"
+    starter += (
+        f"p = subprocess.Popen([sys.executable, '-c', {child!r}, str(os.getpid()), 'free', '/bin/sleep', '60'])\n"
+    )
+    starter += f"open({str(pid_file)!r}, 'w').write(str(p.pid)); time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", starter]) as parent:
+        until(lambda: pid_file.exists() and pid_file.read_text() != "")
+        started = psutil.Process(int(pid_file.read_text()))
+        if begins_first:
+            go.touch()
+            until(lambda: started.cmdline() == ["/bin/sleep", "60"])
+        parent.kill()
+    go.touch()
+    try:
+        until(lambda: lives or not started.is_running())
+        assert started.is_running() is lives
+    finally:
+        if started.is_running():
+            started.kill()
 
 
 def test_an_ignored_signal_stays_ignored(tmp_path: Path) -> None:
