@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -13,7 +12,7 @@ from typing import Any, Protocol
 
 import psutil
 
-from neuraphage.dev.process import is_alive, spawn
+from neuraphage.dev.process import in_own_session, is_alive, spawn
 from stackkit.waiting import wait_for
 
 
@@ -58,18 +57,7 @@ class Zygote:
 
     def __init__(self, env: Mapping[str, str], log: Path) -> None:
         self._lock = threading.Lock()
-        tether = Path(sys.modules[spawn.__module__].__file__ or "").with_name("tether.py")
-        argv = [
-            sys.executable,
-            "-I",
-            "-S",
-            str(tether),
-            str(os.getpid()),
-            "tied",
-            sys.executable,
-            "-m",
-            "stackkit.zygote",
-        ]
+        argv = in_own_session((sys.executable, "-m", "stackkit.zygote"), tethered=True)
         with log.open("ab") as errors:
             self._process = subprocess.Popen(
                 argv, env=dict(env), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
