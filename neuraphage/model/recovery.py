@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from neuraphage.model.base import Frozen
+from neuraphage.model.base import SCHEMA_VERSION, Frozen
 
 
 class RecoveryReading(Frozen):
@@ -71,6 +71,7 @@ class RecoveryReport(Frozen):
         republished: outbox entries published again.
         fired: timers that came due.
         other: everything else, see each verdict.
+        schema_version: version of this shape.
     """
 
     swept_at_ms: int
@@ -83,6 +84,7 @@ class RecoveryReport(Frozen):
     republished: int = 0
     fired: int = 0
     other: tuple[RecoveryReading, ...] = ()
+    schema_version: int = SCHEMA_VERSION
 
     @property
     def is_empty(self) -> bool:

@@ -100,6 +100,10 @@ class Keys:
         """Text deltas for viewers."""
         return f"{self.prefix}task:{task_id}:live"
 
+    def archive(self, task_id: str, fence: str) -> str:
+        """The conversation before the reset that ended this fence; the script, which alone knows it, adds it to ""."""
+        return f"{self.prefix}task:{task_id}:archive:{fence}"
+
     def create(self, key: str) -> str:
         """Task id by idempotency key of create."""
         return f"{self.prefix}create:{key}"

@@ -1,7 +1,7 @@
 -- signal: what people send. Input and answers go to the inbox, pause and cancel are flags while a process
 -- holds the task, resume, retry and reset are moves.
 -- ARGV: kind, key, value (inbox bytes, or the cancel reason), prompt, events_max, republish_ms, exec_ms,
---       conversation_ms, inbox_max, signals_max, by, why_max
+--       conversation_ms, inbox_max, signals_max, by, why_max, archive (its key up to the fence)
 local kind, key, value, prompt, by = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[11]
 local limits = { events_max = number(5), republish_ms = number(6), exec_ms = number(7), conversation_ms = number(8) }
 local row = read(COMMON)
@@ -116,7 +116,7 @@ local function revive()
   for _, name in ipairs(PER_TASK) do redis.call('PERSIST', name) end
   redis.call('ZREM', RETENTION, ID)
   if kind == 'reset' then
-    local archive = MESSAGES:gsub(':messages$', ':archive:' .. row.fence)
+    local archive = ARGV[13] .. row.fence
     redis.call('RENAME', MESSAGES, archive)
     redis.call('PEXPIRE', archive, limits.conversation_ms)
     redis.call('RPUSH', MESSAGES, first)

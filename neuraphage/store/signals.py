@@ -104,6 +104,7 @@ def signal(context: StoreContext, task_id: str, sent: Signal, at_ms: int = 0) ->
             SIGNAL_KEYS_MAX,
             sent.by,
             WHY_MAX,
+            context.keys.archive(task_id, ""),
         ],
     )
     verdict = SignalVerdict(reply[0].decode())

@@ -221,7 +221,7 @@ def test_reset_archives_and_starts_over(kit: StoreKit) -> None:
     kit.finish(kit.claim(task_id), FinishTo.FAILED, error="no", recoverable=False)
     fence = kit.number(task_id, "fence")
     kit.send(task_id, SignalKind.RESET)
-    archive = f"{kit.keys.messages(task_id).removesuffix(':messages')}:archive:{fence}"
+    archive = kit.keys.archive(task_id, str(fence))
     assert kit.client.llen(archive) == 2
     assert kit.client.pttl(archive) > 0
     assert kit.client.llen(kit.keys.messages(task_id)) == 1
