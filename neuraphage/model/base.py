@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Version of every stored shape. Raised when a stored shape changes; older ones stay readable for ever."""
 
 

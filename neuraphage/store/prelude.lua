@@ -1,7 +1,7 @@
 -- Shared by every script about one task. Validate first, write last; the first write of a script is one
 -- that grows memory (HSET, RPUSH), so a full, read-only or failing server refuses the script whole.
 -- Version of what this release writes: model.base.SCHEMA_VERSION (a test holds them equal).
-local SCHEMA = 1
+local SCHEMA = 2
 local KIND_CANCEL, KIND_PAUSE = 'cancel', 'pause'
 local TERMINAL = { Completed = true, Failed = true, Cancelled = true }
 
