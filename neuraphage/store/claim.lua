@@ -23,7 +23,7 @@ if row.pause then
   pause_task(row, now, 'user', { seq = row.seq + 1 }, limits.events_max)
   return { 'NOT_RUNNABLE' }
 end
-local set = { fence = row.fence + 1, claim = claim, token = 0 }
+local set = { fence = row.fence + 1, claim = claim, token = 0, lease_ms = lease_ms }
 if row.owner ~= process then set.owner = process end
 -- A clean stop may have lasted for days; the age of the last saved step counts from here on.
 if now - (tonumber(row.saved_at) or now) > lease_ms then set.saved_at = now end

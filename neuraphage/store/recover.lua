@@ -3,8 +3,9 @@
 --       second_visit_ms, events_max, republish_ms, exec_ms, conversation_ms, lease_ms, why_max
 local fence, claim, evidence, process, policy = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local limits = { events_max = number(9), republish_ms = number(10), exec_ms = number(11), conversation_ms = number(12) }
-local lease_ms = number(13)
 local row = read(COMMON)
+-- How long the holder makes its leases; what a release without the field has claimed is judged by the visitor's own.
+local lease_ms = tonumber(row.lease_ms) or number(13)
 local expiry = tonumber(has_lease())
 if not row.status or not expiry then return { 'STALE' } end
 if (row.fence or '') ~= fence or (row.claim or '') ~= claim then return { 'STALE' } end -- a missing one is seen as empty

@@ -67,6 +67,19 @@ def test_expired_needs_two_visits(kit: StoreKit) -> None:
     assert kit.client.hgetall(kit.keys.suspects) == {}
 
 
+def test_a_lease_is_judged_by_what_its_holder_made_it_for(kit: StoreKit) -> None:
+    """Settings change worker by worker: a visitor whose leases are shorter takes a longer one for no clock's fault."""
+    task_id, lease = kit.running()
+    visitor = kit.under(lease_s=2, heartbeat_s=0.5)
+    for _ in range(3):
+        assert visitor.recover(task_id, "expired").verdict is RecoverVerdict.STALE
+    kit.expire_lease(task_id, ago_ms=-kit.store.context.lease_ms - HOUR_MS)
+    assert visitor.recover(task_id, "expired").verdict is RecoverVerdict.SUSPECT
+    visitor.age_mark(task_id)
+    assert visitor.recover(task_id, "expired").verdict is RecoverVerdict.RECOVERED, "the clock has gone back"
+    assert kit.store.get(task_id).fence == lease.fence + 1
+
+
 def test_a_late_lease_is_marked_before_it_expires_and_taken_after(kit: StoreKit) -> None:
     """Two missed heartbeats are enough for the first visit; taking it waits for the expiry all the same."""
     settings = kit.store.context.settings

@@ -36,6 +36,7 @@ CLAIM_FIELDS = {
     "started",
     "reason",
     "saved_at",
+    "lease_ms",
 }
 """What a claim that is given back changes of a record."""
 
