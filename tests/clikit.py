@@ -16,11 +16,12 @@ import pytest
 
 from neuraphage.cli.main import app, exit_code_of
 from neuraphage.client import Client
+from patience import PATIENCE_S
 from storekit import StoreKit
 
 SCRIPT = str(Path(sys.executable).with_name("neuraphage"))
 """The installed command."""
-PROCESS_LIMIT_S = 60.0
+PROCESS_LIMIT_S = PATIENCE_S
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,9 @@ from clikit import SCRIPT, Ran, run_process
 from neuraphage.client import Client
 from neuraphage.dev.stack_file import settings_of_running_stack
 from neuraphage.settings import Settings
+from patience import PATIENCE_S
 
-LIMIT_S = 60.0
+LIMIT_S = PATIENCE_S
 SCRIPTED = ("--script", "devscript:add_up")
 T = TypeVar("T")
 

@@ -12,6 +12,7 @@ from typing import Any
 import psutil
 
 from neuraphage.model.message import ModelReply
+from patience import PATIENCE_S
 from turnkit import Rig, until
 
 SLEEP_S = str(9_000_000 + os.getpid())
@@ -48,12 +49,12 @@ def working(rig: Rig) -> Iterator[Path]:
     try:
         until((rig.folder / "ran").exists)
         yield rig.folder / "ran"
-        thread.join(60)
+        thread.join(PATIENCE_S)
         assert outcome
     finally:
         for effect_id, _ in rig.services.spool.running():
             rig.services.spool.cancel(effect_id)
-        thread.join(60)
+        thread.join(PATIENCE_S)
 
 
 def heard(rig: Rig, act: Callable[[], Any]) -> Callable[[], None]:

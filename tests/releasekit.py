@@ -18,13 +18,14 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
+from patience import PATIENCE_S
 from source_tree import ROOT
 
 EXTRA = "embedded"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = dict(re.findall(r"<!-- run: ([\w-]+) -->\n```\w+\n(.*?)\n```\n<!-- end -->", README, re.DOTALL))
 """The blocks of the README that tests of tests/release run."""
-COMMAND_LIMIT_S = 110.0
+COMMAND_LIMIT_S = PATIENCE_S
 SERVERS = re.compile(r"(redis|valkey)")
 
 

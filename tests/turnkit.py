@@ -39,9 +39,10 @@ from neuraphage.testing.scripted_api.rules import check_body
 from neuraphage.testing.scripted_api.shape import MessagesBody
 from neuraphage.tools.registry import default_toolbox
 from neuraphage.wiring import new_task_id
+from patience import PATIENCE_S
 from storekit import StoreKit
 
-WAIT_LIMIT_S = 60.0
+WAIT_LIMIT_S = PATIENCE_S
 MAX_MESSAGES = 500
 DESTROYERS = {"rm", "dd", "chmod", "chown", "shred", "mkfs", "find", "mv", "truncate"}
 USAGE = Usage(input_tokens=80, output_tokens=20)

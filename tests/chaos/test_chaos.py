@@ -9,12 +9,13 @@ from chaos_run import Chaos, told_seed
 
 from neuraphage.model.task import Status, TaskRecord
 from neuraphage.store import invariant
+from patience import PATIENCE_S
 from stackkit import Stack
 
 pytestmark = [pytest.mark.real_workers, pytest.mark.timeout(0)]
 SHORT_LIMIT_S = 60.0
 """Far more than it takes; a loaded machine may need it for every class."""
-FINISH_LIMIT_S = 60.0
+FINISH_LIMIT_S = PATIENCE_S
 
 
 def test_kills_of_everything_lose_nothing_and_repeat_nothing(

@@ -17,9 +17,10 @@ from neuraphage.model.prompt import PERMISSION_OPTIONS, Event, Prompt, PromptKin
 from neuraphage.model.task import Status, TaskRecord
 from neuraphage.ports import Delta, FinishTo, SignalVerdict
 from neuraphage.store import live
+from patience import PATIENCE_S
 
 T = TypeVar("T")
-LIMIT_S = 30.0
+LIMIT_S = PATIENCE_S
 UNKNOWN = "task-01a2b3c4-0000-7000-8000-000000000000"
 
 

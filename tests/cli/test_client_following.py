@@ -14,6 +14,7 @@ from neuraphage.model.prompt import Event
 from neuraphage.model.task import Status, TaskRecord
 from neuraphage.ports import Delta, FinishTo
 from neuraphage.store import live
+from patience import PATIENCE_S
 
 
 def test_events_can_be_resumed(bench: Bench) -> None:
@@ -34,7 +35,7 @@ def test_following_events_ends_with_the_task(bench: Bench) -> None:
     reader = threading.Thread(target=lambda: waiting.extend(line.kind for line in lines))
     reader.start()
     bench.kit.finish(lease, FinishTo.COMPLETED, summary="Done.")
-    reader.join(30)
+    reader.join(PATIENCE_S)
     assert not reader.is_alive()
     assert seen[0] == "TaskCreated"
     assert waiting[-1] == "TaskCompleted"
@@ -67,7 +68,7 @@ def test_wait(bench: Bench) -> None:
     waiter = threading.Thread(target=lambda: ended.append(bench.client.wait(task_id, timeout_s=30)))
     waiter.start()
     bench.kit.finish(lease, FinishTo.COMPLETED, summary="Done.")
-    waiter.join(30)
+    waiter.join(PATIENCE_S)
     assert ended[0].status is Status.COMPLETED
     never = bench.client.wait(task_id, until=[Status.PAUSED], timeout_s=30)  # over: no other status will come
     assert never.status is Status.COMPLETED

@@ -13,6 +13,7 @@ import pytest
 
 from clikit import CommandLine
 from neuraphage.settings import Settings
+from patience import PATIENCE_S
 
 NAME = "neuraphage.toml"
 
@@ -131,7 +132,7 @@ def test_a_celery_worker_reads_the_same_layers(here: Path, tmp_path: Path) -> No
     (here / NAME).write_text("anthropic_base_url = 'http://stranger'\n")
     celery = [sys.executable, "-P", "-m", "celery", "-A", "neuraphage.celery_app", "report"]
     env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
-    ran = subprocess.run(celery, env=env, capture_output=True, text=True, timeout=60, check=False)
+    ran = subprocess.run(celery, env=env, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert ran.returncode == 2
     assert ran.stderr.startswith(f"neuraphage: {NAME}:1: anthropic_base_url: a project's file may not set this")
     assert ran.stderr.count("\n") == 1

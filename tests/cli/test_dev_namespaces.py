@@ -18,6 +18,7 @@ from neuraphage.dev.server import EmbeddedServer
 from neuraphage.model.task import Status
 from neuraphage.queue import RUN_QUEUE, CeleryDispatcher, make_app
 from neuraphage.settings import Settings
+from patience import PATIENCE_S
 
 pytestmark = [pytest.mark.real_redis, pytest.mark.real_workers]
 PLAY = ("--script", "runscript:play")
@@ -78,10 +79,10 @@ def test_messages_lengths_and_purges_stay_apart(server: EmbeddedServer, folder: 
     assert (sent["one"].queue_length(), sent["two"].queue_length()) == (3, 1)
     with apps["one"].connection_for_read() as connection:
         queue = connection.SimpleQueue(RUN_QUEUE)
-        message = queue.get(timeout=5)
+        message = queue.get(timeout=PATIENCE_S)
         assert message.payload[0][0] == "task-of-one"
         message.requeue()
-        queue.get(timeout=5)  # left unacknowledged, and put back when the connection closes
+        queue.get(timeout=PATIENCE_S)  # left unacknowledged, and put back when the connection closes
         queue.close()
     assert (sent["one"].queue_length(), sent["two"].queue_length()) == (3, 1)
     assert all(key.startswith(("np:{one}:broker:", "np:{two}:broker:")) for key in keys(server, 0))

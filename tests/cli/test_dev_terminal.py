@@ -24,6 +24,7 @@ from neuraphage.dev.stack_use import is_taken
 from neuraphage.model.effect import MarkerName
 from neuraphage.model.task import Status, TaskRecord
 from neuraphage.settings import Settings
+from patience import PATIENCE_S
 from terminalkit import Terminal
 
 pytestmark = [pytest.mark.real_redis, pytest.mark.real_workers]
@@ -76,7 +77,7 @@ def ask_flower(url: str, login: str) -> Any:
     """An answer of Flower's API."""
     value = base64.b64encode(login.encode()).decode()
     request = urllib.request.Request(url, headers={"Authorization": f"Basic {value}"})
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
         return json.loads(answer.read())
 
 

@@ -24,6 +24,7 @@ from neuraphage.settings import Settings
 from neuraphage.store.client import connect
 from neuraphage.store.presence import NamedConnection
 from neuraphage.store.tasks import RedisStore
+from patience import PATIENCE_S
 from remotekit import (
     PASSWORD,
     SERVICE,
@@ -37,7 +38,7 @@ from remotekit import (
 )
 
 pytestmark = pytest.mark.real_redis
-LIMIT_S = 60.0
+LIMIT_S = PATIENCE_S
 SECRET = quote(PASSWORD, safe="")
 RULES = "~np:* &np:* +@all -@admin -@dangerous +client|list +keys"
 """What a user of the state server needs; the documents name these rules. KEYS is this test's own."""

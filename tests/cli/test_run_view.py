@@ -35,6 +35,7 @@ from neuraphage.errors import BadInput
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Event, Prompt, PromptKind
 from neuraphage.model.task import Status
 from neuraphage.ports import Delta
+from patience import PATIENCE_S
 
 NUMBERED = "     1\tone\n     2\ttwo\n     3\tthree"
 EDIT = {"path": "f", "old_string": "two", "new_string": "TWO"}
@@ -398,7 +399,7 @@ def test_a_stack_ends_with_its_last_user(tmp_path: Path) -> None:
     first.close()
     assert not stop.wait(0.5)
     second.close()
-    unused.join(10)
+    unused.join(PATIENCE_S)
     assert stop.asked
     assert not stop.at_once
     assert use_stack(tmp_path) is None

@@ -10,6 +10,7 @@ from neuraphage.errors import BadInput
 from neuraphage.model.effect import EffectKind, EffectState, JournalEntry
 from neuraphage.model.task import TERMINAL, Status
 from neuraphage.ports import Changes, FinishTo, SignalKind, SignalVerdict, SuspendTo
+from patience import PATIENCE_S
 from storekit import ASK, MODEL_CALL, TALK, StoreKit, item, question, text_entry
 
 Q, R, W, B, P, C, F, X = Status
@@ -168,9 +169,9 @@ def test_flags_nudge_the_holder(kit: StoreKit, kind: SignalKind, flag: str) -> N
     task_id, _ = kit.running()
     with kit.client.pubsub(ignore_subscribe_messages=True) as channel:
         channel.subscribe(kit.keys.nudge)
-        channel.get_message(timeout=5)
+        channel.get_message(timeout=PATIENCE_S)
         kit.send(task_id, kind)
-        message = channel.get_message(timeout=5)
+        message = channel.get_message(timeout=PATIENCE_S)
     assert message["data"] == task_id.encode()
     assert kit.field(task_id, flag) == "1"
     assert kit.place(task_id) == "leases"

@@ -22,6 +22,7 @@ from crash_effects import FAULT
 from crash_world import API_KEY, Site
 
 import neuraphage.runtime.model_step
+from patience import PATIENCE_S
 from servers import ValkeyProcess
 
 HERE = Path(__file__).parent
@@ -128,7 +129,7 @@ def wait_for_port(file: Path) -> int:
 def order_fault(url: str) -> None:
     """Order the fault of every case."""
     order = urllib.request.Request(f"{url}/_control/faults", data=json.dumps(FAULT).encode(), method="POST")
-    with urllib.request.urlopen(order, timeout=10) as answer:
+    with urllib.request.urlopen(order, timeout=PATIENCE_S) as answer:
         assert answer.status == 200
 
 

@@ -19,9 +19,10 @@ from crash_facts import Facts, facts_of
 from crash_world import Site, World
 
 from neuraphage.testing import Call, CrashInjector, CrashPoint
+from patience import PATIENCE_S
 
 DIED, FAILED = 86, 87
-CASE_LIMIT_S = 60.0
+CASE_LIMIT_S = PATIENCE_S
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ from neuraphage.model.prompt import PromptKind
 from neuraphage.model.task import TERMINAL, TaskRecord
 from neuraphage.runtime.host import ProcessIdentity, process_gone
 from neuraphage.runtime.outcome import REFUSALS, Outcome
+from patience import PATIENCE_S
 
-WAIT_LIMIT_S = 30.0
+WAIT_LIMIT_S = PATIENCE_S
 STEP_LIMIT = 200
 
 

@@ -11,11 +11,12 @@ from crash_world import Site, World
 from neuraphage.decide.conversation import api_messages
 from neuraphage.store import invariant, reading
 from neuraphage.testing import Recorder
+from patience import PATIENCE_S
 from storekit import StoreKit
 
 VOLATILE = {"recoveries", "recoveries_total", "model_resends"}
 """Counters that tell of the crash itself."""
-ENDING_LIMIT_S = 20.0
+ENDING_LIMIT_S = PATIENCE_S
 INTERRUPTED = "The command was interrupted and its outcome is unknown"
 
 

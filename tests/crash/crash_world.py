@@ -31,12 +31,13 @@ from neuraphage.store.tasks import RedisStore
 from neuraphage.testing import Recorder
 from neuraphage.tools.registry import default_toolbox
 from neuraphage.wiring import redactor
+from patience import PATIENCE_S
 
 API_KEY = "sk-ant-crash-suite-0123456789abcdefghij"
 TASK_ID = "task-00000000-0000-7000-8000-{:012x}"
 PRICES = PriceTable.packaged()
 STRAY_ID = f"{7:032x}"
-STRAY_LIMIT_S = 60.0
+STRAY_LIMIT_S = PATIENCE_S
 """The stray command runs so long when nobody ends it."""
 
 

@@ -12,8 +12,9 @@ from crash_driver import Driver, Finder
 from crash_world import Site, World
 
 from neuraphage.testing import Call, CrashInjector, CrashPoint, Side
+from patience import PATIENCE_S
 
-WAIT_LIMIT_S = 30.0
+WAIT_LIMIT_S = PATIENCE_S
 
 
 def wait_for(file: Path) -> None:

@@ -22,10 +22,11 @@ from neuraphage.client import Client
 from neuraphage.dev.binary import find_binary
 from neuraphage.dev.demo import free_port
 from neuraphage.settings import Settings
+from patience import PATIENCE_S
 from source_tree import ROOT
 
-LIMIT_S = 60.0
-BLOCK_LIMIT_S = 180.0
+LIMIT_S = PATIENCE_S
+BLOCK_LIMIT_S = PATIENCE_S
 """A block may stop and start all six services."""
 HERE = Path(__file__).parent
 FAST = {"HEARTBEAT_S": 1, "LEASE_S": 6, "SWEEP_S": 1, "FIRST_REPUBLISH_S": 2, "MAX_REPUBLISH_S": 4}

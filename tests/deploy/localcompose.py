@@ -21,7 +21,9 @@ from pathlib import Path
 import psutil
 from composefile import Service, read_compose, seconds
 
-LIMIT_S = 60.0
+from patience import PATIENCE_S
+
+LIMIT_S = PATIENCE_S
 STATE = "state"
 """Folder of the stand-in inside the project's: logs, process ids, volumes, ports."""
 APART = ("--user", "--map-root-user", "--pid", "--uts", "--fork", "--mount-proc")

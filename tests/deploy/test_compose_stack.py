@@ -14,6 +14,7 @@ from deployment import Deployment, ran, wait_for
 from localcompose import ORDER
 
 from neuraphage.model.task import Status
+from patience import PATIENCE_S
 from stackkit.scripts import command, task_prompt, turn
 
 pytestmark = [pytest.mark.real_redis, pytest.mark.real_workers]
@@ -52,7 +53,7 @@ def flower_status(deployment: Deployment, login: str = "") -> int:
     if login:
         request.add_header("Authorization", "Basic " + b64encode(login.encode()).decode())
     try:
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
             return int(answer.status)
     except urllib.error.HTTPError as error:
         return error.code

@@ -18,6 +18,7 @@ from neuraphage.data_folder import CONTENTS, MARK, is_ours
 from neuraphage.model.task import Status
 from neuraphage.settings import Settings
 from neuraphage.wiring import build_store
+from patience import PATIENCE_S
 from source_tree import ROOT
 from stackkit.scripts import command, task_prompt, turn
 
@@ -58,8 +59,8 @@ def test_a_task_goes_through_and_nothing_is_left(deployment: Deployment, tmp_pat
         assert is_ours(tmp_path / "data")
         assert {path.name for path in (tmp_path / "data").iterdir()} - {MARK} <= CONTENTS.keys()
         runner.send_signal(signal.SIGTERM)
-        runner.wait(60)
-        assert psutil.wait_procs(below, timeout=30)[1] == []
+        runner.wait(PATIENCE_S)
+        assert psutil.wait_procs(below, timeout=PATIENCE_S)[1] == []
     finally:
         if runner.poll() is None:
             runner.kill()

@@ -41,6 +41,7 @@ from neuraphage.store.tasks import RedisStore
 from neuraphage.testing.scripted_api.server import ScriptedServer
 from neuraphage.tools.registry import default_toolbox
 from neuraphage.wiring import new_task_id
+from patience import PATIENCE_S
 from stackkit.scripts import plan, task_prompt, turn
 from turnkit import until
 
@@ -129,7 +130,7 @@ class World:
             process.drain()
         self.watcher.stop()
         for thread in self._threads:
-            thread.join(30.0)
+            thread.join(PATIENCE_S)
         for process in self.processes:
             process.keeper.stop()
         self.scripted.stop()

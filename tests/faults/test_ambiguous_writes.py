@@ -29,6 +29,7 @@ from neuraphage.store.client import connect
 from neuraphage.store.scripts import script
 from neuraphage.store.tasks import RedisStore
 from neuraphage.testing.clock import ManualClock
+from patience import PATIENCE_S
 from turnkit import FakeModel, FakeTool, Killed, Rig, calls, new_rig, says, until
 
 pytestmark = pytest.mark.real_redis
@@ -234,7 +235,7 @@ def test_an_announcement_confirmed_too_late_starts_nothing(lossy: Lossy, tmp_pat
     outcome: list[str] = []
     worker = threading.Thread(target=lambda: outcome.append(rig.step()))
     worker.start()
-    assert lossy.proxy.lost.wait(30.0)
+    assert lossy.proxy.lost.wait(PATIENCE_S)
     assert other.get(task).marker.name.value == "tool_started"
     until(lambda: RecoverVerdict.RECOVERED in {answer.verdict for answer in other.sweep.expired(other.store.now_ms())})
     lossy.proxy.refusals = 0

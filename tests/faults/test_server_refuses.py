@@ -14,6 +14,7 @@ from fault_world import World, stamps
 from neuraphage.errors import StoreUnavailable
 from neuraphage.ports import Delta, Lease, Renewal
 from neuraphage.runtime.model_step import LIVE_SLOW_S
+from patience import PATIENCE_S
 from stackkit.scripts import task_prompt, turn
 from turnkit import until
 
@@ -104,7 +105,7 @@ def test_a_frozen_server_does_not_hold_up_a_stream(
         task = world.submit(task_prompt(turn("word " * 90, **slow)))
         world.start()
         try:
-            assert replied.wait(30.0)
+            assert replied.wait(PATIENCE_S)
             assert bundles == 1
         finally:
             server.thaw()

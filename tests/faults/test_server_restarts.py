@@ -10,6 +10,7 @@ from fault_server import FaultServer
 from fault_world import World, stamps
 
 from neuraphage.model.message import ModelRequest
+from patience import PATIENCE_S
 from turnkit import until
 
 pytestmark = pytest.mark.real_redis
@@ -74,7 +75,7 @@ def test_a_paid_reply_outlives_the_server(world: World, server: FaultServer, how
     world.model.after_reply = wait_for_the_fault
     task = world.submit(stamps(2))
     world.start()
-    assert replied.wait(30.0)
+    assert replied.wait(PATIENCE_S)
     down(server, how, leases * world.settings.lease_s)
     world.finished([task])
     world.check([task])

@@ -10,10 +10,11 @@ import pytest
 
 from devstack import SCRIPTED, DevStack, wait_for
 from neuraphage.settings import Settings
+from patience import PATIENCE_S
 from releasekit import BLOCKS
 
 pytestmark = [pytest.mark.real_redis, pytest.mark.real_workers]
-LINE_LIMIT_S = 100.0
+LINE_LIMIT_S = PATIENCE_S
 WAITS = 3
 """Exit code of a command that followed a task until it asked."""
 

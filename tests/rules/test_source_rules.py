@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from neuraphage import errors
+from patience import PATIENCE_S
 from source_tree import ROOT, files_of_tests, functions, source_files
 
 MAX_FILE_LINES = 300
@@ -24,7 +25,9 @@ def named(path: Path) -> str:
 def test_imports_point_down_only() -> None:
     """The contracts of pyproject.toml hold: floors, and who may import redis, anthropic, clocks and chance."""
     program = Path(sys.executable).with_name("lint-imports")
-    done = subprocess.run([program, "--no-cache"], cwd=ROOT, capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(
+        [program, "--no-cache"], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "4 kept" in done.stdout
 

@@ -20,6 +20,7 @@ from neuraphage.model.usage import Usage
 from neuraphage.store import reading
 from neuraphage.testing import CrashInjector, CrashPoint
 from neuraphage.testing.crash import ANY_CALL, Side
+from patience import PATIENCE_S
 from servers import ValkeyProcess
 from turnkit import FakeModel, FakeTool, Killed, Rig, calls, new_rig, says, texts, until
 
@@ -169,7 +170,7 @@ def test_a_full_server_leaves_what_is_stored_valid(valkey: ValkeyProcess, tmp_pa
         assert (rig.get(task_id).place, len(rig.model.requests)) == ("outbox", 1)
     finally:
         client.config_set("maxmemory", 0)
-        worker.join(60)
+        worker.join(PATIENCE_S)
     assert rig.get(task_id).status is Status.COMPLETED
     rig.check()
     client.close()

@@ -22,6 +22,7 @@ from neuraphage.queue import (
     SWEEP,
     make_app,
 )
+from patience import PATIENCE_S
 from stackkit import HELD, Stack, command, task_prompt, turn, wait_for
 from stackkit.process import StackProcess, kill, runs
 from stackkit.scripts import SLOW
@@ -232,7 +233,7 @@ def celery(stack: Stack, *arguments: str, code: int = 0, model_key: bool = True,
         cwd=stack.folder,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert ran.returncode == code, ran.stdout + ran.stderr

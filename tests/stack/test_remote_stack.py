@@ -13,6 +13,7 @@ from neuraphage.client import Client
 from neuraphage.errors import StoreUnavailable
 from neuraphage.model.task import Status
 from neuraphage.settings import Settings
+from patience import PATIENCE_S
 from remotekit import PASSWORD, SERVICE, SentinelGroup, running, sentinel_group
 from stackkit import Stack
 from stackkit.scripts import SLOW, command, task_prompt, turn
@@ -20,7 +21,7 @@ from stackkit.stack import FAST
 from stackkit.waiting import wait_for
 
 pytestmark = pytest.mark.real_workers
-LIMIT_S = 90.0
+LIMIT_S = PATIENCE_S
 
 
 @pytest.fixture

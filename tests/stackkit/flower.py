@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from neuraphage.dev.local_model import free_port
+from patience import PATIENCE_S
 from stackkit.process import StackProcess
 
 USER = "operator"
@@ -36,7 +37,7 @@ class Flower:
     def get(self, path: str) -> str:
         """A page or an answer of its API."""
         request = urllib.request.Request(self.url + path, headers={"Authorization": f"Basic {self._login}"})
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
             text: str = answer.read().decode()
             return text
 

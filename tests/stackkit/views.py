@@ -16,6 +16,7 @@ from neuraphage.model.task import TaskRecord
 from neuraphage.store import invariant, reading
 from neuraphage.store.client import translated
 from neuraphage.store.tasks import RedisStore
+from patience import PATIENCE_S
 from stackkit.waiting import wait_for
 from storekit import StoreKit
 
@@ -35,7 +36,7 @@ class TaskViews:
         """Talk to the scripted model: `log`, `reset` or `faults`."""
         url = f"http://127.0.0.1:{self.plan.scripted_port}/_control/{what}"
         data = None if what == "log" else json.dumps(body).encode()
-        with urllib.request.urlopen(urllib.request.Request(url, data=data), timeout=10) as answer:
+        with urllib.request.urlopen(urllib.request.Request(url, data=data), timeout=PATIENCE_S) as answer:
             return json.load(answer)
 
     def model_requests(self, task_id: str | None = None) -> list[dict[str, Any]]:

@@ -6,9 +6,11 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from patience import PATIENCE_S
+
 T = TypeVar("T")
 
-LIMIT_S = 30.0
+LIMIT_S = PATIENCE_S
 """Long enough for a loaded machine; a test that needs it is broken, not slow."""
 LOOK_AGAIN_S = 0.01
 

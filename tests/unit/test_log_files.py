@@ -19,6 +19,7 @@ from neuraphage.dev.exit_cause import read_tail
 from neuraphage.dev.log_rotation import LogRotation
 from neuraphage.log_files import RotatingLogFile, aside, copy_aside
 from neuraphage.settings import Settings
+from patience import PATIENCE_S
 from workers.logs import configure
 
 WRITER = """
@@ -62,7 +63,7 @@ def test_processes_share_a_log_file(tmp_path: Path) -> None:
     """Three real ones write and set aside at once: each line is there once, no file is much too large."""
     log = tmp_path / "w.log"
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(log), name]) for name in ("a", "b", "c")]
-    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
+    assert [writer.wait(PATIENCE_S) for writer in writers] == [0, 0, 0]
     files = list(tmp_path.iterdir())
     lines = [line.split(" .")[0] for path in files for line in path.read_text().splitlines()]
     assert sorted(lines) == sorted(f"{name} {number}" for name in ("a", "b", "c") for number in range(200))

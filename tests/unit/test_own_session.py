@@ -21,6 +21,7 @@ from neuraphage.own_session import TERMINAL_SIGNALS, terminal_signals_held
 from neuraphage.ports import SpoolCommand
 from neuraphage.spool import CommandSpool
 from neuraphage.tools.local_command import UnspooledCommands
+from patience import PATIENCE_S
 
 STATUS = ("/bin/sh", "-c", "grep -E '^Sig(Blk|Ign)' /proc/self/status")
 needs_proc = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
@@ -47,14 +48,14 @@ class Calm:
 def by_spawn(tmp_path: Path) -> str:
     """As the processes of a stack."""
     log = tmp_path / "log"
-    assert spawn(STATUS, os.environ, log).wait(20) == 0
+    assert spawn(STATUS, os.environ, log).wait(PATIENCE_S) == 0
     return log.read_text()
 
 
 def by_spawn_with_a_parent(tmp_path: Path) -> str:
     """As those that die with it."""
     log = tmp_path / "log"
-    assert spawn(STATUS, os.environ, log, tethered=True).wait(20) == 0
+    assert spawn(STATUS, os.environ, log, tethered=True).wait(PATIENCE_S) == 0
     return log.read_text()
 
 
@@ -103,7 +104,7 @@ def test_what_came_on_the_way_is_forgotten(tmp_path: Path) -> None:
         go.touch()
         until(lambda: psutil.Process(child.pid).cmdline() == ["/bin/sleep", "60"])
         child.send_signal(signal.SIGINT)
-        assert child.wait(20) == -signal.SIGINT
+        assert child.wait(PATIENCE_S) == -signal.SIGINT
     finally:
         child.kill()
         child.wait()
@@ -147,7 +148,7 @@ def test_an_ignored_signal_stays_ignored(tmp_path: Path) -> None:
     until(lambda: child.cmdline() == ["/bin/sleep", "60"])
     child.send_signal(signal.SIGHUP)
     child.send_signal(signal.SIGTERM)
-    assert child.wait(20) == -signal.SIGTERM, "SIGHUP came first"
+    assert child.wait(PATIENCE_S) == -signal.SIGTERM, "SIGHUP came first"
     end(child, 1.0)
 
 

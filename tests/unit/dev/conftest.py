@@ -10,7 +10,29 @@ from pathlib import Path
 import psutil
 import pytest
 
-LIMIT_S = 30.0
+from neuraphage.dev.server import EmbeddedServer
+from patience import PATIENCE_S
+
+LIMIT_S = PATIENCE_S
+LEFT_OVER_PATIENCE_S = 0.1
+
+
+class HastyServer(EmbeddedServer):
+    """Waits only a moment for a server that was left over, and as long as always for its own."""
+
+    def adopt(self) -> int | None:
+        """See EmbeddedServer.adopt."""
+        patience_s, self.answer_timeout_s = self.answer_timeout_s, LEFT_OVER_PATIENCE_S
+        try:
+            return super().adopt()
+        finally:
+            self.answer_timeout_s = patience_s
+
+
+@pytest.fixture
+def hasty_server() -> type[EmbeddedServer]:
+    """A server class for tests in which the one left over never answers."""
+    return HastyServer
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ import redis
 
 from neuraphage.dev.server import EmbeddedServer
 from neuraphage.errors import StackError
+from patience import PATIENCE_S
 
 pytestmark = pytest.mark.real_redis
 
@@ -41,7 +42,9 @@ def test_the_advised_command_repairs_a_damaged_file(data_dir: Path) -> None:
     advised = re.search(r"\(exec -a .*? --fix FILE\)", said)
     assert advised is not None
     command = advised[0].replace("FILE", path.name)
-    subprocess.run(["/bin/bash", "-c", command], cwd=path.parent, input="y\n", text=True, check=True, timeout=30)
+    subprocess.run(
+        ["/bin/bash", "-c", command], cwd=path.parent, input="y\n", text=True, check=True, timeout=PATIENCE_S
+    )
     with EmbeddedServer(data_dir) as server:
         assert redis.from_url(server.address.state_url).get("k") == b"v"
 

@@ -42,22 +42,24 @@ def test_a_left_over_is_adopted_under_another_name(data_dir: Path, rename: Calla
         assert server.pid == pid
 
 
-def test_a_server_that_moved_away_with_its_folder_is_left_alone(data_dir: Path) -> None:
+def test_a_server_that_moved_away_with_its_folder_is_left_alone(
+    data_dir: Path, hasty_server: type[EmbeddedServer]
+) -> None:
     """Its command line names a folder in whose place there is another one now."""
     pid = left_over(data_dir)
     moved = a_move(data_dir)
-    with EmbeddedServer(data_dir, answer_timeout_s=0.1) as server:
+    with hasty_server(data_dir) as server:
         assert server.pid not in (None, pid)
         found = find_process(moved / "server" / "server.conf")
         assert found is not None
         assert found.pid == pid
 
 
-def test_a_server_whose_folder_was_removed_is_ended(data_dir: Path) -> None:
+def test_a_server_whose_folder_was_removed_is_ended(data_dir: Path, hasty_server: type[EmbeddedServer]) -> None:
     """It would keep its port and its memory for ever."""
     pid = left_over(data_dir)
     data_dir.rename(data_dir.parent / "gone")
     (data_dir.parent / "gone" / "server" / "server.conf").unlink()
-    with EmbeddedServer(data_dir, answer_timeout_s=0.1) as server:
+    with hasty_server(data_dir) as server:
         assert server.pid not in (None, pid)
         assert find_process(data_dir / "server" / "server.conf").pid == server.pid  # type: ignore[union-attr]

@@ -180,11 +180,11 @@ def test_a_killed_launchers_server_is_adopted(data_dir: Path) -> None:
     assert gone(left_over)
 
 
-def test_a_frozen_left_over_is_ended_and_replaced(data_dir: Path) -> None:
+def test_a_frozen_left_over_is_ended_and_replaced(data_dir: Path, hasty_server: type[EmbeddedServer]) -> None:
     """A server left over that answers nobody does not block the folder for ever."""
     left_over = orphan(data_dir)
     os.kill(left_over, signal.SIGSTOP)
-    with EmbeddedServer(data_dir, answer_timeout_s=0.1) as server:
+    with hasty_server(data_dir) as server:
         assert server.pid not in (None, left_over)
         assert gone(left_over)
 

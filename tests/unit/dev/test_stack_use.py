@@ -15,6 +15,7 @@ from neuraphage.dev.stack_use import UnusedStop, use_stack
 from neuraphage.dev.stop_request import StopRequest
 from neuraphage.errors import StackError
 from neuraphage.settings import Settings
+from patience import PATIENCE_S
 
 
 def test_purge_waits_for_who_uses_the_stack(data_dir: Path) -> None:
@@ -59,5 +60,5 @@ def test_a_stack_whose_folder_is_gone_ends(data_dir: Path) -> None:
     with use_stack(data_dir):  # type: ignore[union-attr]  # nobody else is there
         data_dir.rename(data_dir.parent / "elsewhere")
         UnusedStop(data_dir, stop).start()
-        assert stop.wait(30)
+        assert stop.wait(PATIENCE_S)
     assert not stop.at_once

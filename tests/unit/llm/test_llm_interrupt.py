@@ -12,6 +12,7 @@ from neuraphage.errors import CancelRequested, FaultKind, ModelFault
 from neuraphage.llm import AnthropicClient
 from neuraphage.llm.hangup import Cause, Hangup
 from neuraphage.testing.scripted_api import Pace, reply
+from patience import PATIENCE_S
 
 KEY = "k"
 READ_TIMEOUT_S = 60.0
@@ -57,7 +58,7 @@ def test_a_blocked_read_ends(server, patient, interrupt, make_request, fault):
     thread, outcome = _call_in_thread(patient, make_request(), interrupt)
     _wait_for(lambda: server.log()["totals"]["received"] == 1)
     interrupt.pull()
-    thread.join(20)
+    thread.join(PATIENCE_S)
     assert not thread.is_alive()
     assert isinstance(outcome[0], CancelRequested)
     _wait_for(lambda: server.log()["totals"]["closed_by_client"] == 1)
@@ -74,7 +75,7 @@ def test_a_server_that_accepts_and_says_nothing(interrupt, make_request):
             while b"\r\n\r\n" not in connection.recv(65_536):
                 pass
             interrupt.pull()
-            thread.join(20)
+            thread.join(PATIENCE_S)
             assert isinstance(outcome[0], CancelRequested)
             connection.settimeout(20)
             while connection.recv(65_536):
@@ -90,7 +91,7 @@ def test_a_call_after_an_answered_one_can_be_ended_too(server, patient, interrup
     thread, outcome = _call_in_thread(patient, make_request(), interrupt)
     _wait_for(lambda: server.log()["totals"]["received"] == 2)
     interrupt.pull()
-    thread.join(20)
+    thread.join(PATIENCE_S)
     assert outcome
     assert isinstance(outcome[0], CancelRequested)
 
@@ -100,9 +101,9 @@ def test_a_dripping_stream_ends(server, patient, answers, interrupt, make_reques
     answers.reply = reply("word " * 10_000, pace=Pace(between_events_s=0.01))
     first = threading.Event()
     thread, outcome = _call_in_thread(patient, make_request(), interrupt, lambda _: first.set())
-    assert first.wait(20)
+    assert first.wait(PATIENCE_S)
     interrupt.pull()
-    thread.join(20)
+    thread.join(PATIENCE_S)
     assert isinstance(outcome[0], CancelRequested)
     _wait_for(lambda: server.log()["totals"]["closed_by_client"] == 1)
 
@@ -114,7 +115,7 @@ def test_a_call_that_resolves_a_name_waits_for_the_resolver(server, interrupt, m
 
     def resolve_late(*args, **more):
         resolving.set()
-        assert answered.wait(20)
+        assert answered.wait(PATIENCE_S)
         return resolve(*args, **more)
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve_late)
@@ -122,13 +123,13 @@ def test_a_call_that_resolves_a_name_waits_for_the_resolver(server, interrupt, m
     monkeypatch.setattr(Hangup, "hang_up", lambda self, cause: (hang_up(self, cause), overdue.set()))
     client = AnthropicClient(server.url, KEY, call_timeout_s=90 if cancelled else 0.1)
     thread, outcome = _call_in_thread(client, make_request(), interrupt)
-    assert resolving.wait(20)
+    assert resolving.wait(PATIENCE_S)
     if cancelled:
         interrupt.pull()
-    assert overdue.wait(20)
+    assert overdue.wait(PATIENCE_S)
     assert thread.is_alive()
     answered.set()
-    thread.join(20)
+    thread.join(PATIENCE_S)
     assert isinstance(outcome[0], CancelRequested if cancelled else ModelFault)
     assert cancelled or outcome[0].kind is FaultKind.TIMEOUT
     assert server.log()["totals"]["received"] == 0
@@ -150,7 +151,7 @@ def test_a_wake_without_reason_is_a_network_fault(server, patient, interrupt, ma
     _wait_for(lambda: server.log()["totals"]["received"] == 1)
     for wake in list(interrupt._wakes):
         wake()
-    thread.join(20)
+    thread.join(PATIENCE_S)
     assert isinstance(outcome[0], ModelFault)
     assert outcome[0].kind is FaultKind.NETWORK
 
@@ -163,8 +164,8 @@ def test_other_calls_of_the_same_client_go_on(server, patient, answers, interrup
     going, second = _call_in_thread(patient, make_request("two"), other)
     _wait_for(lambda: server.log()["totals"]["received"] == 2)
     interrupt.pull()
-    stalled.join(20)
-    going.join(20)
+    stalled.join(PATIENCE_S)
+    going.join(PATIENCE_S)
     assert isinstance(first[0], CancelRequested)
     assert second[0].stop_reason == "end_turn"
 
@@ -217,11 +218,11 @@ def test_a_blocked_read_over_tls_ends(interrupt, make_request, tmp_path, monkeyp
         threading.Thread(target=serve, daemon=True).start()
         client = AnthropicClient(f"https://127.0.0.1:{listener.getsockname()[1]}", KEY, read_timeout_s=READ_TIMEOUT_S)
         thread, outcome = _call_in_thread(client, make_request(), interrupt)
-        assert request_seen.wait(20)
+        assert request_seen.wait(PATIENCE_S)
         interrupt.pull()
-        thread.join(20)
+        thread.join(PATIENCE_S)
         assert isinstance(outcome[0], CancelRequested)
-        assert closed.wait(20)
+        assert closed.wait(PATIENCE_S)
 
 
 def _self_signed(folder):

@@ -13,6 +13,7 @@ from neuraphage.llm import AnthropicClient
 from neuraphage.llm.collect import ReplyCollector, parse_input
 from neuraphage.model.usage import Usage
 from neuraphage.testing.scripted_api import Pace, ScriptedServer, reply
+from patience import PATIENCE_S
 
 
 def test_blocks_arrive_verbatim(call, answers):
@@ -201,7 +202,7 @@ def test_two_servers_do_not_mix(interrupt, make_request):
 def test_128_calls_at_once_share_one_client(client, interrupt, make_request, answers, server):
     """Threads do not wait for each other's connections, and every call gets its own reply."""
     answers.reply = reply("x", pace=Pace(first_byte_delay_s=0.2))
-    gate = threading.Barrier(128, timeout=60)
+    gate = threading.Barrier(128, timeout=PATIENCE_S)
 
     def run(number):
         gate.wait()

@@ -11,6 +11,7 @@ from neuraphage.errors import CancelRequested, FaultKind, ModelFault
 from neuraphage.llm import AnthropicClient
 from neuraphage.llm.error_body import MAX_ERROR_BYTES
 from neuraphage.llm.hangup import Cause, Hangup
+from patience import PATIENCE_S
 
 KEY = "gateway.key-of-no-known-shape"
 
@@ -74,7 +75,7 @@ def test_an_interrupt_ends_a_tls_handshake(listener, interrupt, make_request):
     with connection:
         assert connection.recv(1)
         interrupt.pull()
-        thread.join(20)
+        thread.join(PATIENCE_S)
     assert isinstance(outcome[0], CancelRequested)
 
 
@@ -91,7 +92,7 @@ def test_an_interrupt_ends_a_call_through_a_proxy(listener, interrupt, make_requ
             connection.sendall(answer)
             assert connection.recv(1)
         interrupt.pull()
-        thread.join(20)
+        thread.join(PATIENCE_S)
     assert isinstance(outcome[0], CancelRequested)
 
 

@@ -14,8 +14,9 @@ from neuraphage.runtime.fork_guard import GUARD, ForkGuard
 from neuraphage.runtime.health import HealthBeat
 from neuraphage.runtime.watcher import Watcher
 from neuraphage.settings import RecoveryPolicy
+from patience import PATIENCE_S
 
-LIMIT_S = 20.0
+LIMIT_S = PATIENCE_S
 
 
 def working(guard: ForkGuard, lock: threading.Lock, may_end: threading.Event) -> threading.Thread:

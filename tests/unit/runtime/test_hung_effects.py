@@ -14,6 +14,7 @@ from neuraphage.ports import Lease, ProcessRow
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.process import OVERDUE_EXIT_CODE, WorkerProcess
 from neuraphage.testing import ManualClock
+from patience import PATIENCE_S
 from turnkit import FakeTool, Rig, SilentPresence, calls, says, until
 
 MakeRig = Callable[..., Rig]
@@ -41,7 +42,7 @@ class Hanging:
 
     def _hang(self, params: Any, context: Any) -> ToolResult:
         self.entered.set()
-        assert self.freed.wait(30.0)
+        assert self.freed.wait(PATIENCE_S)
         return ToolResult(text="late")
 
     def begin(self) -> str:
@@ -49,7 +50,7 @@ class Hanging:
         task_id = self.rig.submit()
         self._thread = threading.Thread(target=self.process.run_turn, args=self.rig.dispatcher.messages.pop())
         self._thread.start()
-        assert self.entered.wait(30.0)
+        assert self.entered.wait(PATIENCE_S)
         return task_id
 
     def is_renewed(self, task_id: str) -> bool:
@@ -63,7 +64,7 @@ class Hanging:
         """Let the tool end after all."""
         self.freed.set()
         if self._thread is not None:
-            self._thread.join(30.0)
+            self._thread.join(PATIENCE_S)
 
 
 @pytest.fixture

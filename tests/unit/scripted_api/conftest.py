@@ -8,6 +8,7 @@ import anthropic
 import pytest
 
 from neuraphage.testing.scripted_api import Script, ScriptedReply, ScriptedServer, ScriptRequest, reply
+from patience import PATIENCE_S
 
 
 def agent(request: ScriptRequest) -> ScriptedReply:
@@ -47,5 +48,5 @@ def server(shared_server: ScriptedServer) -> ScriptedServer:
 
 @pytest.fixture
 def sdk(server: ScriptedServer) -> Iterator[anthropic.Anthropic]:
-    with anthropic.Anthropic(base_url=server.url, api_key="key", max_retries=0, timeout=20) as client:
+    with anthropic.Anthropic(base_url=server.url, api_key="key", max_retries=0, timeout=PATIENCE_S) as client:
         yield client

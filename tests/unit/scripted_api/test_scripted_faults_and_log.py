@@ -16,6 +16,7 @@ import pytest
 from neuraphage.testing.scripted_api import Fault, Pace, ScriptedServer, reply
 from neuraphage.testing.scripted_api.faults import FaultPlan
 from neuraphage.testing.scripted_api.log import RequestLog
+from patience import PATIENCE_S
 
 BODY = {"model": "m", "max_tokens": 9, "stream": True, "messages": [{"role": "user", "content": "hi"}]}
 HEADERS = {"x-api-key": "k", "anthropic-version": "2023-06-01", "X-Neuraphage-Request-Id": "r-7"}
@@ -151,12 +152,12 @@ def test_faults_of_an_answer_that_is_not_streamed(server, kind):
 
 def test_300_streams_at_once():
     """All are open at the same time, and each gets its own whole answer."""
-    gate = threading.Barrier(300, timeout=60)
+    gate = threading.Barrier(300, timeout=PATIENCE_S)
     paced = {"p": lambda request: reply(request.last_text * 10, pace=Pace(first_byte_delay_s=0.2))}
 
     with ScriptedServer(paced) as server:
         limits = httpx2.Limits(max_connections=300)
-        with httpx2.Client(limits=limits, timeout=60) as client:
+        with httpx2.Client(limits=limits, timeout=PATIENCE_S) as client:
 
             def ask(number):
                 body = {**BODY, "messages": [{"role": "user", "content": f"<{number}>"}]}
@@ -180,7 +181,7 @@ def test_stop_ends_open_streams():
     server.start()
     url = server.url
     server.set_fault("stall")
-    with httpx2.stream("POST", f"{url}/v1/messages", json=BODY, headers=HEADERS, timeout=30) as response:
+    with httpx2.stream("POST", f"{url}/v1/messages", json=BODY, headers=HEADERS, timeout=PATIENCE_S) as response:
         chunks = response.iter_bytes()
         next(chunks)
         server.stop()
@@ -234,13 +235,13 @@ def test_the_server_as_a_process(process):
     assert [line["event"] for line in lines] == ["received", "ended"] * 3
     assert [line["outcome"] for line in lines][1::2] == ["completed", "completed", "fault:500"]
     os.kill(running.pid, signal.SIGTERM)
-    assert running.wait(20) in (0, -signal.SIGTERM)
+    assert running.wait(PATIENCE_S) in (0, -signal.SIGTERM)
 
 
 def test_wrong_arguments_end_with_a_reason(tmp_path):
     """A script that cannot be loaded is told in one line, with exit code 2."""
     command = [sys.executable, "-m", "neuraphage.testing.scripted_api", "--script", "json:nothing"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 2
     assert "cannot start" in done.stderr
     assert "Traceback" not in done.stderr

@@ -8,6 +8,7 @@ import httpx2
 import pytest
 
 from neuraphage.testing.scripted_api import ScriptedReply, ScriptedServer, reply
+from patience import PATIENCE_S
 
 HEADERS = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
 BAD_SCRIPTS = {
@@ -94,7 +95,7 @@ def test_a_server_that_cannot_start_says_why(arguments):
     with socket.create_server(("127.0.0.1", 0)) as used:
         filled = [argument.format(used=used.getsockname()[1]) for argument in arguments]
         command = [sys.executable, "-m", "neuraphage.testing.scripted_api", *filled]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("scripted_api: cannot start: ")
     assert len(done.stderr.splitlines()) == 1

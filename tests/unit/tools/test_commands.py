@@ -25,6 +25,7 @@ from neuraphage.tools.command_result import interrupted_result, result_of_status
 from neuraphage.tools.command_tool import RunCommand
 from neuraphage.tools.environment import clean_environment
 from neuraphage.tools.local_command import UnspooledCommands
+from patience import PATIENCE_S
 
 
 @pytest.fixture
@@ -252,7 +253,7 @@ def test_an_interrupt_ends_the_whole_family(
     """Cancel returns when all are gone; a lost lease returns at once and they go all the same."""
     spool.start(command(FAMILY, mark=mark))
     until(lambda: output_has(spool, "e1", "ready"))
-    threading.Thread(target=lambda: interrupt.subscribed.wait(30) and interrupt.fire(error())).start()
+    threading.Thread(target=lambda: interrupt.subscribed.wait(PATIENCE_S) and interrupt.fire(error())).start()
     with pytest.raises(error):
         spool.wait("e1", 1_000, interrupt)
     if error is CancelRequested:

@@ -20,6 +20,7 @@ from neuraphage.errors import CancelRequested, LeaseLost
 from neuraphage.ports import ToolContext
 from neuraphage.tools import search_child, search_patterns
 from neuraphage.tools.search_tools import Glob, Grep
+from patience import PATIENCE_S
 
 CATASTROPHIC = {"pattern": "(a+)+$"}
 
@@ -230,9 +231,9 @@ def test_an_interrupt_stops_the_search(
     thread = threading.Thread(target=search)
     thread.start()
     until(search_children)
-    assert interrupt.subscribed.wait(30)
+    assert interrupt.subscribed.wait(PATIENCE_S)
     interrupt.fire(error())
-    thread.join(30)
+    thread.join(PATIENCE_S)
     assert [type(one) for one in raised] == [error]
     assert search_children() == []
 
@@ -244,7 +245,7 @@ def test_a_search_that_dies_is_an_answer(root: Path, context: ToolContext) -> No
     thread = threading.Thread(target=lambda: results.append(Grep(timeout_s=100).run(CATASTROPHIC, context)))
     thread.start()
     until(search_children)[0].kill()
-    thread.join(30)
+    thread.join(PATIENCE_S)
     assert "without an answer (status -9)" in results[0].text
 
 
@@ -278,5 +279,7 @@ def test_the_child_ends_by_itself_long_after_its_time(root: Path) -> None:
         "case_insensitive": False, "before_lines": 0, "after_lines": 0, "max_results": 9, "timeout_s": -1.5,
     }  # fmt: skip
     argv = [sys.executable, "-I", "-S", search_child.__file__]
-    done = subprocess.run(argv, input=json.dumps(request).encode(), capture_output=True, timeout=60, check=False)
+    done = subprocess.run(
+        argv, input=json.dumps(request).encode(), capture_output=True, timeout=PATIENCE_S, check=False
+    )
     assert done.returncode == -signal.SIGALRM
