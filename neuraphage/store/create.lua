@@ -1,6 +1,6 @@
--- create: a new task, in the outbox. KEYS[25] is the idempotency key, KEYS[26] the tombstones.
+-- create: a new task, in the outbox. KEYS[26] is the idempotency key, KEYS[27] the tombstones.
 -- ARGV: spec (JSON), first entry, name, priority, reason, events_max, republish_ms, key_ttl_ms
-local CREATED, TOMBSTONES = KEYS[25], KEYS[26]
+local CREATED, TOMBSTONES = KEYS[26], KEYS[27]
 local first = redis.call('GET', CREATED)
 if first then return { 'EXISTS', first } end
 if redis.call('EXISTS', TASK) == 1 or redis.call('ZSCORE', TOMBSTONES, ID) then return { 'EXISTS', ID } end
@@ -12,6 +12,7 @@ write({
 })
 redis.call('RPUSH', MESSAGES, ARGV[2])
 redis.call('SET', CREATED, ID, 'PX', ARGV[8])
+redis.call('ZADD', IDS, now, ID)
 redis.call('ZADD', STATUS.Queued, now, ID)
 redis.call('ZADD', OUTBOX, now + number(7), ID)
 event('TaskCreated', cjson.encode({ name = ARGV[3] }), number(6))

@@ -33,6 +33,7 @@ class _Picture:
     by_status: dict[Status, set[str]]
     retention: set[str]
     deadlines: list[str]
+    ids: set[str]
     records: dict[str, dict[bytes, bytes]]
 
     @property
@@ -74,7 +75,8 @@ def _picture(context: StoreContext) -> _Picture:
 def _read(context: StoreContext, ids: Iterable[str]) -> _Picture:
     keys = context.keys
     ids = list(ids)
-    zsets = [*(getattr(keys, place) for place in PLACES), *map(keys.status, Status), keys.retention, keys.deadlines]
+    zsets = [*(getattr(keys, place) for place in PLACES), *map(keys.status, Status), keys.retention]
+    zsets += [keys.ids, keys.deadlines]
     with context.client.pipeline(transaction=True) as pipe:
         for zset in zsets:
             pipe.zrange(zset, 0, -1)
@@ -86,7 +88,8 @@ def _read(context: StoreContext, ids: Iterable[str]) -> _Picture:
     return _Picture(
         places={name: set(members[i]) for i, name in enumerate(PLACES)},
         by_status={status: set(statuses[i]) for i, status in enumerate(Status)},
-        retention=set(members[-2]),
+        retention=set(members[-3]),
+        ids=set(members[-2]),
         deadlines=members[-1],
         records=dict(zip(ids, replies[len(zsets) :], strict=True)),
     )
@@ -116,6 +119,8 @@ def _task_violations(task_id: str, raw: Mapping[bytes, bytes], picture: _Picture
         found.append(f"{task_id}: WaitingForUser without an open prompt")
     if task_id not in picture.places["leases"] and (b"pause" in raw or b"cancel" in raw):
         found.append(f"{task_id}: a pause or cancel flag, but no lease whose holder could see it")
+    if task_id not in picture.ids:
+        found.append(f"{task_id}: not in the index of all ids")
     if not _has_marker(raw):
         found.append(f"{task_id}: no marker")
     if status not in TERMINAL:

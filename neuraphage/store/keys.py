@@ -19,6 +19,7 @@ All keys begin with `np:{<namespace>}:`; the braces are the hash tag, so one nam
 | waits              | zset   | permanent | tasks that wait for a person, a lock or a child; score = since         |
 | deadlines          | zset   | permanent | `<task>|<prompt>`; score = when the prompt times out                   |
 | suspects           | hash   | permanent | expired leases seen once: `<expiry>:<first seen>`                      |
+| ids                | zset   | permanent | every task that is stored; score = when it was made                    |
 | status:<Status>    | zset   | permanent | tasks by status; score = since                                         |
 | retention          | zset   | permanent | ended tasks; score = when their index entries go                       |
 | tombstones         | zset   | permanent | ids of deleted tasks; score = when the tombstone goes                  |
@@ -65,6 +66,7 @@ class Keys:
         self.sweep = self.prefix + "sweep"
         self.sweep_guard = self.prefix + "sweep:guard"
         self.nudge = self.prefix + "nudge"
+        self.ids = self.prefix + "ids"
         self.statuses = tuple(self.prefix + "status:" + status for status in STATUSES)
         self.script_keys = lru_cache(maxsize=4096)(self._script_keys)
 
@@ -135,19 +137,20 @@ class Keys:
             self.suspects,
             self.retention,
             self.nudge,
+            self.ids,
             *self.statuses,
         )
 
 
 SCRIPT_KEY_NAMES = (
     "TASK", "MESSAGES", "TURN", "INBOX", "EVENTS", "SIGNALS", "WHY", "LIVE",
-    "OUTBOX", "LEASES", "TIMERS", "WAITS", "DEADLINES", "SUSPECTS", "RETENTION", "NUDGE",
+    "OUTBOX", "LEASES", "TIMERS", "WAITS", "DEADLINES", "SUSPECTS", "RETENTION", "NUDGE", "IDS",
 )  # fmt: skip
-"""Names of KEYS[1..16] in Lua; KEYS[17..] are the status sets in the order of STATUSES."""
+"""Names of KEYS[1..17] in Lua; KEYS[18..] are the status sets in the order of STATUSES."""
 
 _TASK_PART = r"task:task-[0-9a-f-]{36}(:(messages|turn|inbox|events|signals|why))?"
 _PERMANENT_PART = (
-    r"outbox|leases|timers|waits|deadlines|suspects|retention|tombstones|processes|report|sweep|status:\w+"
+    r"outbox|leases|timers|waits|deadlines|suspects|retention|tombstones|processes|report|sweep|ids|status:\w+"
 )
 PERMANENT = re.compile(rf"^np:\{{[a-z0-9_-]+\}}:({_PERMANENT_PART}|{_TASK_PART})$")
 """Keys that may stand without an expiry; the key-leak fixture fails on any other."""

@@ -65,6 +65,33 @@ def task_ids(context: StoreContext, statuses: tuple[Status, ...], limit: int) ->
     return [member.decode() for member, _ in rows[:limit]]
 
 
+def ids_by_creation(
+    context: StoreContext, *, newest_first: bool = True, skip: int = 0, limit: int = 1_000
+) -> list[tuple[str, int]]:
+    """Every task that is stored, of whatever status, in the order in which they were made.
+
+    The index (`keys.ids`) is written by create and goes with delete, so an ended task is in it until its retention is
+    over. Tasks of a release without the index are added by the sweep's slow pass within minutes of the upgrade.
+    Read a page at a time: `skip` and `limit` count tasks. A filter reads the records of a page, and then the next page.
+
+    Args:
+        context: the store.
+        newest_first: else the oldest first.
+        skip: how many to leave out.
+        limit: at most so many.
+
+    Returns:
+        (task id, when it was made: server time, milliseconds).
+    """
+    if limit <= 0:
+        return []
+    with translated("list tasks"):
+        rows = context.client.zrange(
+            context.keys.ids, skip, skip + limit - 1, desc=newest_first, withscores=True, score_cast_func=float
+        )
+    return [(member.decode(), int(made_ms)) for member, made_ms in rows]
+
+
 def find(context: StoreContext, prefix: str) -> str:
     """The one task whose id begins (after `task-`, or in full) with the prefix, or ends with it.
 

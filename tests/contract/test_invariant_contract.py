@@ -34,6 +34,7 @@ BREACHES: dict[str, tuple[Status, Callable[[StoreKit, str], Any], str]] = {
         "Paused in outbox",
     ),
     "listed nowhere": (Q, lambda k, t: k.client.zrem(k.keys.status(Q), t), "listed under []"),
+    "in no index of ids": (Q, lambda k, t: k.client.zrem(k.keys.ids, t), "index of all ids"),
     "listed twice": (Q, lambda k, t: k.client.zadd(k.keys.status(F), {t: 1}), "listed under"),
     "waits for nothing": (W, lambda k, t: k.client.hdel(k.keys.task(t), f"p:{ASK}"), "without an open prompt"),
     "no marker": (Q, lambda k, t: k.client.hdel(k.keys.task(t), "marker"), "no marker"),
