@@ -128,6 +128,8 @@ class Settings(BaseSettings):
     """What happens to a task whose process is gone: auto goes on, confirm pauses it, off looks for none."""
     max_recoveries: int = Field(default=3, ge=0, le=MAX_AMOUNT)
     """Recoveries without a new outcome commit before a task counts as poison."""
+    max_stalls: int = Field(default=10, ge=1, le=MAX_AMOUNT)
+    """Leases run out under a living process (frozen, hung, cut off) without a new outcome before a task is given up."""
     saved_max_age_s: Seconds = 86_400.0
     """An orphan whose last commit is older is failed, not resumed."""
     spool_enabled: bool = True

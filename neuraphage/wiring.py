@@ -26,6 +26,7 @@ from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.health import Health, HealthBeat, health_folder, read_health
 from neuraphage.runtime.host import host_id, this_process
+from neuraphage.runtime.owners import Owners
 from neuraphage.runtime.process import WorkerProcess
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.sweep import Sweep
@@ -144,7 +145,7 @@ def build_process(
 def build_sweep(settings: Settings, app: Celery) -> Sweep:
     """The sweep of this namespace."""
     store = build_store(settings)
-    return Sweep(store, CeleryDispatcher(app), store.clock, settings)
+    return Sweep(store, CeleryDispatcher(app), store.clock, settings, Owners(store, host_id()).living)
 
 
 def build_election(settings: Settings) -> HostElection:
@@ -155,7 +156,7 @@ def build_election(settings: Settings) -> HostElection:
 def build_watcher(settings: Settings, app: Celery) -> Watcher:
     """This process as a candidate for its host's watcher."""
     store = build_store(settings)
-    sweep = Sweep(store, CeleryDispatcher(app), store.clock, settings)
+    sweep = Sweep(store, CeleryDispatcher(app), store.clock, settings, Owners(store, host_id()).living)
     election = build_election(settings)
     spool = command_spool(settings) if settings.spool_enabled else None
     return Watcher(store, sweep, store.clock, settings, host_id(), election, spool)

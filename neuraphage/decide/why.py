@@ -204,6 +204,7 @@ def _held(readings: TaskReadings, rules: Rules) -> _Said:
     renewed_ms = rules.lease_ms - left_ms
     is_late = renewed_ms >= rules.missed_ms
     because = [_holding(readings.holder, record, renewed_ms, is_late=is_late), *_recoveries(record, rules)]
+    crashed = readings.holder is None or not readings.holder.connected  # an expiry of who lives is no crash
     following = []
     if not is_late:
         text = f"Its lease runs out in {duration(left_ms)}, unless it is renewed, as it is every "
@@ -216,7 +217,7 @@ def _held(readings: TaskReadings, rules: Rules) -> _Said:
         because.append(f"It is suspect: {duration(since_ms)} ago a first visit found two renewals missed.")
         second_ms = max(0, left_ms, rules.missed_ms - since_ms)
         lease = f"Its lease runs out in {duration(left_ms)}" if left_ms > 0 else "Its lease is over"
-        text = f"{lease}; the second visit{_when(second_ms)} recovers it: {outcome(readings, rules)}."
+        text = f"{lease}; the second visit{_when(second_ms)} recovers it: {outcome(readings, rules, crashed=crashed)}."
         following.append(Forecast(text=f"{text} A renewal before that clears the mark.", in_ms=second_ms))
     if readings.holder is not None and readings.holder.connected is False and rules.recovery_policy != "off":
         text = (
@@ -227,15 +228,21 @@ def _held(readings: TaskReadings, rules: Rules) -> _Said:
     return because, following
 
 
-def outcome(readings: TaskReadings, rules: Rules) -> str:
-    """What a recovery now would make of the task: the order of the script `recover`."""
+def outcome(readings: TaskReadings, rules: Rules, *, crashed: bool = True) -> str:
+    """What a recovery now would make of the task: the order of the script `recover`.
+
+    Args:
+        readings: of the task.
+        rules: the limits.
+        crashed: whether its process is gone, or not known to live.
+    """
     record = readings.record
     begun = record.counters.iteration > 0 or record.marker.name.value != "task_created"
     if record.cancel_requested:
         return "it is cancelled"
     if begun and readings.now_ms - record.saved_at_ms > rules.saved_max_age_ms:
         return "it fails, since its last step is too old to go on from"
-    if record.counters.recoveries + 1 >= rules.max_recoveries:
+    if crashed and record.counters.recoveries + 1 >= rules.max_recoveries:
         return f"it fails, at {record.counters.recoveries + 1} recoveries in a row without an outcome"
     if record.pause_requested:
         return "it is paused, as a person asked"

@@ -11,7 +11,8 @@ class RecoveryReading(Frozen):
     Args:
         task_id: the task.
         verdict: suspect, recovered, failed, paused, cancelled, republished, fired, deadline.
-        evidence: expired, gone, absent; due, quiet (the broker's queue was empty), poll.
+        evidence: expired, stalled (expired, but its process lives), gone, absent; due, quiet (the broker's queue was
+            empty), poll.
         marker: the task's marker then.
         iteration: its finished turns.
         cost_microusd: its cost.

@@ -109,7 +109,7 @@ class SweepStore(Protocol):
         ...
 
     def recover(self, held: HeldTask, evidence: str) -> Recovered:
-        """Take one lease away: evidence is expired, gone or absent."""
+        """Take one lease away: evidence is expired, stalled, gone or absent."""
         ...
 
     def due_outbox(self, until_ms: int, limit: int) -> list[str]:

@@ -48,9 +48,18 @@ class Sweep:
         dispatcher: publishes.
         clock: durations.
         settings: times.
+        living: process ids that are known to live, see Owners; without it nobody is.
     """
 
-    def __init__(self, store: SweepStore, dispatcher: Dispatcher, clock: Clock, settings: Settings) -> None:
+    def __init__(
+        self,
+        store: SweepStore,
+        dispatcher: Dispatcher,
+        clock: Clock,
+        settings: Settings,
+        living: Callable[[], frozenset[str]] = frozenset,
+    ) -> None:
+        self._living = living
         self._store = store
         self._dispatcher = dispatcher
         self._clock = clock
@@ -101,13 +110,15 @@ class Sweep:
         self._full = full
 
     def expired(self, now_ms: int) -> list[Recovered]:
-        """Leases that missed two heartbeats: suspect at the first visit, recovered at one after their expiry."""
+        """Leases that missed two heartbeats: suspect at the first visit, recovered at one after their expiry.
+
+        That of a process which lives is `stalled`: nobody died, so it is not counted as a crash.
+        """
         settings = self._settings
         late_ms = now_ms + int((settings.lease_s - 2 * settings.heartbeat_s) * 1000)
-        answers = [
-            self.recover(held, "expired")
-            for held in self._store.held_tasks(until_ms=late_ms, limit=self._batch("leases"))
-        ]
+        late = self._store.held_tasks(until_ms=late_ms, limit=self._batch("leases"))
+        living = self._living() if late else frozenset()
+        answers = [self.recover(held, "stalled" if held.owner in living else "expired") for held in late]
         self._note_stuck("leases", sum(answer.verdict is RecoverVerdict.STALE for answer in answers))
         return answers
 

@@ -45,6 +45,7 @@ local function change_fields(groups, now)
     end
   end
   if ARGV[9] == '1' and row.recoveries ~= '0' then set.recoveries = 0 end
+  if ARGV[9] == '1' and (row.stalls or '0') ~= '0' then set.stalls = 0 end
   for i = 1, #groups.opened, 3 do set['p:' .. groups.opened[i]] = groups.opened[i + 1] end
   for i = 1, #groups.grants, 2 do set['g:' .. groups.grants[i]] = groups.grants[i + 1] end
   return set

@@ -68,8 +68,8 @@ def recover(context: StoreContext, held: HeldTask, evidence: str) -> Recovered:
     Args:
         context: the store.
         held: the lease as seen; if it moved since, the answer is STALE.
-        evidence: `expired` (two visits), `gone` (the process was seen to be gone), or `absent` (not seen for
-            long; its old deadline still counts).
+        evidence: `expired` (two visits), `stalled` (the same, of a process that was seen to live), `gone` (the
+            process was seen to be gone), or `absent` (not seen for long; its old deadline still counts).
     """
     settings = context.settings
     events_max, republish_ms, exec_ms, conversation_ms = context.limit_args()
@@ -91,6 +91,7 @@ def recover(context: StoreContext, held: HeldTask, evidence: str) -> Recovered:
             conversation_ms,
             context.lease_ms,
             WHY_MAX,
+            settings.max_stalls,
         ],
     )
     verdict = RecoverVerdict(reply[0].decode())

@@ -1,8 +1,9 @@
 -- recover: take a lease away from a process that is gone, or whose lease ran out (two visits).
--- ARGV: fence, claim, evidence (expired|gone|absent), process, policy, max_recoveries, max_age_ms,
---       second_visit_ms, events_max, republish_ms, exec_ms, conversation_ms, lease_ms, why_max
+-- ARGV: fence, claim, evidence (expired|stalled|gone|absent), process, policy, max_recoveries, max_age_ms,
+--       second_visit_ms, events_max, republish_ms, exec_ms, conversation_ms, lease_ms, why_max, max_stalls
 local fence, claim, evidence, process, policy = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local limits = { events_max = number(9), republish_ms = number(10), exec_ms = number(11), conversation_ms = number(12) }
+local stalled = evidence == 'stalled' -- expired, and its process was seen alive: frozen, hung or cut off
 local row = read(COMMON)
 -- How long the holder makes its leases; what a release without the field has claimed is judged by the visitor's own.
 local lease_ms = tonumber(row.lease_ms) or number(13)
@@ -40,7 +41,7 @@ local function answer(verdict, text)
   return { verdict, text, place_row[1], place_row[2] }
 end
 
-if evidence == 'expired' then
+if evidence == 'expired' or stalled then
   -- late: two heartbeats were missed. A healthy lease never is, so the first visit may come before the expiry,
   -- and a hung worker is replaced as soon as its lease is over.
   -- A lease that ends later than any is made is none of this clock: it has gone back, and nobody has renewed since.
@@ -66,13 +67,15 @@ if broken then -- a person may look at it; nothing can be decided from it, and n
   end_task(row, 'Failed', now, cjson.encode({ error = text, recoverable = false }), {}, limits)
   return answer('FAILED', reading('failed', text, tonumber(row.recoveries)))
 end
-local recoveries = row.recoveries + 1
+-- Who lives has not crashed: what its own lease cost it has a count of its own, and leaves that of deaths as it is.
+local recoveries = row.recoveries + (stalled and 0 or 1)
+local stalls = (tonumber(row.stalls) or 0) + (stalled and 1 or 0)
 -- a process that was only seen absent may act until its old deadline, also when its successor is surely gone
 local unsafe_until = tonumber(redis.call('HGET', TASK, 'unsafe_until') or 0)
 if evidence ~= 'gone' then unsafe_until = math.max(unsafe_until, math.min(expiry, now + lease_ms)) end
 local set = {
   fence = row.fence + 1, seq = row.seq + 1, recoveries = recoveries, recoveries_total = row.recoveries_total + 1,
-  unsafe_until = unsafe_until,
+  unsafe_until = unsafe_until, stalls = stalled and stalls or nil,
 }
 local function done(verdict, reason)
   redis.call('HDEL', SUSPECTS, ID)
@@ -96,7 +99,10 @@ local begun = not (row.iteration == '0' and marker == 'task_created')
 if begun and now - row.saved_at > number(7) then
   return fail('The last saved step is older than the limit of saved_max_age_s, so the task is not resumed by itself.', true)
 end
-if recoveries >= number(6) then
+if stalled and stalls >= number(15) then
+  return fail('Its lease ran out ' .. stalls .. ' times without a new outcome, though its worker lived: it hangs or is frozen each time at ' .. marker .. '.', true)
+end
+if not stalled and recoveries >= number(6) then
   return fail('The task was recovered ' .. recoveries .. ' times without a new outcome: its worker dies each time at ' .. marker .. '.', true)
 end
 if row.pause then

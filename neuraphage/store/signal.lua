@@ -94,7 +94,7 @@ local function resume()
     move_status(row, 'WaitingForUser', now)
     place(WAITS, now)
   else
-    queue_task(row, now, 'Queued', 'resumed', { seq = seq, recoveries = 0 }, limits)
+    queue_task(row, now, 'Queued', 'resumed', { seq = seq, recoveries = 0, stalls = 0 }, limits)
   end
   return accepted()
 end
@@ -106,7 +106,7 @@ local function revive()
   if kind == 'retry' and not detail.recoverable then return reply('ILLEGAL') end
   local first = redis.call('LINDEX', MESSAGES, 0)
   if not first then return reply('ILLEGAL') end
-  local set = { seq = seq, fence = row.fence + 1, recoveries = 0, saved_at = now, retry_count = (row.retry_count or 0) + 1 }
+  local set = { seq = seq, fence = row.fence + 1, recoveries = 0, stalls = 0, saved_at = now, retry_count = (row.retry_count or 0) + 1 }
   if kind == 'reset' then
     set.iteration = 0
     set.resets = (redis.call('HGET', TASK, 'resets') or 0) + 1

@@ -113,9 +113,14 @@ CASES: dict[str, tuple[TaskReadings, list[str], list[tuple[str, int | None]]]] =
         [("Its lease is over; the second visit (in 4 s) recovers it", 4_000)],
     ),
     "recovered twice": (
-        held(-1_000, suspect_since_ms=NOW_MS - 60_000, counters=2),
+        held(-1_000, suspect_since_ms=NOW_MS - 60_000, counters=2, holder=None),
         ["recovered 2 times since its last outcome; at 3 it fails"],
         [("it fails, at 3 recoveries in a row", 0)],
+    ),
+    "recovered twice, and its worker lives": (
+        held(-1_000, suspect_since_ms=NOW_MS - 60_000, counters=2),
+        ["recovered 2 times since its last outcome; at 3 it fails"],
+        [("it goes on from its marker", 0)],
     ),
     "too old": (
         held(-1_000, suspect_since_ms=NOW_MS - 60_000, saved_at_ms=NOW_MS - 86_400_001),
