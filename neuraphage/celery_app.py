@@ -48,7 +48,7 @@ def find_workers(home: Path | None = None) -> Path:
 
 
 def is_ours(path: Path) -> bool:
-    """Whether a file is the `__init__.py` of our package.
+    """Whether a file is the `__init__.py` of a package of ours: by its words, which another one may have copied.
 
     Raises:
         OSError: it cannot be read.

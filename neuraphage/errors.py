@@ -91,7 +91,7 @@ class FaultKind(StrEnum):
     GARBAGE = "garbage"
     """A chunk that is not what the API documents."""
     BAD_REQUEST = "bad_request"
-    """400 or 422: repeating the same request cannot help."""
+    """400 or 422: repeating the same request cannot help. Or a redirect to another place, which is not followed."""
     AUTHENTICATION = "authentication"
     """401: the key is missing or wrong."""
     PERMISSION = "permission"

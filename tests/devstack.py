@@ -48,13 +48,15 @@ class DevStack:
         self.env |= {"NEURAPHAGE_DATA_DIR": str(self.data_dir), "PYTHONPATH": path, "PYTHONUNBUFFERED": "1"}
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> None:
+    def start(self, cwd: Path | None = None) -> None:
         """Start it unless it runs, and wait until it says that it is ready."""
         if self._process is not None and self._process.poll() is None:
             return
         with self._log.open("wb") as log:
             argv = [SCRIPT, "dev", *self.arguments]
-            self._process = subprocess.Popen(argv, env=self.env, stdout=log, stderr=log, start_new_session=True)
+            self._process = subprocess.Popen(
+                argv, env=self.env, cwd=cwd, stdout=log, stderr=log, start_new_session=True
+            )
         process = self._process
         wait_for(lambda: "ready; data" in self.output() or process.poll() is not None, "the stack")
         assert process.poll() is None, self.output()

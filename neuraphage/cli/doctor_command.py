@@ -13,7 +13,7 @@ from pathlib import Path
 
 import typer
 
-from neuraphage.celery_app import PACKAGE, find_workers, is_ours
+from neuraphage.celery_app import PACKAGE, find_workers
 from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.connection import load_settings, server_settings
 from neuraphage.cli.console import harmless, out, print_json, print_wrapped
@@ -132,7 +132,7 @@ def _workers_package() -> Iterator[Finding]:
         return
     spec = importlib.machinery.PathFinder.find_spec(PACKAGE, [str(Path.cwd()), *sys.path])
     found = None if spec is None or spec.origin is None else Path(spec.origin)
-    if found is not None and not is_ours(found):
+    if found is not None and not found.samefile(ours):
         to_do = "here, write celery -A neuraphage.celery_app in place of celery -A workers.app"
         yield Finding(check, Level.WARNING, f"{found} hides neuraphage's own in this folder", to_do)
         return

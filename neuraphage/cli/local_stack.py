@@ -15,7 +15,7 @@ from typing import IO, Self, TypeVar
 
 from neuraphage.data_folder import make_data_folder
 from neuraphage.dev import stack_file
-from neuraphage.dev.process import in_own_session, is_full
+from neuraphage.dev.process import in_own_session, is_full, without_current_folder
 from neuraphage.dev.server import LOADING_TIMEOUT_S
 from neuraphage.dev.stack_use import is_taken, lock_start, use_stack
 from neuraphage.errors import BadInput, StackError
@@ -111,12 +111,11 @@ class LocalStack:
         stack_file.remove(self._data_dir)
         log_path = self._data_dir / "logs" / "dev.log"
         log_path.parent.mkdir(mode=0o700, exist_ok=True)
-        env = os.environ | {"NEURAPHAGE_DATA_DIR": str(self._data_dir)}
+        env = without_current_folder(os.environ | {"NEURAPHAGE_DATA_DIR": str(self._data_dir)})
         # -P: a person's directory may hold modules with the names of ours
         argv = [sys.executable, "-P", "-m", "neuraphage.cli", "dev", "--while-used"]
         if self._script is not None:
             argv += ["--script", self._script]
-            env["PYTHONPATH"] = os.pathsep.join([str(Path.cwd()), *filter(None, [env.get("PYTHONPATH")])])
         _log.info("starts a stack: %s; its output is in %s", shlex.join(argv), log_path)
         log = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:

@@ -72,7 +72,7 @@ def dev(
             workers=workers,
             concurrency=concurrency,
             scripted_port=free_port() if script else None,
-            scripted_arguments=("--script", f"main={script}", "--default", "main") if script else (),
+            scripted_arguments=_played(script) if script else (),
             flower=prepare_flower(settings.data_dir) if flower else None,
             step_s=settings.effect_max_s + STEP_MARGIN_S,
         )
@@ -88,6 +88,11 @@ def dev(
 
 def _logs(plan: StackPlan, own: EmbeddedServer | None) -> list[Path]:
     return [*plan.log_dir.glob("*.log"), *([] if own is None else [own.files.log])]
+
+
+def _played(script: str) -> tuple[str, ...]:
+    """Arguments of the scripted model. The script may lie in the current folder, which is looked into last."""
+    return ("--script", f"main={script}", "--default", "main", "--script-dir", str(Path.cwd()))
 
 
 def _check(script: str | None) -> None:

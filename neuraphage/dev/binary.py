@@ -7,6 +7,7 @@ missing install step.
 from __future__ import annotations
 
 import importlib.util
+import os
 import platform
 import re
 import shutil
@@ -55,7 +56,7 @@ def find_binary(environ: Mapping[str, str]) -> ServerBinary:
         looked.append(f"PATH was not searched, because {FORCE_EMBEDDED}=1")
     else:
         for name in ("valkey-server", "redis-server"):
-            found = shutil.which(name, path=environ.get("PATH"))
+            found = shutil.which(name, path=_absolute_part(environ.get("PATH", os.defpath)))
             if found is None:
                 looked.append(f"{name} on PATH")
                 continue
@@ -101,6 +102,11 @@ def read_version(path: Path) -> tuple[int, ...]:
     if match is None:
         raise StackError(f"run {path} --version: expected 'v=<version>', got {answer[:200]!r}; is it a server?")
     return tuple(int(part) for part in match[1].split("."))
+
+
+def _absolute_part(path: str) -> str:
+    """PATH without what means another place in each folder: a program there is not the one that was installed."""
+    return os.pathsep.join(part for part in path.split(os.pathsep) if Path(part).is_absolute())
 
 
 def _platform_name() -> str:

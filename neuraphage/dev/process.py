@@ -28,7 +28,7 @@ def spawn(argv: Sequence[str], env: Mapping[str, str], log: Path, *, tethered: b
 
     Args:
         argv: program and arguments; never a secret, since every user may read them.
-        env: its whole environment.
+        env: its whole environment; see without_current_folder.
         log: file for both outputs, private to this user.
         tethered: on Linux the process is killed when the calling *thread* ends, so call from one that lives on.
 
@@ -42,7 +42,7 @@ def spawn(argv: Sequence[str], env: Mapping[str, str], log: Path, *, tethered: b
             with terminal_signals_held():
                 return psutil.Popen(
                     in_own_session(argv, tethered=tethered),
-                    env=dict(env),
+                    env=without_current_folder(env),
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
@@ -62,6 +62,20 @@ def in_own_session(argv: Sequence[str], *, tethered: bool = False) -> list[str]:
         tethered: it ends with the thread that starts it (Linux). One that is not does not begin after that one's end.
     """
     return [sys.executable, "-I", "-S", str(_TETHER), str(os.getpid()), "tied" if tethered else "free", *argv]
+
+
+def without_current_folder(env: Mapping[str, str]) -> dict[str, str]:
+    """An environment in which no Python program imports from the current folder just because it is that.
+
+    An empty entry of PYTHONPATH, as `PYTHONPATH=$PYTHONPATH:/somewhere` leaves it, means the current folder too.
+
+    Args:
+        env: of the process to be.
+    """
+    entries = env.get("PYTHONPATH", "").split(os.pathsep)
+    kept = os.pathsep.join(entry for entry in entries if entry and os.path.normpath(entry) != os.curdir)
+    others = {name: value for name, value in env.items() if name != "PYTHONPATH"}
+    return others | ({"PYTHONPATH": kept} if kept else {}) | {"PYTHONSAFEPATH": "1"}
 
 
 def rotate(log: Path, max_bytes: int = MAX_LOG_BYTES) -> None:

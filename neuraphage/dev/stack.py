@@ -21,6 +21,7 @@ CONNECT_TIMEOUT_S = 1.0
 _APP = "neuraphage.celery_app"
 """`workers.app`, which a package of the current folder could hide, from where it was installed."""
 _MODEL_VARIABLES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+_SERVER_VARIABLES = ("NEURAPHAGE_STATE_URL", "NEURAPHAGE_BROKER_URL")
 _FLOWER_PREFIX = "FLOWER_"
 """Variables with options for a Flower of the person's own."""
 _WORKER_READY = " ready."
@@ -141,9 +142,10 @@ def beat_argv(plan: StackPlan) -> tuple[str, ...]:
 
 
 def scripted_spec(plan: StackPlan, port: int) -> ProcessSpec:
-    """Describe the scripted model on a loopback port: the workers need it."""
-    argv = (plan.python, "-m", "neuraphage.testing.scripted_api", "--port", str(port), *plan.scripted_arguments)
-    env = environment(plan, model_key=False)
+    """Describe the scripted model on a loopback port: the workers need it. It plays code of others, so it gets no
+    password: neither those of the servers nor a key."""
+    argv = (plan.python, "-P", "-m", "neuraphage.testing.scripted_api", "--port", str(port), *plan.scripted_arguments)
+    env = {name: v for name, v in environment(plan, model_key=False).items() if name not in _SERVER_VARIABLES}
     address = f"127.0.0.1:{port}, plays a script"
     return ProcessSpec("model", argv, env, ready=lambda: _accepts(port), foundation=True, address=address)
 

@@ -16,17 +16,17 @@ from pydantic import SecretStr
 
 from neuraphage.decide.model_url import model_url
 from neuraphage.errors import BadInput, FaultKind, ModelFault
+from neuraphage.llm.bounded_answer import bound_answer, whole_lines
 from neuraphage.llm.collect import ReplyCollector
-from neuraphage.llm.error_body import cap_error_body
 from neuraphage.llm.faults import fault_of, fault_of_event
 from neuraphage.llm.hangup import Cause, Hangup, attach_current
+from neuraphage.llm.redirects import MAX_REDIRECTS, refuse_foreign_redirect
 from neuraphage.llm.request import request_body
 from neuraphage.model.message import ModelReply, ModelRequest
 from neuraphage.ports import Delta, Interrupt
 
 REQUEST_ID_HEADER = "X-Neuraphage-Request-Id"
 MAX_CONNECTIONS = 1_024
-MAX_REPLY_BYTES = 64 * 1024 * 1024
 MIN_SECRET_CHARS = 8
 """Shorter keys are placeholders for local servers, not secrets."""
 
@@ -163,7 +163,8 @@ class AnthropicClient:
                     http_client=anthropic.DefaultHttpxClient(
                         limits=httpx2.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=0),
                         timeout=self._timeout,
-                        event_hooks={"request": [attach_current], "response": [cap_error_body]},
+                        max_redirects=MAX_REDIRECTS,
+                        event_hooks={"request": [attach_current], "response": [refuse_foreign_redirect, bound_answer]},
                     ),
                 )
             return self._sdk
@@ -180,7 +181,7 @@ def _events(response: httpx2.Response) -> Iterator[Any]:
     if not content_type.lower().startswith("text/event-stream"):
         raise ModelFault(FaultKind.GARBAGE, f"the answer is {content_type or 'of no type'}, not an event stream")
     # `raw_events` needs nothing of the response but iter_bytes.
-    for sse in anthropic.Stream.raw_events(cast(httpx2.Response, _Capped(response))):
+    for sse in anthropic.Stream.raw_events(cast(httpx2.Response, _InLines(response))):
         if sse.event == "error":
             raise fault_of_event(_parsed_or_text(sse))
         if sse.data:
@@ -197,19 +198,14 @@ def _parsed_or_text(sse: Any) -> Any:
         return sse.data
 
 
-class _Capped:
-    """A response whose body ends in a fault when it grows past MAX_REPLY_BYTES."""
+class _InLines:
+    """A response that comes in whole lines, and ends in a fault where an event has no end."""
 
     def __init__(self, response: httpx2.Response) -> None:
         self._response = response
 
     def iter_bytes(self) -> Iterator[bytes]:
-        total_bytes = 0
-        for chunk in self._response.iter_bytes():
-            total_bytes += len(chunk)
-            if total_bytes > MAX_REPLY_BYTES:
-                raise ModelFault(FaultKind.GARBAGE, f"the reply is longer than {MAX_REPLY_BYTES} bytes")
-            yield chunk
+        return whole_lines(self._response.iter_bytes())
 
 
 def _fail_open(on_delta: Callable[[Delta], None]) -> Callable[[Delta], None]:

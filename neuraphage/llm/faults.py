@@ -108,6 +108,8 @@ def fault_of(error: Exception, *, streaming: bool, now_s: float) -> ModelFault:
     """
     if isinstance(error, ModelFault):
         return error
+    if isinstance(error.__cause__, ModelFault):  # from a hook of ours; the SDK wraps whatever the HTTP client raised
+        return error.__cause__
     if isinstance(error, anthropic.APIStatusError):
         message = str(error.api_message or error.message)
         kind = _or_account(kind_of_status(error.status_code, error.type), error.error_code, message)

@@ -144,3 +144,15 @@ def test_the_drawing_of_errors_equals_the_classes() -> None:
     assert drawn_tree() == classes
     outside = [cls for _, cls in inspect.getmembers(errors, inspect.isclass) if cls.__base__ is BaseException]
     assert all(f"{cls.__name__} (" in (errors.__doc__ or "") for cls in outside)
+
+
+def test_no_python_of_ours_imports_from_the_current_folder() -> None:
+    """Whoever starts an interpreter says -P or -I first; `-m pytest` on a project is that project's own code."""
+    bare = []
+    for path in source_files():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            words = [ast.unparse(word) for word in node.elts] if isinstance(node, ast.List | ast.Tuple) else []
+            starts = [n for n, word in enumerate(words) if word in {"sys.executable", "plan.python", "self._python"}]
+            if any(words[n + 1 : n + 2] not in (["'-P'"], ["'-I'"]) and "'pytest'" not in words for n in starts):
+                bare.append(f"{named(path)}:{node.lineno}")
+    assert bare == []

@@ -21,6 +21,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(argv)
     scripts: dict[str, Script] = {}
+    if options.script_dir is not None:
+        sys.path.append(str(options.script_dir.absolute()))  # last: nothing in it hides a library
     try:
         for spec in options.script:
             scripts.update(load_scripts(spec))
@@ -64,6 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--port", type=int, default=0, help="0 for any free one")
     parser.add_argument("--port-file", type=Path, help="file that gets the port once clients may connect")
     parser.add_argument("--script", action="append", default=[], metavar="[NAME=]MODULE:ATTR", help="may be repeated")
+    parser.add_argument("--script-dir", type=Path, help="where modules of scripts are, that are not installed")
     parser.add_argument("--default", help="script of conversations without a [script:NAME] marker")
     parser.add_argument("--accept-key", action="append", default=[], help="an API key to let in (default: any)")
     parser.add_argument("--log-file", type=Path, help="gets a line of JSON at each arrival and each end")

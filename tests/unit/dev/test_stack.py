@@ -60,7 +60,8 @@ def test_only_workers_get_the_models_key() -> None:
 def test_a_scripted_model_never_sees_the_real_key() -> None:
     """With a scripted model it starts first, and no process holds the real key."""
     specs = stack_specs(plan(scripted_port=8123, scripted_arguments=("--script", "m:a")))
-    assert specs[0].argv == ("py", "-m", "neuraphage.testing.scripted_api", "--port", "8123", "--script", "m:a")
+    assert specs[0].argv == ("py", "-P", "-m", "neuraphage.testing.scripted_api", "--port", "8123", "--script", "m:a")
+    assert not {"NEURAPHAGE_STATE_URL", "NEURAPHAGE_BROKER_URL"} & specs[0].env.keys()  # it runs code of others
     assert specs[0].foundation
     assert "real-key" not in {value for spec in specs for value in spec.env.values()}
     assert specs[1].env["NEURAPHAGE_ANTHROPIC_BASE_URL"] == "http://127.0.0.1:8123"

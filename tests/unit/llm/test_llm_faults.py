@@ -192,7 +192,7 @@ def test_answers_that_are_not_the_api(interrupt, make_request, raw, kind):
 
 def test_a_reply_without_end_is_cut_off(interrupt, make_request, monkeypatch):
     """A body past the limit ends in GARBAGE, even when it never completes an event."""
-    monkeypatch.setattr("neuraphage.llm.client.MAX_REPLY_BYTES", 1_000)
+    monkeypatch.setattr("neuraphage.llm.bounded_answer.MAX_REPLY_BYTES", 1_000)
     client = AnthropicClient(_serve_once(_stream(START) + b"data: " + b"x" * 5_000), KEY)
     with pytest.raises(ModelFault, match="longer than 1000 bytes"):
         client.call(make_request(), lambda _: None, interrupt)

@@ -9,7 +9,7 @@ import pytest
 
 from neuraphage.errors import CancelRequested, FaultKind, ModelFault
 from neuraphage.llm import AnthropicClient
-from neuraphage.llm.error_body import MAX_ERROR_BYTES
+from neuraphage.llm.bounded_answer import MAX_ERROR_BYTES
 from neuraphage.llm.hangup import Cause, Hangup
 from patience import PATIENCE_S
 
