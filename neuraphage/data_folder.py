@@ -16,6 +16,7 @@ from pathlib import Path
 
 from rich.filesize import decimal
 
+from neuraphage.private_files import complaint_about, private_folder, replace_private
 from neuraphage.settings import Settings
 
 MARK = ".neuraphage"
@@ -32,7 +33,7 @@ CONTENTS = {
     SERVER: "tasks, conversations and history of the local stack",
     SPOOL: "commands and their output",
     "logs": "logs of the local stack",
-    "beat": "what beat sent last",
+    "beat": "ticks of beat",
     HEALTH: "beats of worker processes",
     "watcher": "locks of watchers",
     "flower": "login of Flower",
@@ -62,15 +63,29 @@ class Kept:
 def make_data_folder(path: Path) -> None:
     """Make the folder, private to this user, and mark it; one that held something before gets no mark.
 
+    A link of this user's, or of root's, to a folder of this user's is followed: so a large disk is used.
+
     Raises:
-        OSError: it cannot be made.
+        OSError: it cannot be made, or one that is there is not this user's alone (see private_folder).
     """
+    if path.is_symlink() and path.lstat().st_uid not in (0, os.geteuid()):
+        raise PermissionError(0, f"{path} is a link that another user made", str(path))
+    folder = path.resolve()
+    was_made = private_folder(folder, narrow=is_ours(folder))
+    if was_made or not any(folder.iterdir()):
+        replace_private(folder / MARK, _MARK_TEXT)
+
+
+def folder_problem(path: Path) -> str | None:
+    """Why a data folder that is there would be refused, with what to do; None when it would not, or there is none."""
     try:
-        path.mkdir(mode=0o700, parents=True)
-    except FileExistsError:
-        if any(path.iterdir()):
-            return
-    (path / MARK).write_text(_MARK_TEXT, encoding="utf-8")
+        found = [complaint_about(path.resolve())]
+        found += [complaint_about(path / name) for name in CONTENTS if os.path.lexists(path / name)]
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return f"{path}: {error.strerror or error}"
+    return next((complaint for complaint in found if complaint is not None), None)
 
 
 def is_ours(path: Path) -> bool:
@@ -161,11 +176,10 @@ def _kept_sizes(kept: Path) -> dict[str, int] | None:
 
 def _keep(kept: Path, sizes: dict[str, int]) -> None:
     """Note what was measured, where a data folder is; whoever may not write measures again."""
-    part = kept.with_suffix(f".{os.getpid()}")
     try:
-        kept.parent.mkdir(mode=0o700, exist_ok=True)
-        part.write_text(json.dumps(sizes), encoding="utf-8")
-        part.replace(kept)
+        if kept.parent.parent.is_dir():
+            private_folder(kept.parent)
+            replace_private(kept, json.dumps(sizes))
     except OSError:
         return
 

@@ -11,6 +11,8 @@ from logging import LogRecord
 from logging.handlers import WatchedFileHandler
 from pathlib import Path
 
+from neuraphage.private_files import make_private
+
 
 def aside(log: Path, number: int) -> Path:
     """Name of the file that is `number` rotations old."""
@@ -44,7 +46,8 @@ def copy_aside(log: Path, keep: int) -> None:
     """
     copied = log.with_name(f"{log.name}.copy")
     try:
-        target = os.open(copied, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        copied.unlink(missing_ok=True)
+        target = make_private(copied, os.O_WRONLY)
         with log.open("rb") as source, os.fdopen(target, "wb") as copy:
             shutil.copyfileobj(source, copy)
         make_room(log, keep)  # now, so that a full disk, tried again and again, does not push the former files out
@@ -81,8 +84,11 @@ class RotatingLogFile(WatchedFileHandler):
         super().emit(record)
 
     def _open(self) -> TextIOWrapper:
-        fd = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        return os.fdopen(fd, "a", encoding="utf-8")
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
+        with contextlib.suppress(FileExistsError):
+            return os.fdopen(make_private(Path(self.baseFilename), flags), "a", encoding="utf-8")
+        # whatever the person has named, a pipe or a terminal, too
+        return os.fdopen(os.open(self.baseFilename, flags | os.O_CREAT, 0o600), "a", encoding="utf-8")
 
     def _set_aside_if_large(self) -> None:
         if self.stream is None or os.fstat(self.stream.fileno()).st_size < self._max_bytes:

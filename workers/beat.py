@@ -1,7 +1,7 @@
-"""Beat makes the folder of its schedule, and its ticks can be seen: each touches a file beside the schedule.
+"""Beat's schedule is in its memory, and its ticks can be seen: each touches a file, by the name that `beat -s` gives.
 
-The schedule file itself tells nothing: whether a write reaches the disk, and so its age, before beat ends is up to the
-kind of dbm that Python was built with.
+Celery's own keeps its schedule in a file, which it reads with pickle: a `celerybeat-schedule` of the current folder,
+perhaps of a cloned repository, could run anything. A sweep that comes once more after a start of beat harms nothing.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from celery import signals
-from celery.beat import PersistentScheduler
+from celery import beat, signals
 
 from neuraphage.configuration import load_or_exit
 from neuraphage.data_folder import make_data_folder
+from neuraphage.private_files import private_folder
 
 log = logging.getLogger(__name__)
 
@@ -23,15 +23,24 @@ SUFFIX = ".tick"
 """Of the file's name, behind that of the schedule (`beat -s`)."""
 
 
-class Scheduler(PersistentScheduler):  # type: ignore[misc]  # Celery carries no types
-    """Celery's own, whose folder need not be there: a beat that starts before the first worker finds none."""
+class Scheduler(beat.Scheduler):  # type: ignore[misc]  # Celery carries no types
+    """Celery's own without a file; the folder of `beat -s` need not be there.
+
+    Args:
+        schedule_filename: beside it the ticks are shown.
+    """
+
+    def __init__(self, *args: Any, schedule_filename: str, **kwargs: Any) -> None:
+        self._folder = Path(schedule_filename).absolute().parent
+        super().__init__(*args, **kwargs)
 
     def setup_schedule(self) -> None:
         """See Celery."""
-        folder = Path(self.schedule_filename).absolute().parent
+        folder = self._folder
         try:
             make_data_folder(load_or_exit().data_dir)
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not folder.is_dir():
+                private_folder(folder)
         except OSError as error:
             sys.exit(f"beat: make the folder {folder}: {error.strerror}; choose another place by -s")
         super().setup_schedule()

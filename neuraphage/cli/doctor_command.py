@@ -18,7 +18,7 @@ from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.connection import load_settings, server_settings
 from neuraphage.cli.console import harmless, out, print_json, print_wrapped
 from neuraphage.cli.hints import typed_here
-from neuraphage.data_folder import free_bytes, quota_warnings, size_bytes
+from neuraphage.data_folder import folder_problem, free_bytes, quota_warnings, size_bytes
 from neuraphage.decide import diagnosis
 from neuraphage.decide.diagnosis import Finding, Level
 from neuraphage.dev.server_checks import queues_of_workers, read_broker, read_state_server
@@ -152,7 +152,8 @@ def _own_file() -> Iterator[Finding]:
 
 
 def _disk(settings: Settings) -> Finding:
-    folder, problem, free = settings.data_dir, None, 0
+    folder, free = settings.data_dir, 0
+    problem = folder_problem(folder)
     try:
         free = free_bytes(folder)
         nearest = next(path for path in (folder, *folder.parents) if path.exists())

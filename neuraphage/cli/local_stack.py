@@ -20,6 +20,7 @@ from neuraphage.dev.server import LOADING_TIMEOUT_S
 from neuraphage.dev.stack_use import is_taken, lock_start, use_stack
 from neuraphage.errors import BadInput, StackError
 from neuraphage.own_session import terminal_signals_held
+from neuraphage.private_files import open_private, private_folder
 from neuraphage.settings import Settings
 from neuraphage.wiring import API_KEY_VARIABLE
 
@@ -82,7 +83,12 @@ class LocalStack:
                 self._await(self._has_ended, "the stack ends", END_SHOWN_S)
 
     def _become_user(self) -> IO[bytes] | None:
-        make_data_folder(self._data_dir)  # each time: a purge may have removed it
+        try:
+            make_data_folder(self._data_dir)  # each time: a purge may have removed it
+        except OSError as error:
+            raise StackError(
+                f"make the data folder {self._data_dir}: {error.strerror}; choose another NEURAPHAGE_DATA_DIR"
+            ) from error
         return use_stack(self._data_dir)
 
     def _find_or_start(self) -> None:
@@ -110,14 +116,14 @@ class LocalStack:
             raise BadInput(f"set {API_KEY_VARIABLE} to the key of the model; no stack runs that has one")
         stack_file.remove(self._data_dir)
         log_path = self._data_dir / "logs" / "dev.log"
-        log_path.parent.mkdir(mode=0o700, exist_ok=True)
+        private_folder(log_path.parent)
         env = without_current_folder(os.environ | {"NEURAPHAGE_DATA_DIR": str(self._data_dir)})
         # -P: a person's directory may hold modules with the names of ours
         argv = [sys.executable, "-P", "-m", "neuraphage.cli", "dev", "--while-used"]
         if self._script is not None:
             argv += ["--script", self._script]
         _log.info("starts a stack: %s; its output is in %s", shlex.join(argv), log_path)
-        log = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        log = open_private(log_path, os.O_WRONLY | os.O_TRUNC | os.O_APPEND)
         try:
             with terminal_signals_held():
                 self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and command

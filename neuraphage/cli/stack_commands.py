@@ -59,7 +59,7 @@ def dev(
     """
     settings = load_settings()
     _check(script)
-    settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    open_files(settings.data_dir)  # makes the folder, or says what is wrong with the one that is there
     stop = StopRequest()
     listen(stop)
     with _server(settings, script) as (address, own):

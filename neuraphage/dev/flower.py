@@ -13,6 +13,7 @@ from pathlib import Path
 from neuraphage.dev.local_model import free_port
 from neuraphage.dev.server_files import keep_secret, write_private
 from neuraphage.errors import BadInput, StackError
+from neuraphage.private_files import private_folder
 
 HOST = "127.0.0.1"
 USER = "neuraphage"
@@ -57,7 +58,7 @@ def prepare_flower(data_dir: Path) -> FlowerFiles:
         raise BadInput("Flower is not installed: pip install 'neuraphage[flower]', or leave --flower out")
     folder = data_dir.absolute() / "flower"
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(folder)
     except OSError as error:
         raise StackError(f"make the folder {folder}: {error.strerror}; choose another NEURAPHAGE_DATA_DIR") from error
     files = FlowerFiles(_port(), keep_secret(folder / "password"), folder / "flowerconfig.py", folder / "login.txt")

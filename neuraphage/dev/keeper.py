@@ -176,7 +176,9 @@ class Keeper:
                 self._process = psutil.Process(found) if found is not None else None
             if self._process is None:
                 tethered = not self.spec.outlives_supervisor
-                self._process = spawn(self.spec.argv, self.spec.env, self._log, tethered=tethered)
+                self._process = spawn(
+                    self.spec.argv, self.spec.env, self._log, tethered=tethered, umask=self.spec.umask
+                )
             if self._stopping.is_set():
                 self._process.terminate()  # it was found only after everyone was asked to stop
             return self._process

@@ -15,6 +15,7 @@ import psutil
 
 from neuraphage.errors import StackError
 from neuraphage.own_session import terminal_signals_held
+from neuraphage.private_files import open_private, private_folder
 
 MAX_LOG_BYTES = 10_000_000
 """A log larger than this is set aside as `<name>.1` when its process starts."""
@@ -23,21 +24,24 @@ FULL_BYTES = 65_536
 _TETHER = Path(__file__).with_name("tether.py")
 
 
-def spawn(argv: Sequence[str], env: Mapping[str, str], log: Path, *, tethered: bool = False) -> psutil.Popen:
+def spawn(
+    argv: Sequence[str], env: Mapping[str, str], log: Path, *, tethered: bool = False, umask: int = -1
+) -> psutil.Popen:
     """Start a process in a session of its own, with its output added to a log (see `rotate`).
 
     Args:
         argv: program and arguments; never a secret, since every user may read them.
         env: its whole environment; see without_current_folder.
         log: file for both outputs, private to this user.
+        umask: of the process; -1 for ours.
         tethered: on Linux the process is killed when the calling *thread* ends, so call from one that lives on.
 
     Raises:
         StackError: the program or the log cannot be opened.
     """
     try:
-        log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        private_folder(log.parent)
+        output = open_private(log, os.O_WRONLY | os.O_APPEND)
         try:
             with terminal_signals_held():
                 return psutil.Popen(
@@ -47,6 +51,7 @@ def spawn(argv: Sequence[str], env: Mapping[str, str], log: Path, *, tethered: b
                     stdout=output,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
+                    umask=umask,
                 )
         finally:
             os.close(output)

@@ -32,6 +32,7 @@ class ProcessSpec:
         grace_s: how long it may take to end when asked; None for the supervisor's time.
         foundation: the others need it: they start when it is ready, and it ends after them.
         outlives_supervisor: whether it may live on when the supervisor is killed (Linux).
+        umask: of the process; -1 for the supervisor's own.
     """
 
     name: str
@@ -46,6 +47,7 @@ class ProcessSpec:
     grace_s: float | None = None
     foundation: bool = False
     outlives_supervisor: bool = False
+    umask: int = -1
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,62}", self.name):

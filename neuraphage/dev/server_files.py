@@ -18,6 +18,7 @@ from platformdirs import user_runtime_path
 
 from neuraphage.data_folder import make_data_folder
 from neuraphage.errors import StackError
+from neuraphage.private_files import make_private, open_private, private_folder
 
 MAX_SOCKET_PATH_BYTES = 103
 """Longest path of a unix socket that every platform takes (macOS: 104 with the closing zero)."""
@@ -66,7 +67,7 @@ def open_files(data_dir: Path) -> ServerFiles:
     folder = data_dir.absolute() / "server"
     try:
         make_data_folder(folder.parent)
-        _private_folder(folder)
+        private_folder(folder)
         socket_path = folder / "server.sock"
         if not _is_short(socket_path):
             socket_path = _short_run_folder(folder) / "s"
@@ -169,19 +170,17 @@ def write_private(path: Path, text: str) -> None:
 
 def _open_private(path: Path, mode: str) -> IO[str]:
     try:
-        return open(path, mode, encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600))
+        return open(path, mode, encoding="utf-8", opener=_opener)
     except FileExistsError:
         raise
     except OSError as error:
         raise StackError(f"open {path}: {error.strerror or error}; choose another NEURAPHAGE_DATA_DIR") from error
 
 
-def _private_folder(folder: Path) -> None:
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-        raise PermissionError(0, f"{folder} is not a folder of this user")
-    folder.chmod(0o700)
+def _opener(name: str, flags: int) -> int:
+    if flags & os.O_EXCL:
+        return make_private(Path(name), flags)
+    return open_private(Path(name), flags & ~os.O_CREAT)
 
 
 def _refuse_foreign_parents(folder: Path) -> None:
@@ -198,10 +197,9 @@ def _short_run_folder(folder: Path) -> Path:
     failure: OSError = FileNotFoundError(0, "no folder with a path short enough for a unix socket")
     for run_folder in _run_folders(folder):
         try:
-            run_folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private_folder(run_folder.parent)
             _refuse_foreign_parents(run_folder)
-            _private_folder(run_folder.parent)
-            _private_folder(run_folder)
+            private_folder(run_folder)
         except OSError as error:
             failure = error
             continue

@@ -13,6 +13,7 @@ from neuraphage.dev.flower import FlowerFiles
 from neuraphage.dev.process_spec import ProcessSpec
 from neuraphage.dev.server import LOADING_TIMEOUT_S, EmbeddedServer
 from neuraphage.errors import SettingsError
+from neuraphage.private_files import private_folder
 from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE
 
 CONTROL_CONCURRENCY = 2
@@ -120,6 +121,7 @@ def server_spec(server: EmbeddedServer) -> ProcessSpec:
         ready_timeout_s=LOADING_TIMEOUT_S,  # ended while it reads a large file, it would never come up
         foundation=True,
         outlives_supervisor=True,
+        umask=0o077,  # its files hold every conversation, and under one that takes all rights it could not read them
     )
 
 
@@ -185,7 +187,7 @@ def environment(plan: StackPlan, *, model_key: bool) -> dict[str, str]:
 def make_folders(plan: StackPlan) -> None:
     """Make the folders that the processes write to, private to this user."""
     for folder in (plan.log_dir, plan.beat_schedule.parent):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(folder)
 
 
 def _count(number: int, noun: str) -> str:

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 
 from neuraphage.dev.address import ServerAddress
 from neuraphage.errors import StackError
+from neuraphage.private_files import complaint_about, make_private
 from neuraphage.settings import Settings
 
 FILE_NAME = "stack.json"
@@ -30,8 +31,8 @@ def write(
         "default_model": default_model,
         "script": script,
     }
-    fd = os.open(path.with_suffix(".new"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(fd, "w", encoding="utf-8") as file:
+    path.with_suffix(".new").unlink(missing_ok=True)  # one that a kill has left
+    with os.fdopen(make_private(path.with_suffix(".new"), os.O_WRONLY), "w", encoding="utf-8") as file:
         json.dump(fields, file)
     path.with_suffix(".new").replace(path)
     return path
@@ -65,6 +66,7 @@ def settings_of_running_stack(settings: Settings) -> Settings:
     if settings.names_servers:
         return settings
     path = settings.data_dir / FILE_NAME
+    _refuse_foreign(path)
     try:
         fields = json.loads(path.read_text(encoding="utf-8"))
         return settings.model_copy(
@@ -82,6 +84,16 @@ def settings_of_running_stack(settings: Settings) -> Settings:
         ) from None
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:  # whatever JSON it may hold
         raise StackError(f"{path} cannot be read ({error}); stop the stack and start it again") from None
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Whoever writes this file is sent every prompt, and the password of no other server."""
+    try:
+        complaint = complaint_about(path.parent.resolve()) or complaint_about(path)
+    except OSError:  # there is none, as reading it will show
+        return
+    if complaint is not None:
+        raise StackError(f"the stack of {path.parent} is not believed: {complaint}, or choose another data folder")
 
 
 def _text(value: object) -> str:

@@ -16,6 +16,7 @@ from typing import IO
 
 from neuraphage.dev.server_files import open_files
 from neuraphage.dev.stop_request import StopRequest
+from neuraphage.private_files import open_private
 
 LOOK_AGAIN_S = 0.2
 _USE_FILE = "stack.use"
@@ -100,8 +101,12 @@ class UnusedStop(threading.Thread):
                 self._stop_stack.ask_gently()
 
 
+def _opener(name: str, flags: int) -> int:
+    return open_private(Path(name), flags & ~os.O_CREAT)
+
+
 def _locked(path: Path, how: int) -> IO[bytes] | None:
-    file = open(path, "ab", opener=lambda name, flags: os.open(name, flags, 0o600))  # noqa: SIM115 - open means locked
+    file = open(path, "ab", opener=_opener)  # noqa: SIM115 - open means locked
     try:
         fcntl.flock(file, how)
         if path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno())):

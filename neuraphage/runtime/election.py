@@ -12,6 +12,7 @@ import os
 import time
 from pathlib import Path
 
+from neuraphage.private_files import open_private, private_folder
 from neuraphage.runtime.host import host_file
 
 SILENT_S = 1.0
@@ -39,8 +40,8 @@ class HostElection:
         """
         if self._fd is not None:
             return True
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        private_folder(self._path.parent)
+        fd = open_private(self._path, os.O_RDWR)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

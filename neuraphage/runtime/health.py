@@ -19,6 +19,7 @@ from pathlib import Path
 from neuraphage.errors import StoreError
 from neuraphage.ports import Clock
 from neuraphage.ports.health import HealthStore
+from neuraphage.private_files import make_private, private_folder
 from neuraphage.runtime.fork_guard import GUARD
 from neuraphage.runtime.host import ProcessIdentity, host_file, host_id, process_gone
 
@@ -172,7 +173,7 @@ class HealthBeat:
         Raises:
             OSError: the folder cannot be written to.
         """
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(self._path.parent)
         self.write()  # from now on it is counted
         for thread in self._threads:
             thread.start()
@@ -187,7 +188,9 @@ class HealthBeat:
         now_s, stored_s = self._clock.boottime_s(), self._stored_at_s
         beat = asdict(replace(self._beat, at_s=now_s, stored_at_s=stored_s, consuming=self._consuming()))
         part = self._path.with_suffix(".part")
-        part.write_text(json.dumps(beat), encoding="utf-8")
+        part.unlink(missing_ok=True)
+        with os.fdopen(make_private(part, os.O_WRONLY), "w", encoding="utf-8") as file:
+            json.dump(beat, file)
         if not self._stop.is_set():
             os.replace(part, self._path)  # noqa: PTH105 - a rename over the old file, by its exact name
 

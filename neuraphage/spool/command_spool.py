@@ -15,6 +15,7 @@ from pathlib import Path
 from neuraphage.decide.redacted_ends import Redact
 from neuraphage.errors import BadInput, CancelRequested, SpoolError
 from neuraphage.ports import Interrupt, SpoolCommand, SpoolState, SpoolStatus
+from neuraphage.private_files import private_folder
 from neuraphage.spool import identity, records, retention
 from neuraphage.spool.commands import pack, write_command
 from neuraphage.spool.entry import Entry
@@ -62,8 +63,7 @@ class CommandSpool:
         self._redact = redact
         self._over: set[str] = set()
         try:
-            self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._root.chmod(0o700)
+            private_folder(self._root)
         except OSError as error:
             raise SpoolError(refused("make the spool folder", self._root, error)) from error
         retention.empty_trash(self._root)
@@ -252,7 +252,7 @@ class CommandSpool:
     def _make(self, entry: Entry) -> None:
         """Make the entry's directory, durably: a power cut must not make a started command look absent."""
         try:
-            entry.path.mkdir(mode=0o700, exist_ok=True)
+            private_folder(entry.path)
             root = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY)
             try:
                 os.fsync(root)

@@ -69,7 +69,7 @@ def lock_alive(directory: int) -> int | None:
     Returns:
         The open file that holds the lock, or None when another runner holds it.
     """
-    alive = os.open(ALIVE, os.O_RDWR | os.O_CREAT, 0o600, dir_fd=directory)
+    alive = open_private(directory, ALIVE, os.O_RDWR)
     for _ in range(5):
         try:
             fcntl.flock(alive, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -142,9 +142,16 @@ def write_once(directory: int, name: str, content: bytes) -> bool:
     return True
 
 
+def open_private(directory: int, name: str, flags: int) -> int:
+    """Open a file of an entry, made if it is not there; the umask, which is the command's, takes no right of ours."""
+    file = os.open(name, flags | os.O_CREAT, 0o600, dir_fd=directory)
+    os.fchmod(file, 0o600)
+    return file
+
+
 def write_file(directory: int, name: str, content: bytes) -> None:
     """Write a new file and wait until it is on the disk."""
-    file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=directory)
+    file = open_private(directory, name, os.O_WRONLY | os.O_EXCL)
     try:
         while content:
             content = content[os.write(file, content) :]
@@ -179,7 +186,7 @@ class ExitRecord:
 
     def __init__(self, directory: int) -> None:
         self._directory = directory
-        self._file = os.open(f"{EXIT}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600, dir_fd=directory)
+        self._file = open_private(directory, f"{EXIT}.new", os.O_WRONLY | os.O_TRUNC)
         os.write(self._file, b" " * _RESERVE_BYTES)
         os.fsync(self._file)
         self._started_at = time.time()

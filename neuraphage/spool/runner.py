@@ -95,7 +95,7 @@ def run(order: records.Order, directory: int, alive: int) -> None:
     os.setsid()  # a signal to the keeper's group must not reach both
     os.write(alive, f"runner {os.getpid()} keeper {os.getppid()} at {records.moment()}\n".encode())
     wake = processes.wake_on_child_end()
-    output = os.open(records.OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600, dir_fd=directory)
+    output = records.open_private(directory, records.OUTPUT, os.O_WRONLY | os.O_TRUNC | os.O_APPEND)
     reading, go = os.pipe()
     asked = requests_to_end(directory)
     # everything that can fail for want of space or processes comes before the decision
