@@ -72,7 +72,7 @@ class StackPlan:
 
     @property
     def beat_schedule(self) -> Path:
-        """Where beat remembers what it last sent."""
+        """Beside this name beat shows its ticks."""
         return self.data_dir / "beat" / "schedule"
 
 

@@ -301,7 +301,7 @@ def test_a_full_disk_is_named(data_dir: Path) -> None:
     data_dir.mkdir()
     if (
         os.getuid() != 0
-        or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96k", "x", data_dir], check=False).returncode
+        or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96k,mode=0700", "x", data_dir], check=False).returncode
     ):
         pytest.skip("needs the right to mount a small file system")
     try:
