@@ -4,6 +4,7 @@ NeuraphageError
 ├── BadInput                  correct the call and try again (command line: exit code 2)
 │   ├── TaskNotFound          no task has this id (or the prefix fits several)
 │   ├── IllegalMove           the task's status does not allow this
+│   │   └── LimitReached      it would fail at once: raise its limit of turns or money
 │   ├── PromptNotOpen         the answer names a prompt that is not open
 │   └── SettingsError         two settings clash, or one is out of its range
 ├── StoreError                the state server did not do the work; nothing was half done
@@ -40,6 +41,10 @@ class TaskNotFound(BadInput):
 
 class IllegalMove(BadInput):
     """The lifecycle table has no row for this move from the task's present status."""
+
+
+class LimitReached(IllegalMove):
+    """The task has used up its turns or its money; the message names the command that raises the limit."""
 
 
 class PromptNotOpen(BadInput):

@@ -17,6 +17,8 @@ from neuraphage.cli.decision_text import decision_text
 from neuraphage.cli.hints import command_line
 from neuraphage.client import Client
 from neuraphage.data_folder import recent_quota_warnings
+from neuraphage.decide.going_on import anew, going_on
+from neuraphage.decide.limits import limit_reached
 from neuraphage.errors import BadInput, IllegalMove
 from neuraphage.model.recovery import RecoveryReading, RecoveryReport
 from neuraphage.model.task import FailedDetail, Status, TaskRecord
@@ -55,8 +57,12 @@ def recover(
         done = []
         for record, verb in _chosen(client, resume, reset):
             if not _may(record, verb, by_name=not all_reset):
+                if not all_reset and not dry_run:
+                    _carry_out(client, record.task_id, verb)  # which says why not
                 if not all_reset:
-                    raise IllegalMove(f"{record.task_id} is {record.status}: {verb} is not possible now")
+                    raise IllegalMove(
+                        f"{record.task_id} is {record.status}: {verb} is not possible now; {going_on(record)}"
+                    )
                 continue
             if not dry_run:
                 _carry_out(client, record.task_id, verb)
@@ -84,7 +90,9 @@ def _may(record: TaskRecord, verb: str, *, by_name: bool) -> bool:
     """Whether the store will do it; of all failures at once, only those are reset that a repeat can help."""
     if verb == "resume":
         return record.status is Status.PAUSED
-    return isinstance(record.detail, FailedDetail) and (record.detail.recoverable or (verb == "reset" and by_name))
+    if not isinstance(record.detail, FailedDetail) or not (record.detail.recoverable or (verb == "reset" and by_name)):
+        return False
+    return limit_reached(anew(record) if verb == "reset" else record) is None
 
 
 def _carry_out(client: Client, task_id: str, verb: str) -> None:

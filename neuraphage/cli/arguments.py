@@ -13,6 +13,8 @@ from neuraphage.errors import BadInput
 TaskId = Annotated[
     str, typer.Argument(help="Task id, or a unique part of its beginning or end.", autocompletion=task_ids)
 ]
+MaxTurns = Annotated[int | None, typer.Option(help="Limit of turns for one piece of work.", min=0)]
+MaxCost = Annotated[float | None, typer.Option(help="Limit of money for the whole task, dollars.", min=0)]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON with stable names, for programs.")]
 
 

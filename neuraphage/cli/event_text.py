@@ -31,6 +31,7 @@ _TEXTS: dict[str, EventText] = {
     "PermissionDenied": lambda d: f"{d['tool']} not allowed by {d['by']}",
     "TaskRecovered": lambda d: f"recovered: its worker is {d['evidence']}. {d['reason']}",
     "TaskPaused": lambda d: f"paused ({d['reason']})",
+    "LimitsChanged": lambda d: f"limits set by {d['by']}: {_limits(d)}",
     "TaskResumed": lambda _: "resumed",
     "TaskRetried": lambda _: "retried",
     "TaskReset": lambda _: "reset",
@@ -49,6 +50,12 @@ STYLES = {
     "RequestFailed": "red",
 }
 """Rich styles by kind; the others are dim."""
+
+
+def _limits(data: dict[str, Any]) -> str:
+    turns, cost = data.get("max_turns"), data.get("max_cost_microusd")
+    said = [] if turns is None else [f"{turns:.0f} turns"]
+    return ", ".join(said + ([] if cost is None else [dollars(int(cost))]))
 
 
 def _how_it_ended(data: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ from neuraphage.cli.arguments import AsJson, TaskId
 from neuraphage.cli.connection import connect
 from neuraphage.cli.console import harmless, local_time, out, print_wrapped
 from neuraphage.cli.event_text import STYLES, event_text
+from neuraphage.cli.hints import typed_here
 from neuraphage.cli.json_lines import JsonLines
 from neuraphage.client.sync import FIRST_EVENT
 from neuraphage.model.prompt import Event
@@ -44,4 +45,5 @@ def events(
 
 def _show(event: Event) -> None:
     head = f"{event.event_id}  {local_time(event.at_ms)}  "
-    print_wrapped(harmless(f"{head}{' '.join(event_text(event).split())}", STYLES.get(event.kind, "")), "  ")
+    text = typed_here(" ".join(event_text(event).split()))
+    print_wrapped(harmless(f"{head}{text}", STYLES.get(event.kind, "")), "  ")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from neuraphage.cli.ask import Asker, terminal_lines
 from neuraphage.cli.console import console
-from neuraphage.cli.hints import command_line
+from neuraphage.cli.hints import command_line, typed_here
 from neuraphage.cli.json_lines import JsonLines
 from neuraphage.cli.prompts import show_prompt
 from neuraphage.cli.task_view import Show, TaskView, used
@@ -65,18 +65,19 @@ class WorkerHint:
             self._show.line(f"  start one with `{start}`, or see: {look}", "dim")
 
 
-def scene(client: Client, task_id: str, *, as_json: bool) -> Scene:
+def scene(client: Client, task_id: str, *, as_json: bool, reached: Callable[[str], str] = typed_here) -> Scene:
     """The view of one task: JSON, or for people; with a person at the terminal it also asks.
 
     Args:
         client: reads, and sends answers.
         task_id: full id.
         as_json: one document a line, and nobody is asked.
+        reached: makes the commands in a text reach the stack that the task is on.
     """
     transcript = Transcript(lambda first: client.conversation(task_id, first=first))
     if as_json:
         return Scene(JsonLines(), transcript)
-    viewer = Viewer(console())
+    viewer = Viewer(console(), reached)
     view, lines = TaskView(viewer, transcript), terminal_lines()
     asker = None if lines is None else Asker(client, viewer, transcript, lines, view.answered_here)
     return Scene(view, transcript, viewer, asker)
@@ -127,7 +128,7 @@ def tell_end(shown: Scene, record: TaskRecord, commands: Callable[[TaskRecord], 
     Args:
         shown: what with.
         record: how it stands.
-        commands: command lines that go on with a task that waits or is paused.
+        commands: command lines that go on with a task that waits, is paused or has failed.
     """
     if isinstance(shown.show, JsonLines):
         shown.show.end(record)
@@ -137,7 +138,6 @@ def tell_end(shown: Scene, record: TaskRecord, commands: Callable[[TaskRecord], 
         count = record.counters.iteration
         done = "" if record.status is Status.COMPLETED else " done"  # the last one ended in its middle
         shown.viewer.line(f"  {count} turn{'' if count == 1 else 's'}{done}, {used(record)}", "dim")
-        return
     for prompt in record.prompts if record.status is Status.WAITING_FOR_USER else ():
         if shown.asker is None:
             call = shown.transcript.call(prompt.tool_use_id) if prompt.tool_use_id else None

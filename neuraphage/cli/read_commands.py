@@ -22,10 +22,11 @@ from neuraphage.cli.console import (
     print_wrapped,
     short_id,
 )
-from neuraphage.cli.hints import command_line
+from neuraphage.cli.hints import command_line, typed_here
 from neuraphage.cli.message_text import message_lines
 from neuraphage.cli.prompts import show_open_prompt
 from neuraphage.cli.viewer import Viewer
+from neuraphage.decide.limits import turns_used
 from neuraphage.model.recovery import Decision
 from neuraphage.model.task import TERMINAL, CancelledDetail, CompletedDetail, FailedDetail, Status, TaskRecord
 
@@ -103,7 +104,7 @@ def show(task_id: TaskId, as_json: AsJson = False) -> None:
     lines += [("message", line) for entry in entries for line in message_lines(entry)]
     if record.status not in TERMINAL and not record.prompts:  # open prompts say it better, below
         lines += [("why", sentence) for sentence in why.because]
-        lines += [("next", forecast.text) for forecast in why.next]
+        lines += [("next", typed_here(forecast.text)) for forecast in why.next]
     for name, value in lines:
         indent = " " * (LABEL_CHARS + 1)
         print_wrapped(harmless(f"{name:<{LABEL_CHARS}} {value}", indent=indent), indent)
@@ -124,9 +125,9 @@ def describe(record: TaskRecord) -> list[tuple[str, str]]:
         ("directory", record.spec.working_dir or "-"),
         ("status", record.status.value + (f", in {record.place}" if record.place else "")),
         ("marker", record.marker.name.value),
-        ("turns", f"{counters.iteration} of at most {record.spec.limits.max_turns}"),
+        ("turns", turns_text(record)),
         ("tokens", f"{counters.tokens_used}"),
-        ("cost", f"{dollars(counters.cost_microusd)} of at most {dollars(record.spec.limits.max_cost_microusd)}"),
+        ("cost", f"{dollars(counters.cost_microusd)} of at most {dollars(record.limits.max_cost_microusd)}"),
         ("replies", f"{counters.model_calls} committed, {counters.model_resends} sent again"),
         ("recoveries", f"{counters.recoveries_total}"),
         ("saved", local_time(record.saved_at_ms)),
@@ -135,10 +136,18 @@ def describe(record: TaskRecord) -> list[tuple[str, str]]:
         case CompletedDetail():
             lines.append(("summary", record.detail.summary))
         case FailedDetail():
-            lines.append(("error", record.detail.error))
+            lines.append(("error", typed_here(record.detail.error)))
         case CancelledDetail() if record.detail.reason:
             lines.append(("reason", record.detail.reason))
     return lines
+
+
+def turns_text(record: TaskRecord) -> str:
+    """How many turns are done, and how many the limit allows; it counts from a message that began new work."""
+    done, most = record.counters.iteration, record.limits.max_turns
+    if not record.turns_from:
+        return f"{done} of at most {most}"
+    return f"{done}, of which {turns_used(record)} of at most {most} since your message"
 
 
 def checkpoint(task_id: TaskId, as_json: AsJson = False) -> None:

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from neuraphage.cli.allowing import Allow, hint_at_misspelt
-from neuraphage.cli.arguments import AsJson, existing_dir
+from neuraphage.cli.arguments import AsJson, MaxCost, MaxTurns, existing_dir
 from neuraphage.cli.completion import task_ids
 from neuraphage.cli.connection import connect, load_settings
 from neuraphage.cli.console import console, short_id
 from neuraphage.cli.exit_codes import INTERRUPTED_EXIT, exit_code
 from neuraphage.cli.follow import Scene, WorkerHint, follow, scene, tell_end
-from neuraphage.cli.hints import command_line
 from neuraphage.cli.interrupts import Interrupts
 from neuraphage.cli.json_lines import JsonLines
 from neuraphage.cli.local_stack import LocalStack
-from neuraphage.cli.prompts import answer_command
+from neuraphage.cli.resuming import NextCommands, Wanted, resumed
 from neuraphage.cli.task_view import TaskView
 from neuraphage.cli.viewer import Viewer
 from neuraphage.client import Client
 from neuraphage.errors import BadInput, IllegalMove, StoreError, StoreUnavailable
-from neuraphage.model.task import TERMINAL, FailedDetail, Status, TaskRecord
+from neuraphage.model.task import TERMINAL, TaskRecord
 
 
 def register(app: typer.Typer) -> None:
@@ -36,16 +33,20 @@ def register(app: typer.Typer) -> None:
 
 
 def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them by name
-    prompt: Annotated[str | None, typer.Argument(help="What to do.")] = None,
+    prompt: Annotated[str | None, typer.Argument(help="What to do; with --resume, a message to that task.")] = None,
     directory: Annotated[
         Path | None, typer.Option("--dir", help="Directory that the tools work in; the present one if not given.")
     ] = None,
     model: Annotated[str | None, typer.Option(help="Model id.")] = None,
     allow: Allow = None,
-    max_turns: Annotated[int | None, typer.Option(help="Limit of turns.", min=0)] = None,
-    max_cost: Annotated[float | None, typer.Option(help="Limit of money, dollars.", min=0)] = None,
+    max_turns: MaxTurns = None,
+    max_cost: MaxCost = None,
     resume: Annotated[
-        str | None, typer.Option(help="Go on with this task in place of a new one.", autocompletion=task_ids)
+        str | None,
+        typer.Option(
+            help="Go on with this task in place of a new one; with higher limits if it has reached one.",
+            autocompletion=task_ids,
+        ),
     ] = None,
     answer: Annotated[str | None, typer.Option(help="With --resume: answer what it asks.")] = None,
     script: Annotated[
@@ -60,14 +61,12 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
 
     Exit status: 0 completed, 1 failed, 2 wrong call, 3 waits for you and this is no terminal, 130 interrupted.
     """
-    if (prompt is None) == (resume is None):
-        raise BadInput("give either what to do, or --resume with a task that is to go on")
+    if prompt is None and resume is None:
+        raise BadInput("give what to do, or --resume with a task that is to go on")
     if answer is not None and resume is None:
         raise BadInput("--answer goes with --resume: it answers what that task asks")
     if resume is not None:
-        _refuse_of_new_task(
-            {"--dir": directory, "--model": model, "--allow": allow, "--max-turns": max_turns, "--max-cost": max_cost}
-        )
+        _refuse_of_new_task({"--dir": directory, "--model": model, "--allow": allow})
     if prompt is not None and not prompt.strip():
         raise BadInput("the prompt is empty; write what the task should do")
     if script is not None and not all(script.partition(":")):
@@ -81,11 +80,12 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
         waiting.end_text()
         with connect() as client, Interrupts() as interrupts:
             after = "0"
-            if prompt is None:
-                task_id, after = _resumed(client, resume or "", answer)
+            if resume is not None:
+                given = Wanted(prompt, answer, max_turns, max_cost)
+                task_id, after = resumed(client, resume, given)
             else:
                 task_id = client.submit(
-                    prompt,
+                    prompt or "",
                     working_dir=working_dir,
                     allow=allow or (),
                     model=model,
@@ -101,58 +101,6 @@ def _refuse_of_new_task(options: Mapping[str, object]) -> None:
     given = [name for name, value in options.items() if value not in (None, [])]
     if given:
         raise BadInput(f"{' and '.join(given)} is for a new task; one that goes on keeps what it was given")
-
-
-def _resumed(client: Client, wanted: str, answer: str | None) -> tuple[str, str]:
-    """Put a task back to work.
-
-    Returns:
-        Its id, and the last event that was there before.
-    """
-    record = client.get(wanted)
-    task_id = record.task_id
-    before = [event.event_id for event in client.events(task_id)]
-    if record.status is Status.PAUSED:
-        client.resume(task_id)
-    elif isinstance(record.detail, FailedDetail) and record.detail.recoverable:
-        client.retry(task_id)
-    if answer is not None:
-        client.answer(task_id, answer)
-    return task_id, (before[-1] if before else None) or "0"
-
-
-@dataclass(frozen=True)
-class NextCommands:
-    """Command lines that go on with the task, for this stack.
-
-    Args:
-        task_id: the task.
-        own_stack: whether the stack ends with this process, so that a command must start one again.
-        script: script that it plays.
-    """
-
-    task_id: str
-    own_stack: bool
-    script: str | None
-
-    def resume(self) -> str:
-        """Go on."""
-        short = short_id(self.task_id)
-        if not self.own_stack:
-            return command_line("resume", short)
-        return command_line("run", "--resume", short, *(("--script", shlex.quote(self.script)) if self.script else ()))
-
-    def lines(self, record: TaskRecord) -> list[str]:
-        """Go on with a task that waits or is paused."""
-        if record.status is Status.PAUSED:
-            return [f"paused; go on with: {self.resume()}"]
-        lines = [answer_command(record, prompt) for prompt in record.prompts]
-        if self.own_stack:  # which is gone by then
-            return [
-                f"{self.resume()} --answer ANSWER",
-                *(f"or, while `{command_line('dev')}` runs: {line}" for line in lines),
-            ]
-        return lines
 
 
 class _Run:
@@ -173,7 +121,7 @@ class _Run:
         self._task_id = task_id
         self._next = commands
         self._interrupts = interrupts
-        self._shown: Scene = scene(client, task_id, as_json=as_json)
+        self._shown: Scene = scene(client, task_id, as_json=as_json, reached=commands.text)
         self._pausing = False
         self._hint = WorkerHint(self._shown.show)
 

@@ -1,4 +1,4 @@
-"""Commands that people send to tasks: submit, attach, answer, send, pause, resume, cancel, retry."""
+"""Commands that people send to tasks: submit, attach, answer, send, pause, resume, cancel, retry, limit."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import Annotated
 import typer
 
 from neuraphage.cli.allowing import Allow, hint_at_misspelt
-from neuraphage.cli.arguments import AsJson, TaskId, existing_dir
+from neuraphage.cli.arguments import AsJson, MaxCost, MaxTurns, TaskId, existing_dir
 from neuraphage.cli.connection import connect
-from neuraphage.cli.console import out, short_id
+from neuraphage.cli.console import dollars, harmless, out, print_wrapped, short_id
 from neuraphage.cli.exit_codes import INTERRUPTED_EXIT, exit_code
 from neuraphage.cli.follow import WorkerHint, follow, scene, tell_end
-from neuraphage.cli.hints import command_line
+from neuraphage.cli.hints import command_line, typed_here
 from neuraphage.cli.json_lines import JsonLines
 from neuraphage.cli.prompts import answer_command
-from neuraphage.model.task import Status, TaskRecord
+from neuraphage.decide.going_on import going_on, when_read
+from neuraphage.model.task import TERMINAL, Status, TaskRecord
 
 
 def register(app: typer.Typer) -> None:
@@ -30,7 +31,8 @@ def register(app: typer.Typer) -> None:
         pause: "neuraphage pause 1dd199f3d80d",
         resume: "neuraphage resume 1dd199f3d80d",
         cancel: 'neuraphage cancel 1dd199f3d80d --reason "no longer needed"',
-        retry: "neuraphage retry 1dd199f3d80d",
+        retry: "neuraphage retry 1dd199f3d80d --max-turns 100",
+        limit: "neuraphage limit 1dd199f3d80d --max-turns 100 --max-cost 20",
     }
     for command, example in examples.items():
         app.command(epilog=f"Example: {example}")(command)
@@ -43,8 +45,8 @@ def submit(
     ] = None,
     allow: Allow = None,
     model: Annotated[str | None, typer.Option(help="Model id.")] = None,
-    max_turns: Annotated[int | None, typer.Option(help="Limit of turns.", min=0)] = None,
-    max_cost: Annotated[float | None, typer.Option(help="Limit of money, dollars.", min=0)] = None,
+    max_turns: MaxTurns = None,
+    max_cost: MaxCost = None,
     key: Annotated[str | None, typer.Option(help="Idempotency key: a repeat finds the first task.")] = None,
 ) -> None:
     """Submit a task and print its id.
@@ -91,6 +93,8 @@ def attach(task_id: TaskId, as_json: AsJson = False) -> None:
 def _next_commands(record: TaskRecord) -> list[str]:
     if record.status is Status.PAUSED:
         return [f"paused; go on with: {command_line('resume', short_id(record.task_id))}"]
+    if record.status is Status.FAILED:
+        return [typed_here(going_on(record))]
     return [answer_command(record, prompt) for prompt in record.prompts]
 
 
@@ -108,11 +112,12 @@ def answer(
 def send(task_id: TaskId, text: Annotated[str, typer.Argument(help="A message to the model.")]) -> None:
     """Send a message to the model of a task.
 
-    It is read with the next request.
+    It is read with the next request. A completed task goes on with it, in the same conversation.
     """
     with connect() as client:
-        client.send(task_id, text)
-    out.print("sent")
+        full_id = client.find(task_id)
+        client.send(full_id, text)
+        print_wrapped(harmless(typed_here(f"sent; {when_read(client.get(full_id))}")), "  ")
 
 
 def pause(task_id: TaskId) -> None:
@@ -137,8 +142,26 @@ def cancel(task_id: TaskId, reason: Annotated[str, typer.Option(help="Why, for t
     out.print("cancelling")
 
 
-def retry(task_id: TaskId) -> None:
-    """Go on with a failed task from where it stopped."""
+def retry(task_id: TaskId, max_turns: MaxTurns = None, max_cost: MaxCost = None) -> None:
+    """Go on with a failed task from where it stopped.
+
+    With a higher limit if it has reached one.
+    """
     with connect() as client:
-        client.retry(task_id)
+        client.retry(task_id, max_turns=max_turns, max_cost_usd=max_cost)
     out.print("retrying")
+
+
+def limit(task_id: TaskId, max_turns: MaxTurns = None, max_cost: MaxCost = None) -> None:
+    """Set the limits of a task, from its next model call on.
+
+    Turns are those of one piece of work: from the start, or from your message to a task that was completed or waited
+    for one. Money is that of the whole task.
+    """
+    with connect() as client:
+        full_id = client.find(task_id)
+        client.limit(full_id, max_turns=max_turns, max_cost_usd=max_cost)
+        record = client.get(full_id)
+    out.print(f"at most {record.limits.max_turns} turns and {dollars(record.limits.max_cost_microusd)}")
+    if record.status in TERMINAL:
+        print_wrapped(harmless(typed_here(f"it is {record.status.value}; {going_on(record)}")), "  ")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from rich.console import Console
 from rich.text import Text
 
 from neuraphage.cli.console import erase_line, fitted, harmless, wrapped
 from neuraphage.cli.event_text import STYLES, event_text
+from neuraphage.cli.hints import typed_here
 from neuraphage.model.prompt import Event
 from neuraphage.ports import Delta
 
@@ -30,10 +31,12 @@ class Viewer:
 
     Args:
         console: where to.
+        reached: makes the commands that an event names reach the stack that the task is on.
     """
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, reached: Callable[[str], str] = typed_here) -> None:
         self._console = console
+        self._reached = reached
         self._column = 0  # of the open line; 0 when none is open
         self._word = ""  # its last word, until that is whole
         self._style = ""
@@ -86,7 +89,7 @@ class Viewer:
 
     def event(self, event: Event) -> None:
         """A line of the history."""
-        text = textwrap.shorten(event_text(event), MAX_LINE_CHARS, placeholder=" ...")
+        text = textwrap.shorten(self._reached(event_text(event)), MAX_LINE_CHARS, placeholder=" ...")
         self.line(f"  {text}", STYLES.get(event.kind, "dim"))
 
     def delta(self, delta: Delta) -> None:

@@ -101,13 +101,23 @@ class AsyncClient:
         """As `Client.cancel`."""
         return await self._call(self._client.cancel, task_id, reason=reason, key=key)
 
-    async def retry(self, task_id: str, *, key: str | None = None) -> Signalled:
+    async def retry(
+        self, task_id: str, *, max_turns: int | None = None, max_cost_usd: float | None = None, key: str | None = None
+    ) -> Signalled:
         """As `Client.retry`."""
-        return await self._call(self._client.retry, task_id, key=key)
+        return await self._call(self._client.retry, task_id, max_turns=max_turns, max_cost_usd=max_cost_usd, key=key)
 
-    async def reset(self, task_id: str, *, key: str | None = None) -> Signalled:
+    async def reset(
+        self, task_id: str, *, max_turns: int | None = None, max_cost_usd: float | None = None, key: str | None = None
+    ) -> Signalled:
         """As `Client.reset`."""
-        return await self._call(self._client.reset, task_id, key=key)
+        return await self._call(self._client.reset, task_id, max_turns=max_turns, max_cost_usd=max_cost_usd, key=key)
+
+    async def limit(
+        self, task_id: str, *, max_turns: int | None = None, max_cost_usd: float | None = None, key: str | None = None
+    ) -> Signalled:
+        """As `Client.limit`."""
+        return await self._call(self._client.limit, task_id, max_turns=max_turns, max_cost_usd=max_cost_usd, key=key)
 
     async def wake(self, task_id: str) -> bool:
         """As `Client.wake`."""

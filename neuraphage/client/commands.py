@@ -1,135 +1,22 @@
-"""What a client asks of tasks: submit, send, answer, pause, resume, cancel, retry, reset."""
+"""What a client asks of tasks that are there: send, answer, pause, resume, cancel, retry, reset, limit."""
 
 from __future__ import annotations
 
-import math
-import secrets
-from collections.abc import Iterable, Mapping
-from typing import Any, Self
-
-from pydantic import ValidationError
-
-from neuraphage.configuration import load
-from neuraphage.dev import stack_file
-from neuraphage.errors import BadInput
-from neuraphage.model.task import Limits, Mode, OnUnknownOutcome, TaskSpec
+from neuraphage.client.submitting import TaskSubmitter
+from neuraphage.decide.limits import limit_change
 from neuraphage.ports import Signalled
-from neuraphage.queue import CeleryDispatcher, make_app
-from neuraphage.runtime.service import TaskService
-from neuraphage.settings import Settings
-from neuraphage.store import reading
-from neuraphage.wiring import build_store, new_task_id, redactor
-
-FULL_ID_CHARS = len("task-") + 36
 
 
-class TaskCommands:
-    """Connections of one namespace, and every request that changes a task. `Client` adds the reads.
+class TaskCommands(TaskSubmitter):
+    """Every request that changes a task. `Client` adds the reads.
 
-    send, answer, pause, resume, cancel, retry and reset return the verdict, ACCEPTED or REPEATED, and where the task
-    stands after it.
-
-    Args:
-        settings: where the servers are; from the environment and the files of settings when not given.
-
-    Raises:
-        SettingsError: a setting is wrong, or a server's URL cannot be read.
+    Each returns the verdict, ACCEPTED or REPEATED, and where the task stands after it.
     """
 
-    def __init__(self, settings: Settings | None = None) -> None:
-        self.settings = settings or _settings_here()
-        self._app = make_app(self.settings)
-        self._store = build_store(self.settings)
-        self._dispatcher = CeleryDispatcher(self._app)
-        self._redaction = redactor()
-        self._service = TaskService(self._store, self._dispatcher, self._redaction, lambda: secrets.token_hex(8))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close all connections; nothing of the client works after it."""
-        self._app.close()
-        self._store.context.client.close()
-
-    def submit(  # noqa: PLR0913 - every field of a task is a keyword; nothing is positional but the prompt
-        self,
-        prompt: str,
-        *,
-        working_dir: str | None = None,
-        name: str | None = None,
-        model: str | None = None,
-        allow: Iterable[str] = (),
-        mode: Mode = Mode.AUTONOMOUS,
-        on_unknown_outcome: OnUnknownOutcome = OnUnknownOutcome.TELL_MODEL,
-        max_turns: int | None = None,
-        max_cost_usd: float | None = None,
-        system: str = "",
-        tags: Iterable[str] = (),
-        priority: int = 2,
-        permission_timeout_s: float | None = None,
-        key: str | None = None,
-    ) -> str:
-        """Submit a task.
-
-        Args:
-            prompt: what to do.
-            working_dir: directory the tools work in (an absolute path on the workers' machine).
-            name: one line for lists; from the prompt when not given.
-            model: model id.
-            allow: tools that need no asking; `*` for all.
-            mode: whether the model's end_turn completes the task or waits for the next message.
-            on_unknown_outcome: what to do about an interrupted command whose outcome nothing knows.
-            max_turns: limit of turns.
-            max_cost_usd: limit of money, dollars.
-            system: extra system prompt text.
-            tags: free labels.
-            priority: 0 (critical) to 4 (low).
-            permission_timeout_s: seconds until an unanswered permission counts as denied.
-            key: idempotency key; a repeat returns the first task's id.
-
-        Returns:
-            The task's id.
-
-        Raises:
-            BadInput: an argument is out of its range.
-            StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same `key`.
-        """
-        work = {"working_dir": working_dir, "model": model or self.settings.default_model, "system": system}
-        line = name or _one_line(self._redaction.text(prompt))  # before the cut, which could halve a secret
-        shown = {"name": line, "tags": tuple(tags), "priority": priority}
-        asking = {"allow": tuple(allow), "mode": mode, "permission_timeout_s": permission_timeout_s}
-        fields = {**work, **shown, **asking, "on_unknown_outcome": on_unknown_outcome}
-        return self._service.submit(self._spec(prompt, max_turns, max_cost_usd, fields), key)
-
-    def _spec(
-        self, prompt: str, max_turns: int | None, max_cost_usd: float | None, fields: Mapping[str, Any]
-    ) -> TaskSpec:
-        """A new task as it is stored, within the limits of the settings unless others are given. See `submit`."""
-        if not prompt.strip():
-            raise BadInput("the prompt is empty; write what the task should do")
-        if not math.isfinite(max_cost_usd or 0):
-            raise BadInput(f"max_cost_usd is {max_cost_usd}; give a number of dollars")
-        settings = self.settings
-        cost = settings.max_cost_microusd if max_cost_usd is None else round(max_cost_usd * 1_000_000)
-        try:
-            return TaskSpec(
-                task_id=new_task_id(),
-                prompt=prompt,
-                max_tokens=settings.max_tokens,
-                limits=Limits(max_turns=settings.max_turns if max_turns is None else max_turns, max_cost_microusd=cost),
-                created_at_ms=self._store.clock.wall_ms(),
-                **fields,
-            )
-        except ValidationError as error:
-            first = error.errors()[0]
-            raise BadInput(f"{'.'.join(str(p) for p in first['loc'])}: {first['msg']}") from None
-
     def send(self, task_id: str, text: str, *, key: str | None = None) -> Signalled:
-        """Send a message to the model; it is read with the next request.
+        """Send a message to the model; it is read with the next request. A completed task goes on with it.
+
+        The limit of turns counts anew from a message that finds the task completed, or waiting for one.
 
         Args:
             task_id: the task, by id or a unique beginning or end of it.
@@ -138,7 +25,8 @@ class TaskCommands:
 
         Raises:
             TaskNotFound: there is no such task.
-            IllegalMove: the task is over.
+            IllegalMove: the task has failed or was cancelled.
+            LimitReached: the task is completed and has spent its money; raise its limit first.
             BadInput: several tasks fit, the text is empty or too long, or too many messages are unread.
             StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same key.
         """
@@ -208,79 +96,76 @@ class TaskCommands:
         """
         return self._service.cancel(self.find(task_id), reason, key)
 
-    def retry(self, task_id: str, *, key: str | None = None) -> Signalled:
+    def retry(
+        self,
+        task_id: str,
+        *,
+        max_turns: int | None = None,
+        max_cost_usd: float | None = None,
+        key: str | None = None,
+    ) -> Signalled:
         """Go on with a failed task from its last step.
 
         Args:
             task_id: the task, by id or a unique beginning or end of it.
+            max_turns: limit of turns from now on; None leaves it as it is.
+            max_cost_usd: limit of money of the whole task, dollars; None leaves it as it is.
             key: idempotency key; a repeat under the same one changes nothing.
 
         Raises:
             TaskNotFound: there is no such task.
             IllegalMove: the task has not failed, or a repeat cannot help it.
-            BadInput: several tasks fit.
+            LimitReached: it would fail at once; nothing was changed. Give a higher limit.
+            BadInput: several tasks fit, or a limit is out of its range.
             StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same key.
         """
-        return self._service.retry(self.find(task_id), key)
+        return self._service.retry(self.find(task_id), key, limit_change(max_turns, max_cost_usd))
 
-    def reset(self, task_id: str, *, key: str | None = None) -> Signalled:
-        """Start a failed task anew; its conversation is archived.
+    def reset(
+        self,
+        task_id: str,
+        *,
+        max_turns: int | None = None,
+        max_cost_usd: float | None = None,
+        key: str | None = None,
+    ) -> Signalled:
+        """Start a failed task anew; its conversation is archived. Turns count anew, its cost counts on.
 
         Args:
             task_id: the task, by id or a unique beginning or end of it.
+            max_turns: limit of turns from now on; None leaves it as it is.
+            max_cost_usd: limit of money of the whole task, dollars; None leaves it as it is.
             key: idempotency key; a repeat under the same one changes nothing.
 
         Raises:
             TaskNotFound: there is no such task.
             IllegalMove: the task has not failed.
-            BadInput: several tasks fit.
+            LimitReached: it would fail at once; nothing was changed. Give a higher limit.
+            BadInput: several tasks fit, or a limit is out of its range.
             StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same key.
         """
-        return self._service.reset(self.find(task_id), key)
+        return self._service.reset(self.find(task_id), key, limit_change(max_turns, max_cost_usd))
 
-    def wake(self, task_id: str) -> bool:
-        """Send the wake-up message of a task that waits for a worker again.
-
-        Returns:
-            Whether it waits for one and the broker took the message.
-
-        Raises:
-            TaskNotFound, BadInput, CorruptRecord, StoreUnavailable, StoreError: see `Client.get`.
-        """
-        record = self._store.get(self.find(task_id))
-        if record.place != "outbox":
-            return False
-        return self._dispatcher.publish_turn(
-            record.task_id, record.counters.iteration, record.seq, record.marker.name.value
-        )
-
-    def find(self, prefix: str) -> str:
-        """The full id of the one task that fits.
+    def limit(
+        self,
+        task_id: str,
+        *,
+        max_turns: int | None = None,
+        max_cost_usd: float | None = None,
+        key: str | None = None,
+    ) -> Signalled:
+        """Set the limits of a task, from its next model call on. One that has failed at a limit still needs `retry`.
 
         Args:
-            prefix: a whole id, or a unique beginning or end of one.
+            task_id: the task, by id or a unique beginning or end of it.
+            max_turns: limit of turns; None leaves it as it is.
+            max_cost_usd: limit of money of the whole task, dollars; None leaves it as it is.
+            key: idempotency key; a repeat under the same one changes nothing.
 
         Raises:
-            TaskNotFound: none fits. A whole id is not looked up, so it is returned as it is.
-            BadInput: several fit, or the text is empty.
-            StoreUnavailable, StoreError: the ids could not be read.
+            TaskNotFound: there is no such task.
+            IllegalMove: the task was cancelled.
+            BadInput: several tasks fit, no limit is given, or one is out of its range.
+            StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same key.
         """
-        return reading.find(self._store.context, prefix) if len(prefix) < FULL_ID_CHARS else prefix
-
-
-def _one_line(prompt: str) -> str:
-    words = " ".join(prompt.split())
-    return (words[:77] + "...") if len(words) > 80 else words or "task"
-
-
-def _settings_here() -> Settings:
-    """Settings of the environment and the files; where they name no server, those of the local stack if one runs.
-
-    Raises:
-        SettingsError: a setting is wrong.
-        StackError: the note of the local stack cannot be read.
-    """
-    settings = load()
-    if settings.names_servers or not stack_file.exists(settings.data_dir):
-        return settings
-    return stack_file.settings_of_running_stack(settings)
+        return self._service.limit(self.find(task_id), limit_change(max_turns, max_cost_usd), key)

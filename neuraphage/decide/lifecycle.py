@@ -24,7 +24,7 @@ MOVES: Mapping[Status, Mapping[Status, str]] = {
     _W: {_Q: "answer or input", _P: "pause", _X: "cancel"},
     _B: {_Q: "wake", _P: "pause", _X: "cancel"},
     _P: {_Q: "resume", _W: "resume with a prompt still open", _X: "cancel"},
-    _C: {},
+    _C: {_Q: "input goes on with the conversation"},
     _F: {_Q: "retry or reset"},
     _X: {},
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from neuraphage.decide.duration import duration
+from neuraphage.decide.going_on import going_on
 from neuraphage.model.readings import Clocks, Explanation, Forecast, Holder, TaskReadings
 from neuraphage.model.task import BlockedDetail, CancelledDetail, FailedDetail, PausedDetail, Status, TaskRecord
 
@@ -63,7 +64,7 @@ def explain(readings: TaskReadings, rules: Rules) -> Explanation:
     record = readings.record
     match record.status, record.place:
         case ((Status.COMPLETED | Status.CANCELLED | Status.FAILED), _):
-            because, following = _ended(record)
+            because, following = _ended(readings)
         case Status.PAUSED, _:
             because, following = _paused(readings)
         case Status.WAITING_FOR_USER, _:
@@ -78,7 +79,7 @@ def explain(readings: TaskReadings, rules: Rules) -> Explanation:
             because, following = _held(readings, rules)
         case _:
             because = ["It is in none of the four places, which a task that is not over never is."]
-            following = [Forecast(text="Report this with the output of `neuraphage show --json`.")]
+            following = [Forecast(text=f"Report this with the output of `neuraphage show {record.short_id} --json`.")]
     if record.cancel_requested:
         because.append("A person has cancelled it; whoever holds it ends it with the next step.")
     elif record.pause_requested:
@@ -112,30 +113,20 @@ def clocks(readings: TaskReadings, rules: Rules) -> Clocks:
     )
 
 
-def short_id(record: TaskRecord) -> str:
-    """The random end of the id, which every command takes."""
-    return record.task_id.rpartition("-")[2]
-
-
 _Said = tuple[list[str], list[Forecast]]
 
 
-def _ended(record: TaskRecord) -> _Said:
+def _ended(readings: TaskReadings) -> _Said:
+    record = readings.record
     match record.detail:
-        case FailedDetail(error=error, recoverable=True):
-            return [f"It failed: {error}"], [
-                Forecast(text=f"Nothing by itself; `neuraphage retry {short_id(record)}` goes on from the last step.")
-            ]
         case FailedDetail(error=error):
-            return [f"It failed: {error}"], [
-                Forecast(text="Nothing: a repeat cannot help. Correct the cause and submit a new task.")
-            ]
+            because = f"It failed: {error}"
         case CancelledDetail(reason=reason):
-            return ["A person cancelled it" + (f": {reason}" if reason else ".")], [
-                Forecast(text="Nothing: it is over.")
-            ]
+            because = "A person cancelled it" + (f": {reason}" if reason else ".")
         case _:
-            return ["It is completed."], [Forecast(text="Nothing: it is over.")]
+            because = "It is completed."
+    following = f"Nothing by itself; {going_on(record, has_conversation=readings.has_conversation)}."
+    return [because], [Forecast(text=following)]
 
 
 def _paused(readings: TaskReadings) -> _Said:
@@ -145,7 +136,7 @@ def _paused(readings: TaskReadings) -> _Said:
     ago = f" {duration(readings.now_ms - detail.paused_at_ms)} ago" if isinstance(detail, PausedDetail) else ""
     by_policy = f"Its worker died, and the recovery policy left it to a person{ago}."
     because = by_policy if reason == "recovery" else f"A person paused it{ago}."
-    resume = f"Nothing by itself, it is kept for ever; `neuraphage resume {short_id(record)}` goes on with it."
+    resume = f"Nothing by itself, it is kept for ever; {going_on(record)}."
     return [because], [Forecast(text=resume)]
 
 
@@ -160,7 +151,7 @@ def _waits_for_person(readings: TaskReadings) -> _Said:
     if not because:
         because.append("It waits for a person's message.")
     if not following:
-        answer = f"Nothing by itself, it holds no worker; `neuraphage answer {short_id(readings.record)} ...` goes on."
+        answer = f"Nothing by itself, it holds no worker; {going_on(readings.record)}."
         following.append(Forecast(text=answer))
     return because, following
 

@@ -33,6 +33,7 @@ class TaskReadings(Frozen):
         publications: how often the sweep has sent its present message.
         suspect_since_ms: when its present lease was marked suspect; None if it is not.
         unread: input and answers that no turn has read.
+        has_conversation: whether its conversation is stored; without it an ended task cannot go on.
         holder: who holds the lease; None without a lease.
         workers: connected worker processes that have had a turn; None when that was not asked, or may not be.
         last_sweep_ms: when a sweep last ended; 0 for never.
@@ -45,6 +46,7 @@ class TaskReadings(Frozen):
     publications: int = 0
     suspect_since_ms: int | None = None
     unread: int = 0
+    has_conversation: bool = True
     holder: Holder | None = None
     workers: int | None = None
     last_sweep_ms: int = 0

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from neuraphage.model.base import SCHEMA_VERSION, Frozen
 from neuraphage.model.effect import Marker
+from neuraphage.model.limits import Limits
 from neuraphage.model.prompt import Prompt
 from neuraphage.model.usage import Counters
 
@@ -179,18 +180,6 @@ class OnUnknownOutcome(StrEnum):
     """A person decides."""
 
 
-class Limits(Frozen):
-    """Limits of one task, checked before each model call. Zero means stop, never unlimited.
-
-    Args:
-        max_turns: turns (K9).
-        max_cost_microusd: money.
-    """
-
-    max_turns: int = Field(default=50, ge=0, le=10_000)
-    max_cost_microusd: int = Field(default=10_000_000, ge=0)
-
-
 class TaskSpec(Frozen):
     """What a task was asked to do. Never changes after create.
 
@@ -205,7 +194,7 @@ class TaskSpec(Frozen):
         allow: tools that need no asking; `*` for all.
         mode: what end_turn means.
         on_unknown_outcome: see OnUnknownOutcome.
-        limits: turns and money.
+        limits: turns and money at create; those that hold now stand in the record.
         priority: 0 (critical) to 4 (low).
         parent_id: the task that spawned this one.
         depth: how many parents it has.
@@ -260,6 +249,8 @@ class TaskRecord(Frozen):
         unsafe_until_ms: until then a former owner that was only seen absent may still act.
         saved_at_ms: last commit, or the claim after a long rest, from which the age rule counts.
         created_at_ms: create.
+        limits: that hold now; those of the spec until a person sets others.
+        turns_from: turns done when the present piece of work began; the limit of turns counts from there.
         resets: how often it began anew; shown to nobody, it tells the calls of one conversation from those of the next.
     """
 
@@ -282,6 +273,8 @@ class TaskRecord(Frozen):
     unsafe_until_ms: int = 0
     saved_at_ms: int = 0
     created_at_ms: int = 0
+    limits: Limits = Limits()
+    turns_from: int = 0
     resets: int = Field(default=0, exclude=True)
     schema_version: int = SCHEMA_VERSION
 
@@ -289,3 +282,8 @@ class TaskRecord(Frozen):
     def task_id(self) -> str:
         """The spec's id."""
         return self.spec.task_id
+
+    @property
+    def short_id(self) -> str:
+        """The random end of the id, which every command takes."""
+        return self.spec.task_id.rpartition("-")[2]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from neuraphage.model.limits import NO_CHANGE, LimitChange
 from neuraphage.model.task import Status, TaskRecord, TaskSpec
 
 
@@ -19,6 +20,8 @@ class SignalVerdict(StrEnum):
     ILLEGAL = "ILLEGAL"
     """The lifecycle table has no row for it from the present status."""
     PROMPT_NOT_OPEN = "PROMPT_NOT_OPEN"
+    AT_LIMIT = "AT_LIMIT"
+    """The task would fail at once: it has used up its turns or its money. Nothing changed."""
     FULL = "FULL"
     """The inbox is at its limit."""
 
@@ -33,6 +36,8 @@ class SignalKind(StrEnum):
     CANCEL = "cancel"
     RETRY = "retry"
     RESET = "reset"
+    LIMIT = "limit"
+    """Sets limits of turns and money; retry and reset may carry them too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,7 @@ class Signal:
         text: input, answer: the words; cancel: the reason.
         prompt_id: answer: the prompt.
         by: user or timeout.
+        limits: limit, retry, reset: the limits from now on.
     """
 
     kind: SignalKind
@@ -52,17 +58,21 @@ class Signal:
     text: str = ""
     prompt_id: str | None = None
     by: str = "user"
+    limits: LimitChange = NO_CHANGE
 
 
 @dataclass(frozen=True, slots=True)
 class Signalled:
-    """Answer of signal: verdict, where the task stands now, and its next message if it is in the outbox."""
+    """Answer of signal: verdict, where the task stands now, its next message if it is in the outbox, and whether its
+    conversation is stored, without which an ended task cannot go on.
+    """
 
     verdict: SignalVerdict
     status: Status | None = None
     place: str = ""
     seq: int = 0
     iteration: int = 0
+    has_conversation: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,6 +133,8 @@ class FinishTo(StrEnum):
     """Iteration + 1 and WaitingForUser (conversational)."""
     COMPLETED = "completed"
     FAILED = "failed"
+    LIMITED = "limited"
+    """Failed at a limit; if a person has raised it since the claim, back to the outbox with the same iteration."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from neuraphage.errors import BadInput, IllegalMove, PromptNotOpen, TaskNotFound
+from neuraphage.decide.going_on import anew, going_on, reset
+from neuraphage.decide.limits import limit_failure, limit_reached
+from neuraphage.errors import BadInput, IllegalMove, LimitReached, PromptNotOpen, StoreError, TaskNotFound
 from neuraphage.model.effect import MarkerName
+from neuraphage.model.limits import NO_CHANGE, LimitChange
 from neuraphage.model.prompt import PromptKind
-from neuraphage.model.task import NAME_MAX_CHARS, TEXT_MAX_CHARS, Status, TaskRecord, TaskSpec
+from neuraphage.model.task import NAME_MAX_CHARS, TEXT_MAX_CHARS, TaskSpec
 from neuraphage.ports import Dispatcher, Redaction, Signal, SignalKind, Signalled, SignalVerdict, TaskStore
 
 
@@ -132,21 +135,32 @@ class TaskService:
         """
         return self._signal(task_id, Signal(SignalKind.CANCEL, key or self._new_key(), self._redaction.text(reason)))
 
-    def retry(self, task_id: str, key: str | None = None) -> Signalled:
-        """Go on with a failed task from where it stopped (only if it is recoverable).
+    def retry(self, task_id: str, key: str | None = None, limits: LimitChange = NO_CHANGE) -> Signalled:
+        """Go on with a failed task from where it stopped (only if it is recoverable), under these limits.
 
         Raises:
-            TaskNotFound, IllegalMove: see the message.
+            TaskNotFound, IllegalMove, LimitReached: see the message.
         """
-        return self._signal(task_id, Signal(SignalKind.RETRY, key or self._new_key()))
+        return self._signal(task_id, Signal(SignalKind.RETRY, key or self._new_key(), limits=limits))
 
-    def reset(self, task_id: str, key: str | None = None) -> Signalled:
-        """Archive a failed task's conversation and start anew.
+    def reset(self, task_id: str, key: str | None = None, limits: LimitChange = NO_CHANGE) -> Signalled:
+        """Archive a failed task's conversation and start anew, under these limits. Its cost counts on.
 
         Raises:
+            TaskNotFound, IllegalMove, LimitReached: see the message.
+        """
+        return self._signal(task_id, Signal(SignalKind.RESET, key or self._new_key(), limits=limits))
+
+    def limit(self, task_id: str, limits: LimitChange, key: str | None = None) -> Signalled:
+        """Set limits of any task that may still go on; they hold from its next model call on.
+
+        Raises:
+            BadInput: no limit is given.
             TaskNotFound, IllegalMove: see the message.
         """
-        return self._signal(task_id, Signal(SignalKind.RESET, key or self._new_key()))
+        if limits == NO_CHANGE:
+            raise BadInput("no limit is given; say how many turns or how much money the task may use")
+        return self._signal(task_id, Signal(SignalKind.LIMIT, key or self._new_key(), limits=limits))
 
     def _signal(self, task_id: str, sent: Signal) -> Signalled:
         answer = self._store.signal(task_id, sent)
@@ -155,8 +169,10 @@ class TaskService:
                 raise TaskNotFound(f"no task {task_id!r}; list them with `neuraphage list`")
             case SignalVerdict.ILLEGAL:
                 raise IllegalMove(
-                    f"{task_id} is {answer.status}: it takes no {sent.kind.value} now; {_hint(answer.status)}"
+                    f"{task_id} is {answer.status}: it takes no {sent.kind.value} now{self._hint(task_id, answer)}"
                 )
+            case SignalVerdict.AT_LIMIT:
+                raise LimitReached(self._limit_text(task_id, sent.kind))
             case SignalVerdict.PROMPT_NOT_OPEN:
                 raise PromptNotOpen(f"{task_id}: prompt {sent.prompt_id!r} is not open; it was answered or timed out")
             case SignalVerdict.FULL:
@@ -165,17 +181,16 @@ class TaskService:
             self._dispatcher.publish_turn(task_id, answer.iteration, answer.seq, sent.kind.value)
         return answer
 
+    def _hint(self, task_id: str, answer: Signalled) -> str:
+        """What a person can do instead; nothing about a record that cannot be read."""
+        try:
+            return f"; {going_on(self._store.get(task_id), has_conversation=answer.has_conversation)}"
+        except StoreError:
+            return ""
 
-def _hint(status: Status | None) -> str:
-    hints = {
-        Status.COMPLETED: "submit a new task to go on",
-        Status.CANCELLED: "submit a new task to go on",
-        Status.FAILED: "`neuraphage retry` goes on with it, `neuraphage recover --reset` starts it anew",
-        Status.PAUSED: "`neuraphage resume` goes on with it",
-    }
-    return hints.get(status, "only a paused task can be resumed, only a failed one retried") if status else ""
-
-
-def is_over(record: TaskRecord) -> bool:
-    """Whether the task has ended."""
-    return record.status in {Status.COMPLETED, Status.FAILED, Status.CANCELLED}
+    def _limit_text(self, task_id: str, kind: SignalKind) -> str:
+        record = self._store.get(task_id)
+        if kind is SignalKind.RETRY:
+            return f"{task_id}: {limit_failure(record) or 'a limit forbids a further call; raise it'}"
+        reached = limit_reached(anew(record)) or "A limit forbids a further call."
+        return f"{task_id}: {reached} To go on: {reset(record) if kind is SignalKind.RESET else going_on(record)}."

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from neuraphage.decide.conversation import CONTINUE_TEXT, final_text, tool_calls
 from neuraphage.decide.hashing import conversation_prompt_id
-from neuraphage.decide.limits import limit_reached
+from neuraphage.decide.limits import limit_failure
 from neuraphage.decide.machine import Decision, Move, NextTool, TurnState, decide
 from neuraphage.errors import CancelRequested, LeaseLost
 from neuraphage.model.effect import MODEL_ENTRY, EffectClass, EffectState
@@ -197,9 +197,9 @@ class Turn:
         return meets and self._ledger.now_ms() < self._ledger.record.unsafe_until_ms
 
     def _call_model(self, *, resend: bool) -> Settled | None:
-        reached = limit_reached(self._ledger.record.spec.limits, self._ledger.record.counters)
+        reached = limit_failure(self._ledger.record)
         if reached is not None:
-            return self._fail(reached, recoverable=True)
+            return self._ledger.finish(FinishTo.LIMITED, {"error": reached, "recoverable": True})
         self._ledger.held.effect_since_s = self._services.clock.boottime_s()
         try:
             self._model.call(resend=resend)

@@ -8,8 +8,11 @@ local to, detail = ARGV[at], ARGV[at + 1]
 if ARGV[at + 2] ~= row.iteration then return { 'LOST' } end
 local now = now_ms()
 local set = change_fields(groups, now)
+-- A person may have raised the limit since the claim: the turn is begun once more instead of failing.
+if to == 'limited' then to = at_limit(set) and 'failed' or 'again' end
 -- a failed turn can be retried from its journal, so it isn't counted
-local seq, iteration = row.seq + 1, to == 'failed' and tonumber(row.iteration) or row.iteration + 1
+local ends = to ~= 'failed' and to ~= 'again'
+local seq, iteration = row.seq + 1, ends and row.iteration + 1 or tonumber(row.iteration)
 set.seq = seq
 set.iteration = iteration
 local function answer(verdict, status, where)
@@ -19,8 +22,8 @@ local function answer(verdict, status, where)
 end
 local function apply()
   write(set)
-  write_rest(groups, to == 'failed')
-  if to ~= 'failed' then redis.call('DEL', TURN) end
+  write_rest(groups, not ends)
+  if ends then redis.call('DEL', TURN) end
 end
 
 -- What a person sent and no turn has read is never dropped: the task goes on with it. Input that only this write
@@ -36,7 +39,10 @@ local function unread()
   end
   return false
 end
-if to == 'completed' and unread() then to = 'next' end
+if to == 'completed' and unread() then
+  to = 'next'
+  set.turns_from = iteration -- the model had ended its work: turns are counted from the person's message on
+end
 if to == 'completed' and not row.cancel then
   answer('COMMITTED', 'Completed', '')
   apply()
@@ -57,7 +63,7 @@ elseif to == 'wait' then
   apply()
   if inbox_ready() then
     answer('COMMITTED', 'Running', 'outbox')
-    queue_task(row, now, 'Running', 'user_input', { verdict = set.verdict }, limits)
+    queue_task(row, now, 'Running', 'user_input', { verdict = set.verdict, turns_from = iteration }, limits)
   else
     answer('COMMITTED', 'WaitingForUser', 'waits')
     local last = { verdict = set.verdict }

@@ -91,6 +91,26 @@ local function inbox_ready()
   return false
 end
 
+-- Whether the model has ended its turn and waits for a person's next words.
+local function talking()
+  for _, prompt in ipairs(open_prompts()) do
+    if string.sub(prompt, -13) == ':conversation' then return true end
+  end
+  return false
+end
+
+-- Whether the limits forbid the next model call, with the fields of `set` in place of the stored ones. The rule is
+-- that of decide/limits.py. What a person has set stands in the hash, what the task began with in its spec.
+local function at_limit(set)
+  local row = read({ 'spec', 'max_turns', 'max_cost_microusd', 'iteration', 'turns_from', 'cost_microusd' })
+  local readable, spec = pcall(cjson.decode, row.spec or '')
+  local first = readable and type(spec) == 'table' and spec.limits or {} -- a broken one is the worker's to refuse
+  local function value(name) return tonumber(set[name] or row[name]) end
+  local function reached(used, most) return most ~= nil and used >= most end
+  return reached((value('iteration') or 0) - (value('turns_from') or 0), value('max_turns') or first.max_turns)
+    or reached(value('cost_microusd') or 0, value('max_cost_microusd') or first.max_cost_microusd)
+end
+
 local PER_TASK = { TASK, MESSAGES, TURN, INBOX, EVENTS, SIGNALS, WHY }
 
 -- Ends the task: out of every place, prompts and flags gone, keys on their way out.

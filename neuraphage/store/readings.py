@@ -29,9 +29,10 @@ def readings(context: StoreContext, task_id: str) -> TaskReadings:
         pipe.hget(context.keys.task(task_id), "published")
         pipe.hget(context.keys.suspects, task_id)
         pipe.llen(context.keys.inbox(task_id))
+        pipe.exists(context.keys.messages(task_id))
         if record.place is not None:
             pipe.zscore(getattr(context.keys, record.place), task_id)
-        published, suspect, unread, *scores = pipe.execute()
+        published, suspect, unread, has_conversation, *scores = pipe.execute()
     due_ms = None if not scores or scores[0] is None else int(scores[0])
     return TaskReadings(
         record=record,
@@ -40,6 +41,7 @@ def readings(context: StoreContext, task_id: str) -> TaskReadings:
         publications=_counted(published, record.seq),
         suspect_since_ms=_counted(suspect, due_ms) or None,
         unread=unread,
+        has_conversation=bool(has_conversation),
         holder=_holder(context, record),
         workers=_workers(context) if record.place == "outbox" else None,
         last_sweep_ms=last_sweep_ms(context),

@@ -12,6 +12,7 @@ from neuraphage.decide.resume import phase_of, resume_point_of
 from neuraphage.errors import CorruptRecord, SchemaTooNew
 from neuraphage.model.base import SCHEMA_VERSION
 from neuraphage.model.effect import Marker
+from neuraphage.model.limits import Limits
 from neuraphage.model.prompt import Prompt
 from neuraphage.model.task import (
     BlockedDetail,
@@ -132,6 +133,13 @@ def _spec(raw: bytes) -> TaskSpec:
     return _short_spec(raw) if len(raw) <= SHORT_SPEC_BYTES else TaskSpec.model_validate_json(raw)
 
 
+def _limits(values: Mapping[str, bytes], first: Limits) -> Limits:
+    return Limits(
+        max_turns=_int(values, "max_turns", first.max_turns),
+        max_cost_microusd=_int(values, "max_cost_microusd", first.max_cost_microusd),
+    )
+
+
 def task_record(
     values: Mapping[str, bytes], *, place: str | None, lease_until_ms: int | None, between_turns: bool
 ) -> TaskRecord:
@@ -157,8 +165,9 @@ def task_record(
                 key=lambda prompt: (prompt.opened_at_ms, prompt.prompt_id),
             )
         )
+        spec = _spec(values["spec"])
         return TaskRecord(
-            spec=_spec(values["spec"]),
+            spec=spec,
             status=status,
             detail=_detail(values, status, marker, prompts, place, between_turns),
             marker=marker,
@@ -177,6 +186,8 @@ def task_record(
             unsafe_until_ms=_int(values, "unsafe_until"),
             saved_at_ms=_int(values, "saved_at"),
             created_at_ms=_int(values, "created_at"),
+            limits=_limits(values, spec.limits),
+            turns_from=_int(values, "turns_from"),
             resets=_int(values, "resets"),
         )
     except CorruptRecord:

@@ -1,7 +1,8 @@
 -- signal: what people send. Input and answers go to the inbox, pause and cancel are flags while a process
--- holds the task, resume, retry and reset are moves.
+-- holds the task, resume, retry and reset are moves, and so is input to a completed task. limit sets fields.
 -- ARGV: kind, key, value (inbox bytes, or the cancel reason), prompt, events_max, republish_ms, exec_ms,
---       conversation_ms, inbox_max, signals_max, by, why_max, archive (its key up to the fence)
+--       conversation_ms, inbox_max, signals_max, by, why_max, archive (its key up to the fence),
+--       max_turns, max_cost_microusd (each empty when it stays as it is; for limit, retry and reset)
 local kind, key, value, prompt, by = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[11]
 local limits = { events_max = number(5), republish_ms = number(6), exec_ms = number(7), conversation_ms = number(8) }
 local row = read(COMMON)
@@ -17,7 +18,7 @@ local function where()
 end
 local function reply(verdict)
   local now_row = redis.call('HMGET', TASK, 'status', 'seq', 'iteration')
-  return { verdict, now_row[1], where(), now_row[2], now_row[3] }
+  return { verdict, now_row[1], where(), now_row[2], now_row[3], redis.call('EXISTS', MESSAGES) }
 end
 if redis.call('ZSCORE', SIGNALS, key) then return reply('REPEATED') end
 local function remember()
@@ -29,6 +30,23 @@ local function accepted()
   return reply('ACCEPTED')
 end
 local leased = has_lease()
+local raised, is_raised = {}, false
+for name, value in pairs({ max_turns = ARGV[14], max_cost_microusd = ARGV[15] }) do
+  if value ~= '' then raised[name] = value; is_raised = true end
+end
+local function tell_limits()
+  event('LimitsChanged', cjson.encode({
+    max_turns = tonumber(raised.max_turns), max_cost_microusd = tonumber(raised.max_cost_microusd), by = by,
+  }), limits.events_max)
+end
+
+-- Leads an ended task back to work. The fence is raised, so that no former holder can write.
+local function revive(reason, set)
+  set.seq, set.fence, set.recoveries, set.stalls, set.saved_at = seq, row.fence + 1, 0, 0, now
+  queue_task(row, now, 'Queued', reason, set, limits)
+  for _, name in ipairs(PER_TASK) do redis.call('PERSIST', name) end
+  redis.call('ZREM', RETENTION, ID)
+end
 
 local function input_or_answer()
   if kind == 'answer' and (redis.call('HEXISTS', TASK, 'p:' .. prompt) == 0 or redis.call('HEXISTS', TASK, 'a:' .. prompt) == 1) then
@@ -51,9 +69,32 @@ local function input_or_answer()
     }), now, number(12))
   end
   if row.status == 'WaitingForUser' and inbox_ready() then
-    queue_task(row, now, 'Queued', 'user_input', { seq = seq }, limits)
+    local set = { seq = seq }
+    if talking() then set.turns_from = row.iteration end
+    queue_task(row, now, 'Queued', 'user_input', set, limits)
   end
   return accepted()
+end
+
+-- A completed task goes on with its conversation. Its turns are counted from the message on, its cost from the start.
+local function go_on()
+  local set = { turns_from = row.iteration }
+  if redis.call('EXISTS', MESSAGES) == 0 then return reply('ILLEGAL') end
+  if at_limit(set) then return reply('AT_LIMIT') end
+  redis.call('RPUSH', INBOX, value)
+  revive('user_input', set)
+  event('InputReceived', cjson.encode({ prompt = prompt, by = by }), limits.events_max)
+  return accepted()
+end
+
+-- Holds from the next model call on. An ended task keeps its expiry.
+local function limit()
+  if row.status == 'Cancelled' or not is_raised then return reply('ILLEGAL') end
+  write(raised)
+  tell_limits()
+  remember()
+  if TERMINAL[row.status] then redis.call('PEXPIRE', SIGNALS, limits.exec_ms) end
+  return reply('ACCEPTED')
 end
 
 local function cancel()
@@ -94,42 +135,48 @@ local function resume()
     move_status(row, 'WaitingForUser', now)
     place(WAITS, now)
   else
-    queue_task(row, now, 'Queued', 'resumed', { seq = seq, recoveries = 0, stalls = 0 }, limits)
+    local set = { seq = seq, recoveries = 0, stalls = 0 }
+    if talking() then set.turns_from = row.iteration end -- a message came meanwhile
+    queue_task(row, now, 'Queued', 'resumed', set, limits)
   end
   return accepted()
 end
 
--- retry and reset lead out of Failed only (K2); both raise the fence, so that no former holder can write.
-local function revive()
+-- retry and reset lead out of Failed only (K2).
+local function begin_again()
   if row.status ~= 'Failed' then return reply('ILLEGAL') end
   local detail = cjson.decode(redis.call('HGET', TASK, 'detail'))
   if kind == 'retry' and not detail.recoverable then return reply('ILLEGAL') end
   local first = redis.call('LINDEX', MESSAGES, 0)
   if not first then return reply('ILLEGAL') end
-  local set = { seq = seq, fence = row.fence + 1, recoveries = 0, stalls = 0, saved_at = now, retry_count = (row.retry_count or 0) + 1 }
+  local readable, entry = pcall(cjson.decode, redis.call('HGET', TURN, 'model') or '')
+  local call = readable and type(entry) == 'table' and entry.state
+  local set = { retry_count = (row.retry_count or 0) + 1, max_turns = raised.max_turns, max_cost_microusd = raised.max_cost_microusd }
   if kind == 'reset' then
-    set.iteration = 0
+    set.iteration, set.turns_from = 0, 0
     set.resets = (redis.call('HGET', TASK, 'resets') or 0) + 1
     set.marker = '{"name":"task_created"}'
   end
-  queue_task(row, now, 'Queued', kind == 'retry' and 'retried' or 'reset', set, limits)
-  for _, name in ipairs(PER_TASK) do redis.call('PERSIST', name) end
-  redis.call('ZREM', RETENTION, ID)
+  -- it would fail at once; a reply that is there can still be worked off
+  if (kind == 'reset' or call ~= 'completed') and at_limit(set) then return reply('AT_LIMIT') end
+  revive(kind == 'retry' and 'retried' or 'reset', set)
   if kind == 'reset' then
     local archive = ARGV[13] .. row.fence
     redis.call('RENAME', MESSAGES, archive)
     redis.call('PEXPIRE', archive, limits.conversation_ms)
     redis.call('RPUSH', MESSAGES, first)
     redis.call('DEL', TURN)
-  else
-    local call = redis.call('HGET', TURN, 'model')
-    if call and cjson.decode(call).state == 'failed' then redis.call('HDEL', TURN, 'model') end
+  elseif call == 'failed' then
+    redis.call('HDEL', TURN, 'model')
   end
+  if is_raised then tell_limits() end
   event(kind == 'retry' and 'TaskRetried' or 'TaskReset', '{}', limits.events_max)
   return accepted()
 end
 
-if kind == 'retry' or kind == 'reset' then return revive() end
+if kind == 'retry' or kind == 'reset' then return begin_again() end
+if kind == 'limit' then return limit() end
+if kind == 'input' and row.status == 'Completed' then return go_on() end
 if TERMINAL[row.status] then return reply('ILLEGAL') end
 if kind == 'cancel' then return cancel() end
 if kind == 'pause' then return pause() end

@@ -105,9 +105,11 @@ def signal(context: StoreContext, task_id: str, sent: Signal, at_ms: int = 0) ->
             sent.by,
             WHY_MAX,
             context.keys.archive(task_id, ""),
+            *("" if limit is None else limit for limit in (sent.limits.max_turns, sent.limits.max_cost_microusd)),
         ],
     )
     verdict = SignalVerdict(reply[0].decode())
     if len(reply) == 1:
         return Signalled(verdict)
-    return Signalled(verdict, Status(reply[1].decode()), reply[2].decode(), int(reply[3]), int(reply[4]))
+    status, place, seq, iteration, has_conversation = reply[1:]
+    return Signalled(verdict, Status(status.decode()), place.decode(), int(seq), int(iteration), bool(has_conversation))

@@ -17,7 +17,7 @@ import typer
 from clikit import Bench, CommandLine, Ran
 from neuraphage.cli.main import exit_code_of
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
-from neuraphage.model.task import Status
+from neuraphage.model.task import TERMINAL, Status
 from neuraphage.setting_sources import FILE_NAME
 from storekit import item
 
@@ -99,7 +99,7 @@ ALONE = {
         "dev --script x:y", "same database", STATE_URL="redis://h:1/0", BROKER_URL="redis://h:1/0"
     ),
     # run, why, events, config, purge
-    "run without words": call("run", "give either what to do"),
+    "run without words": call("run", "give what to do"),
     "run in a directory that is not there": call("run x --dir /nowhere/at/all", "there is no such directory"),
     "run without a key": call("run x", "ANTHROPIC_API_KEY"),
     "run with half a script": call("run x --script nocolon", "module:attribute"),
@@ -215,7 +215,12 @@ ON_SERVER = {
     "an answer outside the options of a question": call("answer {asked} green", "Red, Blue"),
     "an answer to another prompt": call("answer {waiting} yes --prompt nosuch", "nosuch"),
     "an empty message": Row(("send", "{queued}", " "), "empty"),
-    "a message to an ended task": call("send {completed} hello", "Completed"),
+    "a message to a cancelled task": call("send {cancelled} hello", "submit a new task"),
+    "a message to a failed task": call("send {failed} hello", "neuraphage retry"),
+    "no limit": call("limit {queued}", "no limit is given"),
+    "a limit out of range": call("limit {queued} --max-turns 10001", "from 0 to 10000"),
+    "a limit that is no number": call("limit {queued} --max-cost nan", "--max-cost"),
+    "a limit of a cancelled task": call("limit {cancelled} --max-turns 9", "submit a new task"),
     "a pause of an ended task": call("pause {completed}", "Completed"),
     "a pause of a paused task": call("pause {paused}", "Paused"),
     "a resume of a queued task": call("resume {queued}", "Queued"),
@@ -229,7 +234,7 @@ def tasks(bench: Bench) -> dict[str, str]:
     """A task of each kind, by the names that the table uses."""
     ask = Prompt(prompt_id="p", kind=PromptKind.PERMISSION, text="May it?", options=PERMISSION_OPTIONS)
     which = Prompt(prompt_id="q", kind=PromptKind.QUESTION, text="Which?", options=("Red", "Blue"))
-    statuses = {"paused": Status.PAUSED, "failed": Status.FAILED, "completed": Status.COMPLETED}
+    statuses = {status.value.lower(): status for status in (Status.PAUSED, *TERMINAL)}
     found = {"queued": bench.kit.create(), "waiting": bench.kit.waiting(ask), "asked": bench.kit.waiting(which)}
     return found | {name: bench.kit.put(status) for name, status in statuses.items()}
 

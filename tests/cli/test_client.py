@@ -151,7 +151,7 @@ def test_send_is_a_no_op_under_the_same_key(bench: Bench) -> None:
 
 
 def test_send_refuses_what_makes_no_sense(bench: Bench) -> None:
-    """Nothing to say, a full inbox, a task that is over."""
+    """Nothing to say, a full inbox, a task that has failed."""
     task_id = bench.kit.create()
     with pytest.raises(BadInput, match="empty"):
         bench.client.send(task_id, " ")
@@ -160,7 +160,7 @@ def test_send_refuses_what_makes_no_sense(bench: Bench) -> None:
     with pytest.raises(BadInput, match="too many"):
         bench.client.send(task_id, "one more")
     with pytest.raises(IllegalMove):
-        bench.client.send(bench.kit.put(Status.COMPLETED), "still there?")
+        bench.client.send(bench.kit.put(Status.FAILED), "still there?")
 
 
 def test_an_answer_wakes_the_task(bench: Bench) -> None:

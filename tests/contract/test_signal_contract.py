@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from neuraphage.errors import BadInput
 from neuraphage.model.effect import EffectKind, EffectState, JournalEntry
+from neuraphage.model.limits import LimitChange
 from neuraphage.model.task import TERMINAL, Status
 from neuraphage.ports import Changes, FinishTo, SignalKind, SignalVerdict, SuspendTo
 from patience import PATIENCE_S
@@ -20,7 +22,7 @@ OK, NO, SHUT = SignalVerdict.ACCEPTED, SignalVerdict.ILLEGAL, SignalVerdict.PROM
 TABLE: dict[SignalKind, dict[Status, tuple[SignalVerdict, Status, str]]] = {
     SignalKind.INPUT: {
         Q: (OK, Q, "outbox"), R: (OK, R, "leases"), W: (OK, W, "waits"), B: (OK, B, "waits"), P: (OK, P, "waits"),
-        C: (NO, C, ""), F: (NO, F, ""), X: (NO, X, ""),
+        C: (OK, Q, "outbox"), F: (NO, F, ""), X: (NO, X, ""),
     },
     SignalKind.ANSWER: {
         Q: (SHUT, Q, "outbox"), R: (SHUT, R, "leases"), W: (OK, Q, "outbox"), B: (SHUT, B, "waits"),
@@ -46,16 +48,25 @@ TABLE: dict[SignalKind, dict[Status, tuple[SignalVerdict, Status, str]]] = {
         Q: (NO, Q, "outbox"), R: (NO, R, "leases"), W: (NO, W, "waits"), B: (NO, B, "waits"), P: (NO, P, "waits"),
         C: (NO, C, ""), F: (OK, Q, "outbox"), X: (NO, X, ""),
     },
+    SignalKind.LIMIT: {
+        Q: (OK, Q, "outbox"), R: (OK, R, "leases"), W: (OK, W, "waits"), B: (OK, B, "waits"), P: (OK, P, "waits"),
+        C: (OK, C, ""), F: (OK, F, ""), X: (NO, X, ""),
+    },
 }  # fmt: skip
+MORE: dict[SignalKind, dict[str, Any]] = {
+    SignalKind.ANSWER: {"prompt_id": ASK},
+    SignalKind.LIMIT: {"limits": LimitChange(max_turns=7)},
+}
+"""What a kind of signal needs beside its text."""
 ROWS = [(kind, status) for kind in SignalKind for status in Status]
 
 
 @pytest.mark.parametrize(("kind", "status"), ROWS, ids=lambda value: value.value)
 def test_every_kind_in_every_status(kit: StoreKit, kind: SignalKind, status: Status) -> None:
-    """The verdict, status and place of all 56 pairs; a refusal changes nothing, a repeat changes nothing more."""
+    """The verdict, status and place of all 64 pairs; a refusal changes nothing, a repeat changes nothing more."""
     task_id = kit.put(status)
     before, seq = kit.state(), kit.number(task_id, "seq")
-    more = {"prompt_id": ASK} if kind is SignalKind.ANSWER else {}
+    more = MORE.get(kind, {})
     sent = kit.send(task_id, kind, "key-1", text="words", **more)
     verdict, after, place = TABLE[kind][status]
     assert (sent.verdict, sent.status, sent.place) == (verdict, after, place)

@@ -9,12 +9,13 @@ import time
 from collections.abc import Callable
 from enum import StrEnum
 
-from crash_effects import UNANSWERED_FILE
+from crash_effects import PLAN, UNANSWERED_FILE
 from crash_world import World
 
 from neuraphage.errors import TaskNotFound
+from neuraphage.model.limits import LimitChange
 from neuraphage.model.prompt import PromptKind
-from neuraphage.model.task import TERMINAL, TaskRecord
+from neuraphage.model.task import TERMINAL, Status, TaskRecord
 from neuraphage.runtime.host import ProcessIdentity, process_gone
 from neuraphage.runtime.outcome import REFUSALS, Outcome
 from patience import PATIENCE_S
@@ -63,6 +64,8 @@ class Driver:
         self.submit()
         for _ in range(STEP_LIMIT):
             record = self._world.store.get(self._task_id)
+            if not self._lost and self._goes_on(record):
+                continue
             if record.status in TERMINAL or self._lost:
                 self._leave()
                 return
@@ -76,6 +79,17 @@ class Driver:
         except TaskNotFound:
             self._world.people.submit(self._world.site.spec(), "submit")
 
+    def _goes_on(self, record: TaskRecord) -> bool:
+        """Raise the limit at which the task has failed, and send a message when it has completed the first time."""
+        if record.status is Status.FAILED and record.counters.iteration == len(PLAN):
+            self._world.people.limit(self._task_id, LimitChange(max_turns=len(PLAN) + 1), key="limit")
+            self._world.people.retry(self._task_id, key="retry")
+            return True
+        if record.status is Status.COMPLETED and record.counters.iteration == len(PLAN) + 1:
+            self._world.people.send(self._task_id, "One thing more.", key="more")
+            return True
+        return False
+
     def _step(self, record: TaskRecord) -> None:
         message = self._world.queue.pop()
         if message is not None:
@@ -83,8 +97,7 @@ class Driver:
             return
         match record.place:
             case "outbox":
-                context = self._world.store.context
-                context.client.zadd(context.keys.outbox, {self._task_id: 1}, xx=True)  # its message is lost
+                self._wait_for(lambda: self._is_due("outbox"))
                 self._sweep()
             case "waits":
                 self._answer(record)

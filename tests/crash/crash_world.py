@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from crash_effects import ALLOWED, Deposit, Ring
+from crash_effects import ALLOWED, PLAN, Deposit, Ring
 
 from neuraphage.decide.cost import cost_microusd
 from neuraphage.llm.client import AnthropicClient
 from neuraphage.llm.pricing import PriceTable
+from neuraphage.model.limits import Limits
 from neuraphage.model.task import TaskSpec
 from neuraphage.model.usage import Usage
 from neuraphage.ports import Interrupt, ProcessRow, Signal, SignalKind, SpoolCommand, SpoolStatus
@@ -97,8 +98,7 @@ class Site:
             lease_s=self.lease_s,
             heartbeat_s=self.lease_s / 5,
             sweep_s=0.05,
-            first_republish_s=600.0,  # only the driver makes entries due, so no pause of the machine does
-            max_republish_s=3_600.0,
+            first_republish_s=0.1,
             anthropic_base_url=self.model_url,
         )
 
@@ -112,6 +112,7 @@ class Site:
             system=f"Case {self.number}.",  # makes each case's requests its own; never part of the conversation
             allow=ALLOWED,
             permission_timeout_s=3_600.0,
+            limits=Limits(max_turns=len(PLAN)),  # the plan comes to its end only once the limit is raised
         )
 
 

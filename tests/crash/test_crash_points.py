@@ -16,7 +16,7 @@ from crash_world import API_KEY
 
 from neuraphage.testing import Call, CrashPoint, crash_points, recordable
 
-pytestmark = [pytest.mark.real_redis, pytest.mark.timeout(2_400)]
+pytestmark = [pytest.mark.real_redis, pytest.mark.timeout(600)]
 
 JOBS = 5
 MIN_POINTS = 60
@@ -95,11 +95,15 @@ def test_the_reference_run_does_what_the_plan_says(suite):
     assert facts.faults == [], "the others are only compared with these"
     assert facts.files == {"a.txt": "one\ntwo\n", "b.txt": "goodbye\n", "ran": "x\nx\n"}
     assert (facts.deposits, facts.rings, facts.resends, facts.evidence) == (2, 1, 0, [])
-    assert facts.counters["iteration"] == facts.counters["model_calls"] == len(PLAN) + 1
+    assert facts.counters["iteration"] == facts.counters["model_calls"] == len(PLAN) + 2
     assert facts.counters["tool_runs"] == sum(map(len, PLAN))
     assert problems(suite.reference, facts, suite.reference.calls, suite.paid) == []
     results = [b for _, blocks in facts.conversation for b in blocks if b["type"] == "tool_result"]
     texts = [block["content"] for block in results]
+    assert facts.conversation[-2:] == [
+        ["user", [{"type": "text", "text": "One thing more."}]],
+        ["assistant", [{"type": "text", "text": "All done."}]],
+    ]
     assert "1\n0\n[exit code 0]" in texts, "the command must not see the API key"
     assert "2\n0\n[exit code 0]" in texts, "the second command with the same parameters must run too"
     assert "green" in texts

@@ -172,7 +172,7 @@ class Workers:
         lease, iteration = worker.lease, worker.iteration
         assert lease is not None
         opened = f"turn-{iteration}:conversation" if to is FinishTo.WAIT else None
-        changes = self.changes(worker, take=take, opened=opened, ends=to is not FinishTo.FAILED)
+        changes = self.changes(worker, take=take, opened=opened, ends=to not in (FinishTo.FAILED, FinishTo.LIMITED))
         detail = {"error": "no", "recoverable": True}
 
         def run() -> Any:

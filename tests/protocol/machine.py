@@ -17,7 +17,9 @@ WORKERS = st.integers(0, 1)
 SMALL = st.integers(0, 99)
 ENDING = 8
 """Percent of draws that may end a task: what ends it also ends most of what an example can find."""
-SIGNALS = (SignalKind.PAUSE, SignalKind.RESUME, SignalKind.INPUT)
+SIGNALS = (SignalKind.PAUSE, SignalKind.RESUME, SignalKind.INPUT, SignalKind.LIMIT)
+TURN_ENDS = (FinishTo.WAIT, FinishTo.NEXT, FinishTo.NEXT, FinishTo.LIMITED)
+"""No limit is reached here, as if a person had raised it since the claim: LIMITED begins the turn again."""
 SUSPENDS = (SuspendTo.WAIT, SuspendTo.WAIT, SuspendTo.TIMER, SuspendTo.PAUSE, SuspendTo.SHUTDOWN, SuspendTo.BLOCKED)
 
 
@@ -68,7 +70,7 @@ class Protocol(RuleBasedStateMachine):
             opened = (*PROMPTS, None, None)[dice % 5]
             self.world.commit(worker, take=take, opened=opened)
         elif dice < 75:
-            self.world.finish(worker, FinishTo.NEXT if dice % 3 else FinishTo.WAIT, take=take)
+            self.world.finish(worker, TURN_ENDS[dice % len(TURN_ENDS)], take=take)
         else:
             self.world.suspend(worker, SUSPENDS[dice % len(SUSPENDS)], take=take)
 

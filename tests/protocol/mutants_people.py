@@ -70,8 +70,8 @@ OTHER_MUTANTS = (
     Mutant(
         "fence raised by retry",
         "signal",
-        "fence = row.fence + 1, recoveries = 0, stalls = 0, saved_at",
-        "recoveries = 0, stalls = 0, saved_at",
+        "= seq, row.fence + 1, 0, 0, now",
+        "= seq, row.fence, 0, 0, now",
         "signal::test_revival_shuts_the_former_holder_out",
         {"kind": "retry"},
     ),
@@ -216,8 +216,8 @@ OTHER_MUTANTS = (
     Mutant(
         "stalls forgotten at a retry",
         "signal",
-        "fence = row.fence + 1, recoveries = 0, stalls = 0, saved_at",
-        "fence = row.fence + 1, recoveries = 0, saved_at",
+        "= seq, row.fence + 1, 0, 0, now",
+        "= seq, row.fence + 1, 0, row.stalls, now",
         "stalled::test_stalls_are_counted_anew",
         {"event": "retry"},
     ),

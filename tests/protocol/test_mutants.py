@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from mutant import Mutant
+from mutants_limits import LIMIT_MUTANTS
 from mutants_people import OTHER_MUTANTS
 from mutants_turns import TURN_MUTANTS
 
@@ -22,7 +23,7 @@ from neuraphage.ports import RecoverVerdict, SignalKind
 from neuraphage.store import scripts
 from storekit import new_kit
 
-MUTANTS = (*TURN_MUTANTS, *OTHER_MUTANTS)
+MUTANTS = (*TURN_MUTANTS, *OTHER_MUTANTS, *LIMIT_MUTANTS)
 CONTRACT = Path(__file__).parent.parent / "contract"
 ENUMS: dict[str, type[Enum]] = {"kind": SignalKind, "verdict": RecoverVerdict}
 caught: list[str] = []

@@ -50,7 +50,7 @@ ROWS: dict[str, list[str]] = {
         PEOPLE + "test_prompt_ids_are_the_same_for_the_same_call",
     ],
     "R140": [PAUSE + "test_a_paused_task_is_left_alone"],
-    "R141": [LIFECYCLE + "test_only_retry_and_reset_lead_out_of_an_ended_task"],
+    "R141": [LIFECYCLE + "test_only_people_lead_out_of_an_ended_task"],
     "R142": [SCENARIO + "test_a_crash_after_the_assignment_keeps_it"],
     "R143": [CRASH + "test_every_crash_point_ends_as_the_reference"],
     "R144": [INTERRUPTED + "test_a_command_that_never_started_is_run", CRASH + "test_every_port_method_is_recorded"],

@@ -13,8 +13,9 @@ import pytest
 import redis
 
 from neuraphage.model.effect import EffectClass, MarkerName
+from neuraphage.model.limits import Limits
 from neuraphage.model.message import ModelReply
-from neuraphage.model.task import Limits, Status
+from neuraphage.model.task import Status
 from neuraphage.model.tool import ToolResult
 from neuraphage.model.usage import Usage
 from neuraphage.store import reading

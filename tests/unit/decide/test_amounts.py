@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import uuid
 from fractions import Fraction
+from math import inf, nan
 
 import pytest
 from hypothesis import given
@@ -17,11 +19,30 @@ from neuraphage.decide.hashing import (
     request_id,
     sha256_hex,
 )
-from neuraphage.decide.limits import limit_reached
-from neuraphage.model.task import Limits
+from neuraphage.decide.limits import limit_change, limit_failure, limit_reached, raising
+from neuraphage.errors import BadInput
+from neuraphage.model.effect import Marker, MarkerName
+from neuraphage.model.limits import Limits
+from neuraphage.model.task import QueuedDetail, Status, TaskRecord, TaskSpec
 from neuraphage.model.usage import Counters, Price, Usage
 
 # --- limits (K9) ---
+
+
+def record(limits: tuple[int, int], counters: tuple[int, int], turns_from: int = 0) -> TaskRecord:
+    """A task with these limits that has done so many turns and spent so much."""
+    spec = TaskSpec(task_id=f"task-{uuid.UUID(int=7)}", name="n", prompt="p", model="m")
+    return TaskRecord(
+        spec=spec,
+        status=Status.QUEUED,
+        detail=QueuedDetail(queued_at_ms=0),
+        marker=Marker(name=MarkerName.TASK_CREATED),
+        counters=Counters(iteration=counters[0], cost_microusd=counters[1]),
+        seq=1,
+        fence=0,
+        limits=Limits(max_turns=limits[0], max_cost_microusd=limits[1]),
+        turns_from=turns_from,
+    )
 
 
 @pytest.mark.parametrize(
@@ -41,17 +62,67 @@ from neuraphage.model.usage import Counters, Price, Usage
 )
 def test_a_limit_stops_at_its_value(limits: tuple[int, int], counters: tuple[int, int], word: str | None) -> None:
     """At the limit no further call is made; zero means stop, never unlimited."""
-    reached = limit_reached(
-        Limits(max_turns=limits[0], max_cost_microusd=limits[1]),
-        Counters(iteration=counters[0], cost_microusd=counters[1]),
-    )
+    reached = limit_reached(record(limits, counters))
     assert reached is None if word is None else reached is not None and word in reached
+    assert bool(raising(record(limits, counters))) is (word is not None)
 
 
-def test_a_limit_names_itself_and_what_to_do() -> None:
-    """The sentence shows the amounts as people write them."""
-    text = limit_reached(Limits(max_cost_microusd=1_500_000), Counters(cost_microusd=1_567_800))
-    assert text == "The task has spent $1.5678 of its $1.50. Raise the limit to go on."
+@pytest.mark.parametrize(
+    ("limits", "counters", "text"),
+    [
+        (
+            (50, 1_500_000),
+            (1, 1_567_800),
+            "spent $1.5678, its limit is $1.50. To go on with a higher one: `neuraphage retry {} --max-cost 3`.",
+        ),
+        (
+            (2, 10),
+            (2, 11),
+            "used 2 turns, its limit is 2 and spent $0.000011, its limit is $0.00001."
+            " To go on with a higher one: `neuraphage retry {} --max-turns 4 --max-cost 0.00002`.",
+        ),
+        (
+            (0, 0),
+            (0, 0),
+            "used 0 turns, its limit is 0 and spent $0, its limit is $0."
+            " To go on with a higher one: `neuraphage retry {} --max-turns 10 --max-cost 1`.",
+        ),
+        (
+            (3, 10),
+            (30, 0),
+            "used 30 turns, its limit is 3. To go on with a higher one: `neuraphage retry {} --max-turns 48`.",
+        ),
+        (
+            (10_000, 10),
+            (10_000, 0),
+            "used 10000 turns, its limit is 10000. No higher one can be set."
+            " To start anew: `neuraphage recover --reset {}`.",
+        ),
+    ],
+)
+def test_a_limit_names_itself_and_the_command_that_goes_on(
+    limits: tuple[int, int], counters: tuple[int, int], text: str
+) -> None:
+    """Amounts as people write them, and every limit that is reached is raised far enough by the one command."""
+    task = record(limits, counters)
+    assert limit_failure(task) == f"The task has {text.format(task.short_id)}"
+
+
+def test_turns_count_from_where_the_present_work_began() -> None:
+    """Money counts from the start all the same."""
+    assert limit_reached(record((3, 10), (5, 0), turns_from=3)) is None
+    assert "used 3 turns" in str(limit_reached(record((3, 10), (6, 0), turns_from=3)))
+    assert "spent" in str(limit_reached(record((3, 10), (6, 10), turns_from=6)))
+
+
+@pytest.mark.parametrize(
+    ("turns", "dollars", "word"),
+    [(-1, None, "-1"), (10_001, None, "10000"), (None, -0.1, "-0.1"), (None, nan, "nan"), (None, inf, "inf")],
+)
+def test_limits_out_of_their_range_are_refused(turns: int | None, dollars: float | None, word: str) -> None:
+    """With the range in the words."""
+    with pytest.raises(BadInput, match=word):
+        limit_change(turns, dollars)
 
 
 # --- money ---

@@ -9,6 +9,7 @@ import fakeredis
 import pytest
 
 from neuraphage.decide.lifecycle import MOVES, is_legal
+from neuraphage.model.limits import LimitChange
 from neuraphage.model.task import TERMINAL, Status
 from neuraphage.ports import Changes, FinishTo, Lease, SignalKind, SuspendTo
 from storekit import MODEL_CALL, TALK, StoreKit, new_kit, question
@@ -42,7 +43,8 @@ def finishing(to: FinishTo) -> Act:
 def signalling(kind: SignalKind) -> Act:
     def act(kit: StoreKit, task_id: str) -> object:
         prompt = next((p.prompt_id for p in kit.store.get(task_id).prompts), "none")
-        return kit.send(task_id, kind, text="words", prompt_id=prompt if kind is SignalKind.ANSWER else None)
+        more = {"limits": LimitChange(max_turns=9)} if kind is SignalKind.LIMIT else {}
+        return kit.send(task_id, kind, text="words", prompt_id=prompt if kind is SignalKind.ANSWER else None, **more)
 
     return act
 
@@ -141,14 +143,17 @@ def test_every_row_is_made_by_a_script(made: dict[Move, set[str]]) -> None:
     assert rows - made.keys() == set()
 
 
-def test_only_retry_and_reset_lead_out_of_an_ended_task(made: dict[Move, set[str]]) -> None:
-    """K2: two rows lead out of Failed, none out of Completed and Cancelled."""
+def test_only_people_lead_out_of_an_ended_task(made: dict[Move, set[str]]) -> None:
+    """K2: retry and reset lead out of Failed, a message out of Completed, nothing out of Cancelled."""
     out = {move: names for move, names in made.items() if move[0] in TERMINAL}
-    assert out == {(Status.FAILED, Status.QUEUED): {"signal retry", "signal reset"}}
+    assert out == {
+        (Status.FAILED, Status.QUEUED): {"signal retry", "signal reset"},
+        (Status.COMPLETED, Status.QUEUED): {"signal input"},
+    }
 
 
 def test_the_table_has_a_row_for_each_status_and_staying_is_for_the_living() -> None:
-    """A task that is over does not even stay by a move; every other status may."""
+    """A task that is over for good does not even stay by a move; every other status may."""
     assert set(MOVES) == set(Status)
-    assert {status for status in Status if not is_legal(status, status)} == {Status.COMPLETED, Status.CANCELLED}
+    assert {status for status in Status if not is_legal(status, status)} == {Status.CANCELLED}
     assert not is_legal(Status.QUEUED, Status.WAITING_FOR_USER)

@@ -182,19 +182,19 @@ CASES: dict[str, tuple[TaskReadings, list[str], list[tuple[str, int | None]]]] =
     "failed for good": (
         readings(FailedDetail(error="No.", recoverable=False, failed_at_ms=0), None),
         ["It failed: No."],
-        [("a repeat cannot help", None)],
+        [("a retry cannot help; correct the cause, then `neuraphage recover --reset 00000000abcd` starts", None)],
     ),
     "completed": (
         readings(CompletedDetail(summary="s", completed_at_ms=0, iterations=1, total_cost_microusd=0), None),
         ["It is completed."],
-        [("it is over", None)],
+        [('`neuraphage send 00000000abcd "..."` goes on with its conversation', None)],
     ),
     "cancelled": (
         readings(CancelledDetail(cancelled_at_ms=0, reason="enough"), None),
         ["A person cancelled it: enough"],
-        [("it is over", None)],
+        [("nothing goes on with it; submit a new task", None)],
     ),
-    "in no place": (readings(QUEUED, None), ["none of the four places"], [("show --json", None)]),
+    "in no place": (readings(QUEUED, None), ["none of the four places"], [("show 00000000abcd --json", None)]),
 }
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from neuraphage.errors import FaultKind, ModelFault
-from neuraphage.model.task import FailedDetail, Limits
+from neuraphage.model.limits import Limits
+from neuraphage.model.task import FailedDetail
 from neuraphage.store import reading
 from turnkit import Rig, says
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from neuraphage.errors import FaultKind, ModelFault
-from neuraphage.model.task import FailedDetail, Limits
+from neuraphage.model.limits import Limits
+from neuraphage.model.task import FailedDetail
 from turnkit import FakeTool, Rig, calls, says
 
 MakeRig = Callable[..., Rig]
@@ -51,15 +52,6 @@ def test_a_reply_over_the_limit_is_not_stored(make_rig: MakeRig) -> None:
     counters = rig.get(task_id).counters
     assert (counters.cost_microusd, counters.input_tokens, counters.output_tokens) == (100, 80, 20)
     assert counters.model_calls == 0
-
-
-def test_a_retry_does_not_get_past_a_limit(make_rig: MakeRig) -> None:
-    """retry leads back to the same check."""
-    rig = looping(make_rig)
-    task_id = rig.run(limits=Limits(max_turns=2))
-    rig.people.retry(task_id)
-    rig.drain()
-    assert len(rig.model.requests) == 2
 
 
 def test_counters_add_up_over_turns_and_processes(make_rig: MakeRig) -> None:

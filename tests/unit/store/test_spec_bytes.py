@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import orjson
 
-from neuraphage.model.task import Limits, Mode, OnUnknownOutcome, TaskSpec
+from neuraphage.model.limits import Limits
+from neuraphage.model.task import Mode, OnUnknownOutcome, TaskSpec
 from neuraphage.store.encode import spec_bytes
 
 TASK_ID = "task-01a220a9-4c79-72fe-8a77-d4e6cfe83daa"

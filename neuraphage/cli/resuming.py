@@ -1,0 +1,116 @@
+"""Putting a task back to work with `run --resume`, and the commands that do so on the present stack."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+
+from neuraphage.cli.hints import command_line, typed_here
+from neuraphage.cli.prompts import answer_command
+from neuraphage.client import Client
+from neuraphage.decide.going_on import going_on
+from neuraphage.errors import IllegalMove
+from neuraphage.model.prompt import PromptKind
+from neuraphage.model.task import TERMINAL, FailedDetail, Status, TaskRecord
+
+_GOES_ON = re.compile(r"`neuraphage (?:retry|resume|send) ([^`]*)`")
+"""Commands that `run --resume` stands for when it has to start a stack again."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a person gives a task that is to go on.
+
+    Args:
+        message: a message to the model.
+        answer: the answer to what it asks.
+        max_turns, max_cost_usd: limits from now on.
+    """
+
+    message: str | None = None
+    answer: str | None = None
+    max_turns: int | None = None
+    max_cost_usd: float | None = None
+
+
+def resumed(client: Client, wanted_id: str, wanted: Wanted) -> tuple[str, str]:
+    """Put a task back to work.
+
+    Returns:
+        Its id, and the last event that was there before.
+
+    Raises:
+        IllegalMove: nothing that was given goes on with it; the message names what does.
+    """
+    record = client.get(wanted_id)
+    task_id = record.task_id
+    before = [event.event_id for event in client.events(task_id)]
+    failed = isinstance(record.detail, FailedDetail) and record.detail.recoverable
+    if record.status in TERMINAL and not failed and (record.status is not Status.COMPLETED or not wanted.message):
+        raise IllegalMove(f"{task_id} is {record.status}: {going_on(record)}")
+    if failed:
+        client.retry(task_id, max_turns=wanted.max_turns, max_cost_usd=wanted.max_cost_usd)
+    elif wanted.max_turns is not None or wanted.max_cost_usd is not None:
+        client.limit(task_id, max_turns=wanted.max_turns, max_cost_usd=wanted.max_cost_usd)
+    if wanted.message is not None:
+        client.send(task_id, wanted.message)
+    if record.status is Status.PAUSED:
+        client.resume(task_id)
+    if wanted.answer is not None:
+        client.answer(task_id, wanted.answer)
+    return task_id, (before[-1] if before else None) or "0"
+
+
+@dataclass(frozen=True)
+class NextCommands:
+    """Command lines that go on with the task, for this stack.
+
+    Args:
+        task_id: the task.
+        own_stack: whether the stack ends with this process, so that a command must start one again.
+        script: script that it plays.
+    """
+
+    task_id: str
+    own_stack: bool
+    script: str | None
+
+    def resume(self, *options: str) -> str:
+        """Go on."""
+        short = self.task_id.rpartition("-")[2]
+        if not self.own_stack:
+            return command_line("resume", short)
+        script = ("--script", shlex.quote(self.script)) if self.script else ()
+        return command_line("run", "--resume", short, *script, *options)
+
+    def text(self, text: str) -> str:
+        """A text whose commands reach the stack, also once it has ended with this process."""
+        if not self.own_stack:
+            return typed_here(text)
+        return typed_here(_GOES_ON.sub(lambda found: f"`{self._again(found[1])}`", text))
+
+    def _after_failure(self, record: TaskRecord) -> str:
+        said = self.text(going_on(record))
+        needs_stack = self.own_stack and "--resume" not in said
+        return f"{said} (while `{command_line('dev')}` runs)" if needs_stack else said
+
+    def _again(self, words: str) -> str:
+        short, _, options = words.partition(" ")
+        return self.resume(*filter(None, [options])) if self.task_id.endswith(short) else f"neuraphage {words}"
+
+    def lines(self, record: TaskRecord) -> list[str]:
+        """Go on with a task that rests."""
+        if record.status is Status.PAUSED:
+            return [f"paused; go on with: {self.resume()}"]
+        if record.status in TERMINAL:
+            return [self._after_failure(record)] if record.status is Status.FAILED else []
+        lines = [answer_command(record, prompt) for prompt in record.prompts]
+        if self.own_stack:  # which is gone by then
+            talks = any(prompt.kind is PromptKind.CONVERSATION for prompt in record.prompts)
+            said = '"..."' if talks else "--answer ANSWER"
+            return [
+                f"{self.resume()} {said}",
+                *(f"or, while `{command_line('dev')}` runs: {line}" for line in lines),
+            ]
+        return lines

@@ -1,0 +1,39 @@
+"""Limits of a task, and how people change them."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from neuraphage.model.base import Frozen
+
+MOST_TURNS = 10_000
+MOST_COST_MICROUSD = 10**15
+"""Highest limits that a person can set later."""
+
+
+class Limits(Frozen):
+    """Limits of one task, checked before each model call. Zero means stop, never unlimited.
+
+    Args:
+        max_turns: turns for one piece of work (K9): from the start, from a reset, or from the message with which a
+            person went on after the model had ended its turn.
+        max_cost_microusd: money of the whole task, over resets too.
+    """
+
+    max_turns: int = Field(default=50, ge=0, le=MOST_TURNS)
+    max_cost_microusd: int = Field(default=10_000_000, ge=0)
+
+
+class LimitChange(Frozen):
+    """Limits that a person sets after create; None leaves one as it is.
+
+    Args:
+        max_turns: turns.
+        max_cost_microusd: money.
+    """
+
+    max_turns: int | None = Field(default=None, ge=0, le=MOST_TURNS)
+    max_cost_microusd: int | None = Field(default=None, ge=0, le=MOST_COST_MICROUSD)
+
+
+NO_CHANGE = LimitChange()
