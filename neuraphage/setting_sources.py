@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from platformdirs import user_config_path
-from pydantic import TypeAdapter, ValidationError
-from pydantic_settings import BaseSettings, EnvSettingsSource, TomlConfigSettingsSource
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from neuraphage.errors import SettingsError
 
@@ -55,8 +54,16 @@ def project_file() -> Path:
     return Path(FILE_NAME)
 
 
-class EnvironmentLayer(EnvSettingsSource):
-    """`NEURAPHAGE_*` variables; one that is no setting is an error. Empty ones count as not set."""
+class EnvironmentLayer:
+    """`NEURAPHAGE_*` variables, in capitals or small letters; one that is no setting is an error. Empty ones count as
+    not set.
+
+    Args:
+        settings_cls: the settings.
+    """
+
+    def __init__(self, settings_cls: type[BaseModel]) -> None:
+        self._names = {variable(field): field for field in settings_cls.model_fields}
 
     def __call__(self) -> dict[str, Any]:
         """Values by the name of the setting.
@@ -64,36 +71,47 @@ class EnvironmentLayer(EnvSettingsSource):
         Raises:
             SettingsError: a variable is no setting; the message has the nearest name.
         """
-        short = [field.upper() for field in self.settings_cls.model_fields]
-        names = {PREFIX + name for name in short}
+        found = {}
         for name in sorted(os.environ):
             upper = name.upper()
-            known = upper in names or upper in OTHER_VARIABLES or _OF_KUBERNETES.fullmatch(upper)
-            if upper.startswith(PREFIX) and not known:
+            if not upper.startswith(PREFIX):
+                continue
+            if upper in self._names:
+                if os.environ[name]:
+                    found[self._names[upper]] = os.environ[name]
+            elif upper not in OTHER_VARIABLES and not _OF_KUBERNETES.fullmatch(upper):
+                short = [field.upper() for field in self._names.values()]
                 raise SettingsError(
                     f"{name}: there is no such setting{_nearest(upper.removeprefix(PREFIX), short, PREFIX)}"
                 )
-        return super().__call__()
+        return found
 
 
-class UserLayer(TomlConfigSettingsSource):
+class UserLayer:
     """A TOML file of settings, by their names; unknown ones are errors.
 
     Args:
         settings_cls: the settings.
         path: of the file, which need not be there.
+
+    Raises:
+        SettingsError: the file cannot be read, or is no TOML.
     """
 
-    def __init__(self, settings_cls: type[BaseSettings], path: Path) -> None:
+    def __init__(self, settings_cls: type[BaseModel], path: Path) -> None:
+        self.settings_cls = settings_cls
         self.path = path
-        self.text = ""
-        super().__init__(settings_cls, path)
+        self.text = _read(path)
+        try:
+            self.toml_data = tomllib.loads(self.text)
+        except tomllib.TOMLDecodeError as error:
+            raise SettingsError(f"{path}: this is no TOML: {error}") from None
 
     def __call__(self) -> dict[str, Any]:
         """Values by the name of the setting.
 
         Raises:
-            SettingsError: the file cannot be read, is no TOML, or sets what it may not; the message names the line.
+            SettingsError: the file sets what it may not; the message names the line.
         """
         for key, value in self.toml_data.items():
             reason = self.refusal(key, value)
@@ -122,14 +140,6 @@ class UserLayer(TomlConfigSettingsSource):
         found = [number for number, text in enumerate(self.text.splitlines(), start=1) if line.match(text)]
         return f"{self.path}:{found[0]}" if found else str(self.path)
 
-    def _read_files(self, files: Any, deep_merge: bool = False) -> dict[str, Any]:  # noqa: ARG002 - pydantic's signature
-        """Read the one file, in place of pydantic's own reading, which passes over what is no file."""
-        self.text = _read(self.path)
-        try:
-            return tomllib.loads(self.text)
-        except tomllib.TOMLDecodeError as error:
-            raise SettingsError(f"{self.path}: this is no TOML: {error}") from None
-
 
 class ProjectLayer(UserLayer):
     """The file of a project: it may set what cannot hurt the person who works in its folder.
@@ -140,7 +150,7 @@ class ProjectLayer(UserLayer):
         limits: what the person's own file sets.
     """
 
-    def __init__(self, settings_cls: type[BaseSettings], path: Path, limits: Mapping[str, Any]) -> None:
+    def __init__(self, settings_cls: type[BaseModel], path: Path, limits: Mapping[str, Any]) -> None:
         self._limits = limits
         super().__init__(settings_cls, path)
 
@@ -165,7 +175,7 @@ class ProjectLayer(UserLayer):
         return None
 
 
-def layers(settings_cls: type[BaseSettings]) -> tuple[EnvironmentLayer, ProjectLayer, UserLayer]:
+def layers(settings_cls: type[BaseModel]) -> tuple[EnvironmentLayer, ProjectLayer, UserLayer]:
     """Environment and files as they are now, the first one counts.
 
     Raises:

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from platformdirs import user_data_path
-from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator, model_validator
 
 from neuraphage.decide.server_pair import beside, refuse_one_database
 from neuraphage.decide.server_url import check_server_url
@@ -86,12 +85,23 @@ def _usual_data_dir() -> Path:
         return Path("~/neuraphage")
 
 
-class Settings(BaseSettings):
-    """All settings. Every limit of the product is here, named, with its unit last."""
+class Settings(BaseModel):
+    """All settings. Every limit of the product is here, named, with its unit last.
 
-    model_config = SettingsConfigDict(
-        env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="forbid", allow_inf_nan=False
-    )
+    pydantic-settings is not used: it doubles the time until a command begins, and the layers need checks of their own.
+
+    Args:
+        values: by the name of the setting; what is not given comes from the environment and the two files.
+
+    Raises:
+        SettingsError: a file or a variable is wrong as a whole. ValidationError: a value is.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def __init__(self, **values: Any) -> None:
+        environment, project, user = layers(type(self))
+        super().__init__(**{**user(), **project(), **environment(), **values})
 
     # where things are
     state_url: SecretStr = SecretStr("redis://127.0.0.1:6379/1")
@@ -197,18 +207,6 @@ class Settings(BaseSettings):
     """How long the record, conversation and history of an ended task are kept."""
     tombstone_retention_s: Seconds = 365 * 86_400.0
     """How long the id of a deleted task is remembered."""
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - ours in its place refuses unknown variables
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - not read
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - not read
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Arguments, then the environment, then the two files."""
-        return init_settings, *layers(settings_cls)
 
     @property
     def names_servers(self) -> bool:

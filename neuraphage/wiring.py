@@ -1,4 +1,4 @@
-"""The one place that builds real parts and plugs them together.
+"""Builds the real parts of worker processes and plugs them together; client_wiring.py has those of clients.
 
 The model's SDK takes two thirds of a start-up and only workers that take turns call the model, so the room that imports
 it is imported when a part of it is built; `workers.app` does that beforehand, when such a worker starts.
@@ -8,23 +8,21 @@ from __future__ import annotations
 
 import os
 import secrets
-import uuid
 from collections.abc import Callable
 from pathlib import Path
 
 from celery import Celery
 
+from neuraphage.client_wiring import API_KEY_VARIABLE, build_store, redactor
 from neuraphage.data_folder import SPOOL
 from neuraphage.decide.cost import cost_microusd
 from neuraphage.decide.redacted_ends import Redact
-from neuraphage.decide.redaction import Redactor, secrets_in
 from neuraphage.errors import SettingsError, SpoolError
 from neuraphage.model.usage import Usage
 from neuraphage.ports import ModelClient, ProcessRow, Spool
 from neuraphage.queue import CeleryDispatcher
-from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.election import HostElection
-from neuraphage.runtime.health import Health, HealthBeat, health_folder, read_health
+from neuraphage.runtime.health import HealthBeat, health_folder
 from neuraphage.runtime.host import host_id, this_process
 from neuraphage.runtime.owners import Owners
 from neuraphage.runtime.process import WorkerProcess
@@ -38,19 +36,8 @@ from neuraphage.store.tasks import RedisStore
 from neuraphage.tools.local_command import UnspooledCommands
 from neuraphage.tools.registry import default_toolbox
 
-API_KEY_VARIABLE = "ANTHROPIC_API_KEY"
 HEALTH_PERIOD_S = 1.0
 """A frozen worker, or a server that takes no writes, is seen within three of these."""
-
-
-def redactor() -> Redactor:
-    """Takes out known token shapes and the secrets of this process's own environment."""
-    return Redactor(secrets=secrets_in(os.environ))
-
-
-def build_store(settings: Settings) -> RedisStore:
-    """The store of these settings; connects when first used."""
-    return RedisStore(settings, SystemClock())
 
 
 def command_spool(settings: Settings, redact: Redact | None = None) -> CommandSpool:
@@ -173,17 +160,3 @@ def build_health(settings: Settings, name: str, consuming: Callable[[], bool]) -
     store = build_store(settings)
     folder = health_folder(Path(settings.data_dir), settings.namespace)
     return HealthBeat(folder, store, store.clock, this_process(), name, HEALTH_PERIOD_S, consuming)
-
-
-def host_health(settings: Settings) -> list[Health]:
-    """Health of every worker process of this namespace on this host; see runtime.health."""
-    return read_health(health_folder(Path(settings.data_dir), settings.namespace), SystemClock())
-
-
-def new_task_id() -> str:
-    """A time-ordered id: `task-` and a UUID v7 (R23, K14)."""
-    stamp = SystemClock().wall_ms()
-    value = (stamp << 80) | secrets.randbits(80)
-    value = value & ~(0xF << 76) | (0x7 << 76)
-    value = value & ~(0x3 << 62) | (0x2 << 62)
-    return f"task-{uuid.UUID(int=value)}"

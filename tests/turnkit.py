@@ -17,6 +17,7 @@ from typing import Any
 import fakeredis
 import orjson
 
+from neuraphage.client_wiring import new_task_id
 from neuraphage.decide.conversation import tool_calls
 from neuraphage.decide.redaction import Redactor
 from neuraphage.model.effect import EffectClass
@@ -38,7 +39,6 @@ from neuraphage.store.tasks import RedisStore
 from neuraphage.testing.scripted_api.rules import check_body
 from neuraphage.testing.scripted_api.shape import MessagesBody
 from neuraphage.tools.registry import default_toolbox
-from neuraphage.wiring import new_task_id
 from patience import PATIENCE_S
 from storekit import StoreKit
 

@@ -16,6 +16,7 @@ from typing import Any
 from celery import signals
 from celery.exceptions import WorkerLostError
 
+from neuraphage.client_wiring import API_KEY_VARIABLE
 from neuraphage.configuration import load_or_exit
 from neuraphage.data_folder import make_data_folder
 from neuraphage.errors import BadInput
@@ -23,7 +24,7 @@ from neuraphage.queue import make_app
 from neuraphage.runtime.health import HealthBeat
 from neuraphage.runtime.process import WorkerProcess
 from neuraphage.runtime.watcher import Watcher
-from neuraphage.wiring import API_KEY_VARIABLE, build_health, build_model, build_process, build_watcher
+from neuraphage.wiring import build_health, build_model, build_process, build_watcher
 from workers.consumer import ConsumerState, is_closed, is_consuming
 from workers.logs import configure
 from workers.options import refusal

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 
+from neuraphage.client_wiring import redactor
 from neuraphage.log_files import RotatingLogFile
 from neuraphage.logs import configure_logging
 from neuraphage.settings import Settings
-from neuraphage.wiring import redactor
 
 
 def configure(settings: Settings, level: int | str | None, logfile: str | None = None) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from neuraphage.client_wiring import API_KEY_VARIABLE
 from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE
-from neuraphage.wiring import API_KEY_VARIABLE
 
 _GREEN = ("gevent", "eventlet")
 _GROWING = "prefork"

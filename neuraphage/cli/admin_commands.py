@@ -1,38 +1,31 @@
-"""Commands for operators: recover, health, version."""
+"""`recover`: what the last recovery did, and tasks put back to work by hand."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from neuraphage import __version__
 from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.completion import task_ids
-from neuraphage.cli.connection import connect, load_settings
-from neuraphage.cli.console import complain, harmless, local_time, out, print_json, print_wrapped, short_id
+from neuraphage.cli.connection import connect
+from neuraphage.cli.console import harmless, local_time, out, print_json, print_wrapped, short_id
 from neuraphage.cli.decision_text import decision_text
 from neuraphage.cli.hints import command_line
 from neuraphage.client import Client
-from neuraphage.data_folder import recent_quota_warnings
 from neuraphage.decide.going_on import anew, going_on
 from neuraphage.decide.limits import limit_reached
 from neuraphage.errors import BadInput, IllegalMove
 from neuraphage.model.recovery import RecoveryReading, RecoveryReport
 from neuraphage.model.task import FailedDetail, Status, TaskRecord
-from neuraphage.runtime.health import overall
-from neuraphage.wiring import host_health
 
 MAX_RESETS = 10_000
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add the command."""
     app.command(epilog="Example: neuraphage recover --resume 1dd199f3d80d --dry-run")(recover)
-    app.command(epilog="Example: neuraphage health --ready")(health)
-    app.command(epilog="Example: neuraphage version --json")(version)
 
 
 def recover(
@@ -122,42 +115,3 @@ def _show_report(report: RecoveryReport | None, *, as_json: bool) -> None:
     if report.failed or report.paused:
         out.print(f"go on with: {command_line('recover', '--resume', 'ID')}")
         out.print(f"what became of each: {command_line('why', 'ID')}")
-
-
-def health(
-    live: Annotated[bool, typer.Option("--live", help="Whether the worker processes answer.")] = False,
-    ready: Annotated[bool, typer.Option("--ready", help="Whether they can also claim turns.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Say whether the workers of this host work, by exit 0 or 1.
-
-    For container health checks: it asks no server, and measures the data folder once in ten minutes at most.
-    Without an option: --ready.
-    """
-    if live and ready:
-        raise BadInput("give only one of --live and --ready")
-    settings = load_settings()
-    processes, warnings = host_health(settings), recent_quota_warnings(settings)
-    is_live, is_ready = overall(processes)
-    if as_json:
-        shown = [asdict(process) for process in processes]
-        print_json({"live": is_live, "ready": is_ready, "processes": shown, "warnings": warnings})
-    else:
-        if not processes:
-            start = f"start a local stack with `{command_line('dev')}`, or a worker with Celery (README.md)"
-            complain(f"no worker process of this data folder and namespace runs on this host; {start}")
-        for process in processes:
-            word = "ready" if process.ready else "live" if process.live else "not live"
-            line = "; ".join([f"{process.name} (pid {process.pid}): {word}", *process.problems])
-            print_wrapped(harmless(line, indent="  "), "  ")
-        for warning in warnings:
-            complain(f"warning: {warning}")
-    raise typer.Exit(0 if (is_live if live else is_ready) else 1)
-
-
-def version(as_json: AsJson = False) -> None:
-    """Show the version."""
-    if as_json:
-        print_json({"version": __version__})
-        return
-    out.print(f"neuraphage {__version__}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 
-from neuraphage.cli.connection import connect
 from neuraphage.cli.console import one_line, short_id
 from neuraphage.errors import NeuraphageError
 
@@ -32,6 +31,8 @@ def task_ids(incomplete: str) -> list[tuple[str, str]]:
 
 
 def _read(incomplete: str) -> list[tuple[str, str]]:
+    from neuraphage.cli.connection import connect  # noqa: PLC0415 - only a shell that completes an id waits for it
+
     try:
         with connect() as client:
             records = client.list(limit=MOST)

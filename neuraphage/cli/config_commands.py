@@ -13,8 +13,9 @@ from pydantic import SecretStr
 from rich.text import Text
 
 from neuraphage.cli.arguments import AsJson
-from neuraphage.cli.connection import chosen_flags, load_settings
+from neuraphage.cli.connection import load_settings
 from neuraphage.cli.console import harmless, one_line, out, plain_table, print_json, print_table
+from neuraphage.cli.flags import chosen_flags
 from neuraphage.configuration import ShownSetting, masked_url, shown
 from neuraphage.dev.stack_file import settings_of_running_stack
 from neuraphage.errors import StackError

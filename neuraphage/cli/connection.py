@@ -3,33 +3,17 @@
 from __future__ import annotations
 
 import logging
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from neuraphage import configuration
-from neuraphage.client import Client
+from neuraphage.cli.flags import chosen_flags
 from neuraphage.dev.stack_file import settings_of_running_stack
 from neuraphage.settings import Settings
 
+if TYPE_CHECKING:
+    from neuraphage.client import Client
+
 _log = logging.getLogger(__name__)
-_flags: dict[str, Any] = {}
-"""What options of the command line say about settings, for the command that runs."""
-
-
-def choose_flags(*, data_dir: Path | None) -> None:
-    """Note what this call's options say about settings; they come before every other layer.
-
-    Args:
-        data_dir: of --data-dir; None when it was not given.
-    """
-    _flags.clear()
-    if data_dir is not None:
-        _flags["data_dir"] = data_dir
-
-
-def chosen_flags() -> dict[str, Any]:
-    """What this call's options say about settings, by the name of the setting."""
-    return dict(_flags)
 
 
 def load_settings() -> Settings:
@@ -38,9 +22,9 @@ def load_settings() -> Settings:
     Raises:
         SettingsError: a value is wrong, or two clash.
     """
-    settings = configuration.load(**_flags)
+    settings = configuration.load(**chosen_flags())
     if _log.isEnabledFor(logging.DEBUG):
-        for one in configuration.shown(settings, **_flags):
+        for one in configuration.shown(settings, **chosen_flags()):
             if one.origin != "default":
                 _log.debug("%s = %s, from %s %s", one.name, one.value, one.origin, one.place)
     return settings
@@ -53,6 +37,8 @@ def connect() -> Client:
         StackError: none is running and none is named.
         SettingsError: the settings clash.
     """
+    from neuraphage.client import Client  # noqa: PLC0415 - many commands need settings and no server
+
     return Client(server_settings())
 
 

@@ -15,12 +15,12 @@ from rich.table import Table
 from neuraphage.celery_app import find_workers
 from neuraphage.cli.console import harmless, out
 from neuraphage.cli.viewer import Viewer
+from neuraphage.client_wiring import API_KEY_VARIABLE
 from neuraphage.dev.demo import Demo, DemoOptions, Show
 from neuraphage.dev.demo_record import DemoRecord
 from neuraphage.errors import BadInput
 from neuraphage.model.prompt import Event
 from neuraphage.ports import Delta
-from neuraphage.wiring import API_KEY_VARIABLE
 
 
 def register(app: typer.Typer) -> None:

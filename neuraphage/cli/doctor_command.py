@@ -18,16 +18,17 @@ from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.connection import load_settings, server_settings
 from neuraphage.cli.console import harmless, out, print_json, print_wrapped
 from neuraphage.cli.hints import typed_here
+from neuraphage.client_wiring import API_KEY_VARIABLE, build_store
 from neuraphage.data_folder import folder_problem, free_bytes, quota_warnings, size_bytes
 from neuraphage.decide import diagnosis
 from neuraphage.decide.diagnosis import Finding, Level
 from neuraphage.dev.server_checks import queues_of_workers, read_broker, read_state_server
 from neuraphage.dev.stack_file import script_of_running_stack
 from neuraphage.errors import NeuraphageError
+from neuraphage.host_health import host_health
 from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE
 from neuraphage.setting_sources import user_file
 from neuraphage.settings import Settings
-from neuraphage.wiring import API_KEY_VARIABLE, build_store, host_health
 
 _MARKS = {Level.OK: ("ok", "green"), Level.WARNING: ("warning", "yellow"), Level.PROBLEM: ("PROBLEM", "bold red")}
 

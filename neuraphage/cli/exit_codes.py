@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from neuraphage.model.task import Status
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from neuraphage.model.task import Status
 
 WAITING_EXIT = 3
 INTERRUPTED_EXIT = 130
@@ -10,5 +13,5 @@ INTERRUPTED_EXIT = 130
 
 def exit_code(status: Status) -> int:
     """0 for a task that is completed, 3 for one that waits for a person, else 1."""
-    codes = {Status.COMPLETED: 0, Status.WAITING_FOR_USER: WAITING_EXIT, Status.PAUSED: WAITING_EXIT}
-    return codes.get(status, 1)
+    codes = {"Completed": 0, "WaitingForUser": WAITING_EXIT, "Paused": WAITING_EXIT}
+    return codes.get(status.value, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from neuraphage.cli.connection import chosen_flags
+from neuraphage.cli.flags import chosen_flags
 
 
 def command_line(*words: str) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Self, TypeVar
 
+from neuraphage.client_wiring import API_KEY_VARIABLE
 from neuraphage.data_folder import make_data_folder
 from neuraphage.dev import stack_file
 from neuraphage.dev.process import in_own_session, is_full, without_current_folder
@@ -22,7 +23,6 @@ from neuraphage.errors import BadInput, StackError
 from neuraphage.own_session import terminal_signals_held
 from neuraphage.private_files import open_private, private_folder
 from neuraphage.settings import Settings
-from neuraphage.wiring import API_KEY_VARIABLE
 
 LOOK_AGAIN_S = 0.05
 WAIT_LIMIT_S = 120.0

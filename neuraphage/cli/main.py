@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 it did not work, 2 the call was wrong, 3 the task waits fo
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import sys
@@ -16,27 +17,18 @@ from typing import Annotated, Any
 import typer
 
 from neuraphage import __version__
-from neuraphage.cli import (
-    admin_commands,
-    config_commands,
-    demo_command,
-    doctor_command,
-    events_command,
-    place_commands,
-    read_commands,
-    run_command,
-    stack_commands,
-    task_commands,
-    why_command,
-)
+from neuraphage.cli.command_table import CommandTable
 from neuraphage.cli.console import BROKEN_PIPE_EXIT, be_lenient, complain, out
 from neuraphage.cli.exit_codes import INTERRUPTED_EXIT
 from neuraphage.cli.hints import typed_here
-from neuraphage.cli.shared_options import SharedOptionsGroup
+from neuraphage.cli.later import LATER, import_later
 from neuraphage.errors import BadInput, NeuraphageError
 
 USAGE_ERROR: type[Any] = typer.BadParameter.__mro__[2]
 """The base of what typer raises for a wrong call; typer carries its own copy of click or uses the installed one."""
+
+GC_THRESHOLD = 50_000
+"""Objects between two collections. Imports make many and give none back: looking at them took a seventh of `list`."""
 
 LEAST_HELP_COLUMNS = 52
 """What typer makes of a narrower terminal does not fit it."""
@@ -49,7 +41,7 @@ def _width_of_help() -> dict[str, Any]:
 
 app = typer.Typer(
     name="neuraphage",
-    cls=SharedOptionsGroup,
+    cls=CommandTable,
     help="Run LLM agent tasks that survive any crash.",
     epilog="Example: neuraphage demo",
     context_settings=_width_of_help(),
@@ -57,17 +49,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-run_command.register(app)
-demo_command.register(app)
-stack_commands.register(app)
-task_commands.register(app)
-read_commands.register(app)
-events_command.register(app)
-why_command.register(app)
-admin_commands.register(app)
-config_commands.register(app)
-place_commands.register(app)
-doctor_command.register(app)
 
 
 def _version(wanted: bool) -> None:
@@ -87,6 +68,9 @@ def _options(
 
 def main() -> None:
     """Run the command line; never shows a traceback for what a user can put right."""
+    gc.set_threshold(GC_THRESHOLD)
+    for package in LATER:
+        import_later(package)
     be_lenient()
     sys.exit(_written_out(exit_code_of(lambda: app(standalone_mode=False), sys.argv[1:])))
 

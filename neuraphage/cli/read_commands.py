@@ -1,8 +1,6 @@
-"""Commands that only read tasks: list, show, checkpoint."""
+"""Commands that only read one task: show, checkpoint."""
 
 from __future__ import annotations
-
-from typing import Annotated
 
 import typer
 
@@ -12,73 +10,27 @@ from neuraphage.cli.console import (
     dollars,
     harmless,
     local_time,
-    minutes_here,
-    offset_here,
-    one_line,
     out,
-    plain_table,
     print_json,
-    print_table,
     print_wrapped,
-    short_id,
 )
-from neuraphage.cli.hints import command_line, typed_here
+from neuraphage.cli.hints import typed_here
 from neuraphage.cli.message_text import message_lines
 from neuraphage.cli.prompts import show_open_prompt
 from neuraphage.cli.viewer import Viewer
 from neuraphage.decide.limits import turns_used
 from neuraphage.model.recovery import Decision
-from neuraphage.model.task import TERMINAL, CancelledDetail, CompletedDetail, FailedDetail, Status, TaskRecord
+from neuraphage.model.task import TERMINAL, CancelledDetail, CompletedDetail, FailedDetail, TaskRecord
 
 LAST_MESSAGES = 4
 LAST_DECISIONS = 5
 LABEL_CHARS = 12
-QUOTED_PROMPT = '"..."'
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command("list", epilog="Example: neuraphage list --status Running --status WaitingForUser")(list_tasks)
     app.command(epilog="Example: neuraphage show 1dd199f3d80d")(show)
     app.command(epilog="Example: neuraphage checkpoint 1dd199f3d80d --json")(checkpoint)
-
-
-def list_tasks(
-    status: Annotated[
-        list[Status] | None, typer.Option(help="Only these statuses; may be repeated.", case_sensitive=False)
-    ] = None,
-    limit: Annotated[int, typer.Option(help="At most so many.", min=1, max=10_000)] = 50,
-    as_json: AsJson = False,
-) -> None:
-    """List tasks, newest first."""
-    with connect() as client:
-        records = client.list(*(status or ()), limit=limit)
-    if as_json:
-        print_json([record.model_dump(mode="json") for record in records])
-        return
-    if not records:
-        out.print(_nothing(status))
-        return
-    table = plain_table("task", "status", "turns", "cost", f"created {offset_here()}", "name")
-    for number in (2, 3):
-        table.columns[number].justify = "right"
-    for record in records:
-        table.add_row(
-            short_id(record.task_id),
-            record.status.value,
-            str(record.counters.iteration),
-            dollars(record.counters.cost_microusd),
-            minutes_here(record.created_at_ms),
-            one_line(record.spec.name),
-        )
-    print_table(table)
-
-
-def _nothing(statuses: list[Status] | None) -> str:
-    if statuses:
-        named = " or ".join(status.value for status in statuses)
-        return f"no tasks are {named}; see all with: {command_line('list')}"
-    return f"no tasks; submit one with: {command_line('submit', QUOTED_PROMPT, '--dir', '.')}"
 
 
 def show(task_id: TaskId, as_json: AsJson = False) -> None:

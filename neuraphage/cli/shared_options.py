@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
-from neuraphage.cli.connection import choose_flags
-from neuraphage.logs import configure_logging
-from neuraphage.wiring import redactor
+from neuraphage.cli.flags import choose_flags
 
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 """Least level of the log lines on standard error, by how often --verbose was given."""
@@ -25,6 +21,9 @@ def _choose_data_dir(value: Path | None) -> None:
 
 def _log_more(times: int) -> None:
     if times:
+        from neuraphage.client_wiring import redactor  # noqa: PLC0415 - only a call with --verbose waits for it
+        from neuraphage.logs import configure_logging  # noqa: PLC0415 - as above
+
         configure_logging(redactor(), level=LEVELS[min(times, len(LEVELS) - 1)])
 
 
@@ -48,29 +47,16 @@ def _carrier(
     """Never runs; typer makes its options, which then move to every command."""
 
 
-class SharedOptionsGroup(TyperGroup):
-    """The commands, each with the shared options added."""
-
-    def __init__(self, **attributes: Any) -> None:
-        super().__init__(**attributes)
-        for command in (self, *_commands(self)):
-            command.params += _shared_options()
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """A call knows nothing of an earlier one in the same process."""
-        choose_flags(data_dir=None)
-        return super().parse_args(ctx, args)
+def add_shared_options(command: Any) -> None:
+    """Give them to a command, and to what it has in it; the commands of the program get them when they are made."""
+    command.params += _shared_options()
+    inner = getattr(command, "commands", None)
+    if type(inner) is dict:
+        for one in inner.values():
+            add_shared_options(one)
 
 
 def _shared_options() -> list[Any]:
     app = typer.Typer(add_completion=False)
     app.command()(_carrier)
     return [option for option in typer.main.get_command(app).params if option.name in ("data_dir", "verbose")]
-
-
-def _commands(group: TyperGroup) -> Iterator[Any]:
-    for command in group.commands.values():
-        if isinstance(command, TyperGroup):
-            yield from _commands(command)
-        else:
-            yield command

@@ -16,6 +16,7 @@ from neuraphage.cli.connection import load_settings
 from neuraphage.cli.console import complain
 from neuraphage.cli.exit_codes import INTERRUPTED_EXIT
 from neuraphage.cli.stack_view import StackView
+from neuraphage.client_wiring import API_KEY_VARIABLE
 from neuraphage.dev import stack_file
 from neuraphage.dev.address import ServerAddress
 from neuraphage.dev.flower import prepare_flower
@@ -31,7 +32,6 @@ from neuraphage.dev.stop_request import StopRequest, listen
 from neuraphage.dev.supervisor import Supervisor
 from neuraphage.errors import BadInput
 from neuraphage.settings import Settings
-from neuraphage.wiring import API_KEY_VARIABLE
 
 SCRIPTED_MODEL = "scripted-1"
 STEP_MARGIN_S = 10.0

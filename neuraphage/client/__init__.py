@@ -10,7 +10,22 @@ with Client() as client:
 `AsyncClient` has the same methods, to be awaited.
 """
 
-from neuraphage.client.asynchronous import AsyncClient
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from neuraphage.client.sync import Client
 
+if TYPE_CHECKING:
+    from neuraphage.client.asynchronous import AsyncClient
+
 __all__ = ["AsyncClient", "Client"]
+
+
+def __getattr__(name: str) -> Any:
+    """AsyncClient when it is asked for: a program that waits has no use for asyncio, which takes long to import."""
+    if name == "AsyncClient":
+        from neuraphage.client.asynchronous import AsyncClient  # noqa: PLC0415 - see above
+
+        return AsyncClient
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

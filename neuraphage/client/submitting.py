@@ -1,30 +1,22 @@
-"""Connections of one namespace, and how a client submits, finds and wakes tasks."""
+"""How a client submits and wakes tasks."""
 
 from __future__ import annotations
 
 import math
-import secrets
 from collections.abc import Iterable, Mapping
-from typing import Any, Self
+from typing import Any
 
 from pydantic import ValidationError
 
-from neuraphage.configuration import load
-from neuraphage.dev import stack_file
+from neuraphage.client.connections import Connections
+from neuraphage.client_wiring import new_task_id
 from neuraphage.errors import BadInput
 from neuraphage.model.limits import Limits
 from neuraphage.model.task import Mode, OnUnknownOutcome, TaskSpec
-from neuraphage.queue import CeleryDispatcher, make_app
-from neuraphage.runtime.service import TaskService
-from neuraphage.settings import Settings
-from neuraphage.store import reading
-from neuraphage.wiring import build_store, new_task_id, redactor
-
-FULL_ID_CHARS = len("task-") + 36
 
 
-class TaskSubmitter:
-    """Connections of one namespace, and new tasks. `TaskCommands` adds what changes a task.
+class TaskSubmitter(Connections):
+    """New tasks. `TaskCommands` adds what changes a task.
 
     Args:
         settings: where the servers are; from the environment and the files of settings when not given.
@@ -32,25 +24,6 @@ class TaskSubmitter:
     Raises:
         SettingsError: a setting is wrong, or a server's URL cannot be read.
     """
-
-    def __init__(self, settings: Settings | None = None) -> None:
-        self.settings = settings or _settings_here()
-        self._app = make_app(self.settings)
-        self._store = build_store(self.settings)
-        self._dispatcher = CeleryDispatcher(self._app)
-        self._redaction = redactor()
-        self._service = TaskService(self._store, self._dispatcher, self._redaction, lambda: secrets.token_hex(8))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close all connections; nothing of the client works after it."""
-        self._app.close()
-        self._store.context.client.close()
 
     def submit(  # noqa: PLR0913 - every field of a task is a keyword; nothing is positional but the prompt
         self,
@@ -137,37 +110,11 @@ class TaskSubmitter:
         record = self._store.get(self.find(task_id))
         if record.place != "outbox":
             return False
-        return self._dispatcher.publish_turn(
+        return self._celery()[1].publish_turn(
             record.task_id, record.counters.iteration, record.seq, record.marker.name.value
         )
-
-    def find(self, prefix: str) -> str:
-        """The full id of the one task that fits.
-
-        Args:
-            prefix: a whole id, or a unique beginning or end of one.
-
-        Raises:
-            TaskNotFound: none fits. A whole id is not looked up, so it is returned as it is.
-            BadInput: several fit, or the text is empty.
-            StoreUnavailable, StoreError: the ids could not be read.
-        """
-        return reading.find(self._store.context, prefix) if len(prefix) < FULL_ID_CHARS else prefix
 
 
 def _one_line(prompt: str) -> str:
     words = " ".join(prompt.split())
     return (words[:77] + "...") if len(words) > 80 else words or "task"
-
-
-def _settings_here() -> Settings:
-    """Settings of the environment and the files; where they name no server, those of the local stack if one runs.
-
-    Raises:
-        SettingsError: a setting is wrong.
-        StackError: the note of the local stack cannot be read.
-    """
-    settings = load()
-    if settings.names_servers or not stack_file.exists(settings.data_dir):
-        return settings
-    return stack_file.settings_of_running_stack(settings)

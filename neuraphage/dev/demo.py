@@ -20,6 +20,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
+from neuraphage.client_wiring import new_task_id, redactor
 from neuraphage.dev.demo_kills import Killer, started_runs
 from neuraphage.dev.demo_record import DemoRecord, demo_record
 from neuraphage.dev.local_model import free_port, scripted_environ
@@ -35,7 +36,6 @@ from neuraphage.runtime.service import TaskService
 from neuraphage.settings import Settings
 from neuraphage.store import live, reading
 from neuraphage.store.tasks import RedisStore
-from neuraphage.wiring import new_task_id, redactor
 
 __all__ = ["Demo", "DemoOptions", "Show", "free_port"]
 

@@ -11,11 +11,11 @@ import psutil
 from neuraphage.data_folder import SPOOL
 from neuraphage.dev.server_files import ServerFiles
 from neuraphage.dev.server_probe import find_process
+from neuraphage.host_health import host_health
 from neuraphage.setting_sources import variable
 from neuraphage.settings import Settings
 from neuraphage.spool.command_spool import CommandSpool
 from neuraphage.spool.entry import Entry
-from neuraphage.wiring import host_health
 
 _PROGRAMS = ("neuraphage.celery_app", "workers.app", "neuraphage.testing.scripted_api")
 """What the command line of a process of ours names."""

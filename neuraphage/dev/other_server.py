@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from neuraphage.client_wiring import build_store
 from neuraphage.configuration import masked_url
 from neuraphage.errors import StackError
 from neuraphage.queue import BROKER_DOWN, make_app
 from neuraphage.settings import Settings
-from neuraphage.wiring import build_store
 
 CONNECT_RETRIES = 1
 ANSWER_S = 1.0

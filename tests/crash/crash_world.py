@@ -9,6 +9,7 @@ from pathlib import Path
 
 from crash_effects import ALLOWED, PLAN, Deposit, Ring
 
+from neuraphage.client_wiring import redactor
 from neuraphage.decide.cost import cost_microusd
 from neuraphage.llm.client import AnthropicClient
 from neuraphage.llm.pricing import PriceTable
@@ -31,7 +32,6 @@ from neuraphage.store.presence import NamedConnection
 from neuraphage.store.tasks import RedisStore
 from neuraphage.testing import Recorder
 from neuraphage.tools.registry import default_toolbox
-from neuraphage.wiring import redactor
 from patience import PATIENCE_S
 
 API_KEY = "sk-ant-crash-suite-0123456789abcdefghij"

@@ -14,10 +14,10 @@ from deployment import Deployment, wait_for
 from pydantic import SecretStr
 
 from neuraphage.client import Client
+from neuraphage.client_wiring import build_store
 from neuraphage.data_folder import CONTENTS, MARK, is_ours
 from neuraphage.model.task import Status
 from neuraphage.settings import Settings
-from neuraphage.wiring import build_store
 from patience import PATIENCE_S
 from source_tree import ROOT
 from stackkit.scripts import command, task_prompt, turn

@@ -16,6 +16,7 @@ from fault_parts import HookedModel, QueueDispatcher, StampTool
 from fault_server import FaultServer
 from pydantic import SecretStr
 
+from neuraphage.client_wiring import new_task_id
 from neuraphage.decide.conversation import tool_calls
 from neuraphage.decide.hashing import effect_id
 from neuraphage.decide.redaction import Redactor
@@ -40,7 +41,6 @@ from neuraphage.store.presence import NamedConnection
 from neuraphage.store.tasks import RedisStore
 from neuraphage.testing.scripted_api.server import ScriptedServer
 from neuraphage.tools.registry import default_toolbox
-from neuraphage.wiring import new_task_id
 from patience import PATIENCE_S
 from stackkit.scripts import plan, task_prompt, turn
 from turnkit import until

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from neuraphage.client_wiring import new_task_id
 from neuraphage.errors import StoreUnavailable
 from neuraphage.model.task import TaskSpec
 from neuraphage.ports import ProcessRow
@@ -15,7 +16,6 @@ from neuraphage.settings import Settings
 from neuraphage.store.client import connect
 from neuraphage.store.presence import NamedConnection
 from neuraphage.store.tasks import RedisStore
-from neuraphage.wiring import new_task_id
 from servers import ValkeyProcess
 from storekit import FixedClock
 from turnkit import until

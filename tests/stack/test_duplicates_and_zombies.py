@@ -6,13 +6,13 @@ import threading
 
 import pytest
 
+from neuraphage.client_wiring import new_task_id
 from neuraphage.model.task import TaskSpec
 from neuraphage.ports import ClaimVerdict, RecoverVerdict
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.outcome import REFUSALS, Outcome
 from neuraphage.runtime.sweep import Sweep
 from neuraphage.store.tasks import RedisStore
-from neuraphage.wiring import new_task_id
 from stackkit import HELD, Stack, command, task_prompt, turn, wait_for
 from stackkit.process import StackProcess
 

@@ -13,13 +13,13 @@ from collections.abc import Callable
 import psutil
 import pytest
 
+from neuraphage.client_wiring import new_task_id
 from neuraphage.errors import IllegalMove, StoreError
 from neuraphage.model.task import Status, TaskSpec
 from neuraphage.ports import ClaimVerdict
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.sweep import Sweep
 from neuraphage.store import invariant, live
-from neuraphage.wiring import new_task_id
 from stackkit import Stack, command, task_prompt, turn, wait_for
 from stackkit.process import send
 from stackkit.scripts import SLOW

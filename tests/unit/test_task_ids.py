@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import uuid
 
+from neuraphage.client_wiring import new_task_id
 from neuraphage.model.task import TaskSpec
 from neuraphage.runtime.clock import SystemClock
-from neuraphage.wiring import new_task_id
 
 
 def test_an_id_is_a_uuid_of_version_7_with_its_time_in_front() -> None:

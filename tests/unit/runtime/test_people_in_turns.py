@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
+from neuraphage.client_wiring import new_task_id
 from neuraphage.decide.hashing import prompt_id, sha256_hex
 from neuraphage.errors import BadInput
 from neuraphage.model.effect import EffectClass
@@ -17,7 +18,6 @@ from neuraphage.model.tool import ToolResult
 from neuraphage.ports import Signal, SignalKind
 from neuraphage.runtime.outcome import Outcome
 from neuraphage.store import reading
-from neuraphage.wiring import new_task_id
 from turnkit import FakeTool, Killed, Rig, calls, says, texts
 
 MakeRig = Callable[..., Rig]

@@ -11,6 +11,7 @@ from typing import Any
 import fakeredis
 import pytest
 
+from neuraphage.client_wiring import new_task_id, redactor
 from neuraphage.decide.redaction import Redactor
 from neuraphage.errors import BadInput, FaultKind, ModelFault
 from neuraphage.logs import configure_logging
@@ -24,7 +25,6 @@ from neuraphage.settings import Settings
 from neuraphage.store import live
 from neuraphage.store.tasks import RedisStore
 from neuraphage.testing import Call, Recorder
-from neuraphage.wiring import new_task_id, redactor
 from turnkit import FakeModel, FakeTool, Killed, Rig, calls, new_rig, says
 
 SHAPED = "sk-ant-api03-Zq8sV2bN5mK1xW7cT4rL9pD3fH6jG0yB"

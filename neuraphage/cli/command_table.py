@@ -1,0 +1,140 @@
+"""Which module each command is in. A call imports one of them; the help of all, and a completion, none.
+
+Imports are most of what a command takes, so that this decides how soon it answers.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from neuraphage.cli.flags import choose_flags
+from neuraphage.cli.shared_options import add_shared_options
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a command is.
+
+    Args:
+        module: in this folder, with a function `register`.
+        text: the first line of its help.
+    """
+
+    module: str
+    text: str
+
+
+TABLE = {
+    "run": Place("run_command", "Run a task and show it as it goes."),
+    "demo": Place("demo_command", "Repair a project while its workers are killed."),
+    "dev": Place("stack_commands", "Keep a local stack up until Ctrl-C."),
+    "submit": Place("task_commands", "Submit a task and print its id."),
+    "attach": Place("task_commands", "Show a task as it goes."),
+    "answer": Place("task_commands", "Answer what a task has asked."),
+    "send": Place("task_commands", "Send a message to the model of a task."),
+    "pause": Place("task_commands", "Stop a task after the step in hand, until it is resumed."),
+    "resume": Place("task_commands", "Go on with a paused task."),
+    "cancel": Place("task_commands", "End a task; what it runs is stopped."),
+    "retry": Place("task_commands", "Go on with a failed task from where it stopped."),
+    "limit": Place("task_commands", "Set the limits of a task, from its next model call on."),
+    "list": Place("list_command", "List tasks, newest first."),
+    "show": Place("read_commands", "Show one task in full."),
+    "checkpoint": Place("read_commands", "Show what a task would go on from."),
+    "events": Place("events_command", "Show what happened to a task, oldest first."),
+    "why": Place("why_command", "Say why a task stands where it stands, and what happens next."),
+    "recover": Place("admin_commands", "Show the last recovery, or put tasks back to work."),
+    "health": Place("health_command", "Say whether the workers of this host work, by exit 0 or 1."),
+    "version": Place("version_command", "Show the version."),
+    "config": Place("config_commands", "Show settings and where they come from."),
+    "where": Place("where_command", "Show where data, settings and logs are, and how large."),
+    "purge": Place("purge_command", "Remove the data folder of this host with all its tasks."),
+    "doctor": Place("doctor_command", "Look at all that tasks need, and say what is wrong."),
+}
+"""Every command by its name, in the order of the help."""
+
+
+class Commands(MutableMapping[str, Any]):
+    """The commands by name; each is imported when it is looked up."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            self._made |= commands_of(TABLE[name].module)
+        return self._made[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._made[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(TABLE)
+
+    def __len__(self) -> int:
+        return len(TABLE)
+
+    def __contains__(self, name: object) -> bool:
+        return name in TABLE
+
+
+def commands_of(module: str) -> dict[str, Any]:
+    """The commands that a module registers, with the options that all commands take."""
+    app = typer.Typer(rich_markup_mode=None)
+    importlib.import_module(f"neuraphage.cli.{module}").register(app)
+    commands: dict[str, Any] = dict(typer.main.get_group(app).commands)
+    for command in commands.values():
+        add_shared_options(command)
+    return commands
+
+
+class CommandTable(TyperGroup):
+    """The program: the commands of TABLE, and the options that it shares with them."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes | {"commands": None})
+        self.commands = Commands()
+        self._is_listed = False
+        add_shared_options(self)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """A call knows nothing of an earlier one in the same process."""
+        choose_flags(data_dir=None)
+        return super().parse_args(ctx, args)
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's signature
+        """Their names."""
+        return list(TABLE)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - click's signature
+        """One of them; while all are listed, one that knows its first line alone."""
+        if cmd_name not in TABLE:
+            return None
+        return TyperCommand(cmd_name, help=TABLE[cmd_name].text) if self._is_listed else self.commands[cmd_name]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """All of them, each in a line."""
+        with self._listed():
+            super().format_commands(ctx, formatter)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Those whose names begin so."""
+        with self._listed():
+            return super().shell_complete(ctx, incomplete)
+
+    @contextmanager
+    def _listed(self) -> Iterator[None]:
+        self._is_listed = True
+        try:
+            yield
+        finally:
+            self._is_listed = False

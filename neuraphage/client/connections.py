@@ -1,0 +1,96 @@
+"""The connections of a client, each made when it is first needed."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from typing import TYPE_CHECKING, Self
+
+from neuraphage.client_wiring import build_store, redactor
+from neuraphage.configuration import load
+from neuraphage.dev import stack_file
+from neuraphage.runtime.service import TaskService
+from neuraphage.settings import Settings
+from neuraphage.store import reading
+
+if TYPE_CHECKING:
+    from celery import Celery
+
+    from neuraphage.queue import CeleryDispatcher
+
+FULL_ID_CHARS = len("task-") + 36
+
+
+class Connections:
+    """The servers of one namespace.
+
+    Args:
+        settings: where the servers are; from the environment and the files of settings when not given.
+
+    Raises:
+        SettingsError: a setting is wrong, or a server's URL cannot be read.
+    """
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self.settings = settings or _settings_here()
+        self._store = build_store(self.settings)
+        self._redaction = redactor()
+        self._lock = threading.Lock()
+        self._parts: tuple[Celery, CeleryDispatcher] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections; nothing of the client works after it."""
+        if self._parts is not None:
+            self._parts[0].close()
+        self._store.context.client.close()
+
+    def _celery(self) -> tuple[Celery, CeleryDispatcher]:
+        """App and dispatcher, made when first needed: Celery takes as long to import as all the rest of a client.
+
+        Raises:
+            SettingsError: the broker's URL cannot be read.
+        """
+        from neuraphage.queue import CeleryDispatcher, make_app  # noqa: PLC0415 - see above
+
+        with self._lock:
+            if self._parts is None:
+                app = make_app(self.settings)
+                self._parts = app, CeleryDispatcher(app)
+            return self._parts
+
+    @property
+    def _service(self) -> TaskService:
+        """What carries requests out. The dispatcher is made before: what is wrong with it is said before a write."""
+        return TaskService(self._store, self._celery()[1], self._redaction, lambda: secrets.token_hex(8))
+
+    def find(self, prefix: str) -> str:
+        """The full id of the one task that fits.
+
+        Args:
+            prefix: a whole id, or a unique beginning or end of one.
+
+        Raises:
+            TaskNotFound: none fits. A whole id is not looked up, so it is returned as it is.
+            BadInput: several fit, or the text is empty.
+            StoreUnavailable, StoreError: the ids could not be read.
+        """
+        return reading.find(self._store.context, prefix) if len(prefix) < FULL_ID_CHARS else prefix
+
+
+def _settings_here() -> Settings:
+    """Settings of the environment and the files; where they name no server, those of the local stack if one runs.
+
+    Raises:
+        SettingsError: a setting is wrong.
+        StackError: the note of the local stack cannot be read.
+    """
+    settings = load()
+    if settings.names_servers or not stack_file.exists(settings.data_dir):
+        return settings
+    return stack_file.settings_of_running_stack(settings)

@@ -1,0 +1,33 @@
+"""Builds what clients and commands need. It imports neither Celery nor tools: a command is to begin at once."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import uuid
+
+from neuraphage.decide.redaction import Redactor, secrets_in
+from neuraphage.runtime.clock import SystemClock
+from neuraphage.settings import Settings
+from neuraphage.store.tasks import RedisStore
+
+API_KEY_VARIABLE = "ANTHROPIC_API_KEY"
+
+
+def redactor() -> Redactor:
+    """Takes out known token shapes and the secrets of this process's own environment."""
+    return Redactor(secrets=secrets_in(os.environ))
+
+
+def build_store(settings: Settings) -> RedisStore:
+    """The store of these settings; connects when first used."""
+    return RedisStore(settings, SystemClock())
+
+
+def new_task_id() -> str:
+    """A time-ordered id: `task-` and a UUID v7 (R23, K14)."""
+    stamp = SystemClock().wall_ms()
+    value = (stamp << 80) | secrets.randbits(80)
+    value = value & ~(0xF << 76) | (0x7 << 76)
+    value = value & ~(0x3 << 62) | (0x2 << 62)
+    return f"task-{uuid.UUID(int=value)}"

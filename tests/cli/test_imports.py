@@ -1,0 +1,67 @@
+"""What a command does not import: that decides how soon it answers. Times themselves are measured by the benchmarks."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.main import get_command
+
+from clikit import Bench
+from neuraphage.cli.command_table import TABLE, CommandTable, commands_of
+from neuraphage.cli.main import app
+
+PROGRAM = """
+import json, sys
+from neuraphage.cli.main import main
+try:
+    main()
+finally:
+    sys.stderr.write("\\n" + json.dumps(sorted(sys.modules)))
+"""
+WORKERS_ONLY = {"anthropic", "celery", "kombu", "billiard", "uvicorn", "starlette", "neuraphage.tools.registry"}
+"""What only those need who take turns or send a wake-up."""
+SERVERS = {"redis", "asyncio", "neuraphage.store.tasks"}
+EVERYWHERE = {"redis.asyncio.client", "rich.markdown", "pydantic_settings", "neuraphage.client.asynchronous"}
+CALLS = {
+    "--help": WORKERS_ONLY | SERVERS | EVERYWHERE | {"psutil", "pydantic"},
+    "version": WORKERS_ONLY | SERVERS | EVERYWHERE | {"psutil"},
+    "config show": WORKERS_ONLY | SERVERS | EVERYWHERE | {"psutil"},
+    "config keys": WORKERS_ONLY | SERVERS | EVERYWHERE | {"psutil"},
+    "where": WORKERS_ONLY | SERVERS | EVERYWHERE | {"psutil"},
+    "health": WORKERS_ONLY | SERVERS | EVERYWHERE,
+    "list": WORKERS_ONLY | EVERYWHERE | {"psutil", "neuraphage.cli.viewer"},
+    "show abc": WORKERS_ONLY | EVERYWHERE | {"psutil"},
+    "events abc": WORKERS_ONLY | EVERYWHERE | {"psutil"},
+    "why abc": WORKERS_ONLY | EVERYWHERE | {"psutil"},
+    "checkpoint abc": WORKERS_ONLY | EVERYWHERE | {"psutil"},
+    "recover": WORKERS_ONLY | EVERYWHERE | {"psutil"},
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_what_a_command_does_not_import(call: str, bench: Bench) -> None:
+    """The modules that take long and that this command has no use for; with a server, as it is used."""
+    task_id = bench.kit.create()
+    words = [task_id if word == "abc" else word for word in call.split()]
+    ran = subprocess.run(
+        [sys.executable, "-P", "-c", PROGRAM, *words], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert "Traceback" not in ran.stderr
+    imported = set(json.loads(ran.stderr.rpartition("\n")[2]))
+    assert "neuraphage.cli.main" in imported
+    assert not imported & CALLS[call]
+
+
+def test_the_table_says_what_the_commands_say() -> None:
+    """The help of all commands is written from the table; each command is where the table says, with the same words."""
+    group = get_command(app)
+    assert isinstance(group, CommandTable)
+    for name, place in TABLE.items():
+        command = group.commands[name]
+        assert command.name == name
+        assert (command.help or "").partition("\n")[0] == place.text
+    modules = {place.module for place in TABLE.values()}
+    assert {name for module in modules for name in commands_of(module)} == set(TABLE)
