@@ -163,5 +163,5 @@ def calls_paid_twice(events: Sequence[Event]) -> int:
 
 
 def _with_resumption(kill: KillRecord, events: Sequence[Event]) -> KillRecord:
-    later = [e for e in events if e.kind == "TaskStarted" and e.data["fence"] > kill.fence]
+    later = [e for e in events if e.kind in {"TaskStarted", "TaskResumed"} and e.data["fence"] > kill.fence]
     return replace(kill, resumed_s=((later[0].at_ms or 0) - kill.at_ms) / 1000) if later else kill

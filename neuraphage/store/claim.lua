@@ -34,7 +34,8 @@ if row.reason then set.started_at, set.started = now, row.reason end -- stays, w
 write(set)
 if row.reason then
   redis.call('HDEL', TASK, 'reason')
-  event('TaskStarted', cjson.encode({ reason = row.reason, iteration = tonumber(row.iteration), fence = row.fence + 1 }), limits.events_max)
+  -- told once in a task's life; each later stretch of work is a resumption, with its reason
+  event(row.fence == '0' and 'TaskStarted' or 'TaskResumed', cjson.encode({ reason = row.reason, iteration = tonumber(row.iteration), fence = row.fence + 1 }), limits.events_max)
 end
 move_status(row, 'Running', now)
 redis.call('ZREM', OUTBOX, ID)

@@ -127,7 +127,7 @@ local function resume()
     redis.call('HDEL', TASK, 'pause')
     return accepted()
   end
-  event('TaskResumed', '{}', limits.events_max)
+  event('TaskUnpaused', '{}', limits.events_max) -- the worker that goes on with it tells TaskResumed
   if #open_prompts() > 0 and not inbox_ready() then
     local set = { seq = seq }
     status_fields(set, row, 'WaitingForUser', now)

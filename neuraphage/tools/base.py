@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from neuraphage.model.tool import Probe, ProbeVerdict, ToolDeclaration, ToolResult
 from neuraphage.ports import ToolContext
 from neuraphage.tools.shorten import printable, shorten
+from neuraphage.tools.working_dir import working_dir_report
 
 _MAX_COMPLAINTS = 3
 
@@ -98,6 +99,8 @@ class ParsedTool(ABC, Generic[P]):
             result = self.carry_out(self._parse(params), context)
         except ToolCallError as error:
             result = ToolResult(text=str(error), is_error=True)
+        if result.is_error and context.working_dir is not None:
+            result = _told_of_its_place(result, context.working_dir)
         limit_chars = min(context.output_limit_chars, self.declaration.output_limit_chars)
         return result.model_copy(update={"text": shorten(context.redact(printable(result.text)), limit_chars)})
 
@@ -137,6 +140,14 @@ class ParsedTool(ABC, Generic[P]):
             raise ToolCallError(
                 f"The parameters of {name} do not fit: {'; '.join(found)}. Call it again with these corrected."
             ) from error
+
+
+def _told_of_its_place(result: ToolResult, working_dir: str) -> ToolResult:
+    """A failure for the reason that the working directory went says so, whatever the call itself has met."""
+    report = working_dir_report(working_dir)
+    if report is None or report in result.text:
+        return result
+    return result.model_copy(update={"text": f"{result.text}\n{report}"})
 
 
 def _complaint(message: str) -> str:

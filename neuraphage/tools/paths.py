@@ -14,6 +14,7 @@ from pathlib import Path
 from neuraphage.model.tool import ToolCall
 from neuraphage.tools.base import ToolCallError
 from neuraphage.tools.shorten import printable, shorten
+from neuraphage.tools.working_dir import WHAT_TO_DO, working_dir_report
 
 _MAX_SHOWN_CHARS = 300
 
@@ -65,19 +66,19 @@ def working_root(working_dir: str | None) -> Path:
     """Resolve the working directory.
 
     Raises:
-        ToolCallError: the task has none, or it is gone.
+        ToolCallError: the task has none, or it cannot be used.
     """
     if working_dir is None:
         raise ToolCallError(
             "This task has no working directory, so it has no files. Finish without them, or fail the task."
         )
+    report = working_dir_report(working_dir)
+    if report is not None:
+        raise ToolCallError(report)
     try:
-        root = Path(os.path.realpath(working_dir, strict=True))
-    except OSError as error:
-        raise _root_gone(working_dir) from error
-    if not root.is_dir():
-        raise _root_gone(working_dir)
-    return root
+        return Path(os.path.realpath(working_dir, strict=True))
+    except OSError as error:  # it went this very moment
+        raise ToolCallError(working_dir_report(working_dir) or WHAT_TO_DO) from error
 
 
 def resolve(path: str, working_dir: str | None) -> Place:
@@ -121,10 +122,3 @@ def file_of_call(call: ToolCall, working_dir: str | None) -> str | None:
 def shown_path(path: str) -> str:
     """A path fit to be shown: any byte is printable, and it is never very long."""
     return shorten(printable(path), _MAX_SHOWN_CHARS)
-
-
-def _root_gone(working_dir: str) -> ToolCallError:
-    return ToolCallError(
-        f"The working directory {shown_path(working_dir)} is gone or is no directory. Nothing can be done in"
-        " it: ask the user."
-    )

@@ -7,6 +7,7 @@ import pytest
 from neuraphage.model.effect import EffectKind, EffectState, JournalEntry, Marker, MarkerName
 from neuraphage.model.task import StartedReason, Status
 from neuraphage.ports import Changes, ClaimUnreadableError, ClaimVerdict, CommitVerdict, FinishTo, SignalKind, SuspendTo
+from neuraphage.store import reading
 from storekit import MODEL_CALL, StoreKit, question, text_entry
 
 
@@ -38,6 +39,39 @@ def test_tells_the_reason_once(kit: StoreKit) -> None:
     kinds = [fields[b"k"] for _, fields in kit.client.xrange(kit.keys.events(task_id))]
     assert kinds.count(b"TaskStarted") == 1
     assert kit.store.get(task_id).started_reason is StartedReason.USER_REQUEST
+
+
+def test_started_is_told_once_and_each_resumption_with_its_reason(kit: StoreKit) -> None:
+    """One TaskStarted in a task's life; a recovery, an answer, a resume, a retry and a reset tell TaskResumed."""
+    task_id, _ = kit.running()
+    kit.recover(task_id)
+    lease = kit.claim(task_id)
+    kit.suspend(lease, SuspendTo.WAIT, Changes(prompts_opened=(question("ask-1"),)))
+    kit.send(task_id, SignalKind.ANSWER, text="yes", prompt_id="ask-1")
+    lease = kit.claim(task_id)
+    kit.send(task_id, SignalKind.PAUSE)
+    kit.suspend(lease, SuspendTo.PAUSE)
+    kit.send(task_id, SignalKind.RESUME)
+    for revive in (SignalKind.RETRY, SignalKind.RESET):
+        kit.finish(kit.claim(task_id), FinishTo.FAILED, error="no", recoverable=True)
+        kit.send(task_id, revive)
+    kit.claim(task_id)
+    told = reading.events(kit.store.context, task_id)
+    events = [event for event in told if event.kind in {"TaskStarted", "TaskResumed"}]
+    assert [event.kind for event in events] == ["TaskStarted"] + ["TaskResumed"] * 5
+    reasons = ["user_request", "recovered", "user_input", "resumed", "retried", "reset"]
+    assert [event.data["reason"] for event in events] == reasons
+    assert [event.data["fence"] for event in events] == sorted({event.data["fence"] for event in events})
+
+
+def test_a_first_claim_after_a_pause_is_a_start(kit: StoreKit) -> None:
+    """A task that was held back before anyone took it has not been started yet, whatever is told of it."""
+    task_id = kit.create()
+    kit.send(task_id, SignalKind.PAUSE)
+    kit.send(task_id, SignalKind.RESUME)
+    kit.claim(task_id)
+    kinds = [event.kind for event in reading.events(kit.store.context, task_id)]
+    assert kinds == ["TaskCreated", "TaskPaused", "TaskUnpaused", "TaskStarted"]
 
 
 def test_another_seq_is_stale(kit: StoreKit) -> None:
