@@ -30,7 +30,7 @@ from neuraphage.errors import SettingsError
 PREFIX = "NEURAPHAGE_"
 FILE_NAME = "neuraphage.toml"
 MAX_FILE_BYTES = 1_000_000
-PROJECT_KEYS = frozenset({"namespace", "default_model", "max_tokens", "max_continues"})
+PROJECT_KEYS = frozenset({"namespace", "default_model", "max_tokens", "max_continues", "max_empty_replies"})
 """What a project file may set."""
 LOWER_ONLY_KEYS = frozenset({"max_turns", "max_cost_microusd"})
 """What a project file may make smaller than the person's own value: it spends their money."""

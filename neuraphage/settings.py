@@ -159,7 +159,9 @@ class Settings(BaseModel):
     call_timeout_s: SocketSeconds = 900.0
     """Longest whole call."""
     max_continues: int = Field(default=10, ge=0, le=MAX_AMOUNT)
-    """Consecutive turns that ended by max_tokens or pause_turn."""
+    """Consecutive turns that ended by max_tokens or pause_turn, with or without calls."""
+    max_empty_replies: int = Field(default=3, ge=0, le=MAX_AMOUNT)
+    """Consecutive replies without words and calls after which the model is asked again; the next one fails the task."""
 
     # limits
     max_turns: int = Field(default=50, ge=0, le=MAX_AMOUNT)

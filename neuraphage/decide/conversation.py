@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from neuraphage.decide.hashing import sha256_hex
+from neuraphage.decide.sendable import in_order, is_paused, sendable
 from neuraphage.model.effect import MODEL_ENTRY
 from neuraphage.model.message import Block
 from neuraphage.model.tool import ToolCall, ToolResult
@@ -16,6 +17,8 @@ INTERRUPTED_TEXT = (
     "Look at the present state before repeating it."
 )
 CONTINUE_TEXT = "Your reply reached the length limit. Go on from where it stopped."
+GO_ON_TEXT = "Go on."
+"""Ends a conversation whose last words are the model's: newer models refuse one that does not end with a person's."""
 NAME_MAX_CHARS = 200
 """Longest name of a tool that the API takes back."""
 
@@ -83,7 +86,23 @@ def visible(entries: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return kept
 
 
-def api_messages(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def request_messages(entries: Sequence[Mapping[str, Any]], *, plain: bool = False) -> list[dict[str, Any]]:
+    """The messages of a request: those of `api_messages`, with words of a person first and last.
+
+    Args:
+        entries: the stored conversation, whatever it holds.
+        plain: only words, calls and results; see `sendable`.
+    """
+    messages = api_messages(entries, plain=plain)
+    go_on = {"role": "user", "content": [{"type": "text", "text": GO_ON_TEXT}]}
+    if not messages or messages[0]["role"] != "user":  # a prompt without words
+        messages.insert(0, go_on)
+    if messages[-1]["role"] == "assistant" and not is_paused(messages[-1]["content"]):
+        messages.append(go_on)
+    return messages
+
+
+def api_messages(entries: Sequence[Mapping[str, Any]], *, plain: bool = False) -> list[dict[str, Any]]:
     """Messages for the API: superseded entries gone, roles alternating, every tool_use paired.
 
     Tool results come first in their message, as the API demands. A tool_use without a result gets one that
@@ -91,44 +110,32 @@ def api_messages(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """
     merged: list[dict[str, Any]] = []
     for entry in visible(entries):
-        content = [block for block in entry["content"] if not _is_refused(block)]
-        if merged and merged[-1]["role"] == entry["role"]:
-            merged[-1]["content"].extend(content)
-        else:
-            merged.append({"role": entry["role"], "content": content})
+        _append(merged, entry["role"], sendable(entry, plain=plain))
     repaired: list[dict[str, Any]] = []
-    for message in merged:
+    for index, message in enumerate(merged):
         wanted = _open_calls(repaired)
+        content = message["content"]
         if message["role"] == "user":
-            message["content"] = _paired(message["content"], wanted)
-        elif wanted:
-            repaired.append({"role": "user", "content": _paired([], wanted)})
-        if not message["content"]:
-            continue
-        if repaired and repaired[-1]["role"] == message["role"]:  # what stood between them was empty
-            repaired[-1]["content"].extend(message["content"])
+            content = _paired(content, wanted)
         else:
-            repaired.append(message)
+            if wanted:
+                repaired.append({"role": "user", "content": _paired([], wanted)})
+            content = in_order(content, last=index == len(merged) - 1)
+        _append(repaired, message["role"], content)  # what stood between may have been empty
     wanted = _open_calls(repaired)
     if wanted:
         repaired.append({"role": "user", "content": _paired([], wanted)})
-    _trim_end(repaired)
     return repaired
 
 
-def _is_refused(block: Mapping[str, Any]) -> bool:
-    """What the model may send and the API does not take back: blank text, a thought cut before its signature."""
-    if block.get("type") == "thinking":
-        return not block.get("signature")
-    return block.get("type") == "text" and not block["text"].strip()
-
-
-def _trim_end(messages: list[dict[str, Any]]) -> None:
-    """A conversation that ends with the model's words must not end with white space."""
-    if messages and messages[-1]["role"] == "assistant":
-        last = messages[-1]["content"][-1]
-        if last.get("type") == "text":
-            messages[-1]["content"][-1] = {**last, "text": last["text"].rstrip()}
+def _append(messages: list[dict[str, Any]], role: str, content: list[Block]) -> None:
+    """Add to the last message when it is of the same role; nothing is no message."""
+    if not content:
+        return
+    if messages and messages[-1]["role"] == role:
+        messages[-1]["content"] = messages[-1]["content"] + content
+    else:
+        messages.append({"role": role, "content": list(content)})
 
 
 def _open_calls(messages: list[dict[str, Any]]) -> list[str]:

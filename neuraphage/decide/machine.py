@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from neuraphage.decide.control import endings_last, why_held_back
 from neuraphage.decide.policy import Ruling, ruling
 from neuraphage.model.effect import MODEL_ENTRY, EffectClass, EffectState, JournalEntry
 from neuraphage.model.prompt import Prompt, PromptKind
@@ -110,6 +111,8 @@ class NextTool(StrEnum):
     """Unknown tool or parameters that do not fit: the result says so."""
     CONTROL = "control"
     """complete_task, fail_task: recorded here, carried out when the turn ends."""
+    HELD_BACK = "held back"
+    """complete_task beside a call that failed, and the like: the result says why, and the task goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +182,7 @@ def _shape(state: TurnState) -> tuple[Shape, JournalEntry | None, ToolCall | Non
             return Shape.CALL_OVER, model, None
         due = Shape.CALL_DUE_BEGUN if model.reply_begun else Shape.CALL_DUE
         return (Shape.CALL_WAITING if model.retry_at_ms > state.now_ms else due), model, None
-    for call in state.calls:
+    for call in endings_last(state.calls, state.tools, state.problems):
         entry = state.journal.get(call.tool_use_id)
         if entry is not None and entry.state is EffectState.COMPLETED:
             continue
@@ -199,7 +202,8 @@ def next_tool(state: TurnState, call: ToolCall) -> NextTool:
     if tool.control is ControlKind.ASK_USER:
         return NextTool.ASK
     if tool.control is not None:
-        return NextTool.CONTROL
+        held = why_held_back(call, state.calls, state.tools, state.problems, state.journal)
+        return NextTool.CONTROL if held is None else NextTool.HELD_BACK
     entry = state.journal.get(call.tool_use_id)
     decided = entry.permission if entry is not None else None
     match ruling(tool, call.params, state.spec.allow, state.grants, decided):

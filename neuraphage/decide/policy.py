@@ -11,6 +11,8 @@ from neuraphage.model.effect import Permission
 from neuraphage.model.tool import ToolDeclaration
 
 ALL_TOOLS = "*"
+TIMEOUT = "timeout"
+"""Who gave an answer that nobody gave in time."""
 
 
 class Ruling(StrEnum):
@@ -113,3 +115,22 @@ def read_permission(answer: str) -> tuple[Permission, bool]:
         Permission.GRANTED if word in {"yes", "y", "always"} else Permission.DENIED,
         word in {"always", "never"},
     )
+
+
+def why_denied(name: str, by: str | None, timeout_s: float | None) -> str:
+    """What the model is told of a call that was not allowed.
+
+    Args:
+        name: of the tool.
+        by: who decided about this very call; None when a remembered answer did.
+        timeout_s: how long an answer was waited for.
+    """
+    if by == TIMEOUT:
+        waited = f" within {timeout_s:g} s" if timeout_s is not None else " in time"
+        return (
+            f"Nobody answered{waited} whether this {name} call may run, so it was not run. No person has refused it:"
+            " most likely none was there. Do what can be done without it, or ask later."
+        )
+    if by is None:
+        return f"A person has said before that {name} may never run in this task. This call was not run."
+    return f"A person did not allow this {name} call. It was not run. Do not try it again unchanged."

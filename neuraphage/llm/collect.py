@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from neuraphage.decide.surrogates import whole_text
+from neuraphage.decide.tool_input import MAX_NESTING, InputFault, check_input, parse_input
 from neuraphage.errors import FaultKind, ModelFault
 from neuraphage.llm.faults import shorten
 from neuraphage.model.message import Block
@@ -38,7 +39,7 @@ class ReplyCollector:
 
     Attributes:
         content: whole blocks, in order.
-        invalid_inputs: tool_use id -> what the model wrote as input, where that is no JSON object.
+        invalid_inputs: tool_use id -> what the model wrote as input, where it cannot be used.
         stop_reason: set by message_delta.
         stopped: whether message_stop came.
     """
@@ -129,21 +130,23 @@ class ReplyCollector:
         raw = "".join(pieces.pop(_INPUT, ()))
         for field, parts in pieces.items():
             block[field] = "".join((block.get(field) or "", *parts))
-        block = _whole(block, event)
         self._unwritten = None
+        if raw.strip() or block["type"] == "tool_use":
+            self._take_input(block, whole_text(raw), str(block.get("id", index)))
+        self.content.append(_whole(block, event))
+
+    def _take_input(self, block: Block, raw: str, key: str) -> None:
+        """Give a call its parsed input; one that cannot be stored and sent back is kept apart, and its call empty."""
+        given = block.get("input")
         if raw.strip():
             parsed = parse_input(raw)
-            block["input"] = parsed if parsed is not None else {}
-            if parsed is None:
-                self.invalid_inputs[str(block.get("id", index))] = whole_text(raw)
-        elif block["type"] == "tool_use":
-            given = block.get("input")
-            block["input"] = given if isinstance(given, dict) else {}
-            if given is not None and not isinstance(given, dict):
-                self.invalid_inputs[block["id"]] = json.dumps(given)
-            elif not given:
-                self._unwritten = block["id"]
-        self.content.append(block)
+        else:  # in one piece with the first event, or left out
+            parsed = check_input({} if given is None else given)
+            self._unwritten = None if parsed else key
+        if isinstance(parsed, InputFault):
+            self.invalid_inputs[key] = raw if raw.strip() else _as_text(given)
+            parsed = {}
+        block["input"] = parsed
 
     def _message_delta(self, event: dict[str, Any]) -> None:
         reason = event["delta"].get("stop_reason")
@@ -155,6 +158,9 @@ class ReplyCollector:
         self._count(event.get("usage"))
 
     def _message_stop(self, event: dict[str, Any]) -> None:
+        if self.stop_reason in _CUT_SHORT:  # some servers do not end the block that the limit cut
+            for index in sorted(self._open):
+                self._block_stop({"index": index})
         if self._open:
             raise _garbage(f"message_stop while blocks {sorted(self._open)} are open", event)
         self.stopped = True
@@ -176,20 +182,12 @@ _STEPS: dict[str, Callable[[ReplyCollector, dict[str, Any]], None]] = {
 }
 
 
-def parse_input(raw: str) -> dict[str, Any] | None:
-    """Parse a tool's input.
-
-    Returns:
-        The object; None when `raw` is no JSON object, or one that cannot be stored and sent back (NaN,
-        infinite or over-long numbers, half a surrogate pair).
-    """
+def _as_text(given: Any) -> str:
+    """An input that came parsed, as the text that the model would have written."""
     try:
-        value = json.loads(raw)
-        json.dumps(value, allow_nan=False)
-        orjson.dumps(value)
-    except (ValueError, TypeError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+        return json.dumps(given)
+    except RecursionError:
+        return '{"":' * MAX_NESTING + "{}" + "}" * MAX_NESTING
 
 
 def _whole(block: Block, event: Any) -> Block:

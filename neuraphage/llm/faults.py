@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
@@ -63,6 +64,15 @@ _ACCOUNT_CODES = frozenset(
 # These two come as 400 without a code.
 _ACCOUNT_WORDS = ("credit balance is too low", "specified api usage limits")
 
+# 400s of which the words alone tell what is wrong; those of servers that speak the API's language too.
+_OVERFLOW = re.compile(
+    r"prompt is too long|input is too long|too many (?:total text bytes|tokens)"
+    r"|exceeds? (?:the )?(?:available )?context|context[ _](?:length|window|limit)[ _](?:is )?exceed"
+    r"|maximum context length|maximum prompt length|greater than the context length|reduce the length of the messages",
+    re.IGNORECASE,
+)
+_HISTORY = re.compile(r"\bmessages(?:\.\d+|\[\d+\]|:)|`?(?:redacted_)?thinking`? block|`?signature`? in", re.IGNORECASE)
+
 # First match wins, so each class stands before its bases.
 _BY_CLASS: tuple[tuple[type[BaseException], FaultKind], ...] = (
     (anthropic.APITimeoutError, FaultKind.TIMEOUT),
@@ -112,7 +122,7 @@ def fault_of(error: Exception, *, streaming: bool, now_s: float) -> ModelFault:
         return error.__cause__
     if isinstance(error, anthropic.APIStatusError):
         message = str(error.api_message or error.message)
-        kind = _or_account(kind_of_status(error.status_code, error.type), error.error_code, message)
+        kind = _by_words(kind_of_status(error.status_code, error.type), error.error_code, message)
         request = f" to request {error.request_id}" if error.request_id else ""
         told = f"the API answered {error.status_code}{request}: {message}"
         return ModelFault(kind, shorten(told), retry_after_s(error.response.headers, now_s))
@@ -168,14 +178,25 @@ def fault_of_event(data: Any) -> ModelFault:
         error.get("details"),
     )
     code = details.get("error_code") if isinstance(details, dict) else None
-    kind = _or_account(kind_of_error_type(error_type), code, message)
+    kind = _by_words(kind_of_error_type(error_type), code, message)
     return ModelFault(kind, shorten(f"the stream told of {error_type}: {message}"))
 
 
-def _or_account(kind: FaultKind, error_code: object, message: str) -> FaultKind:
-    """PERMISSION when a person must put the account in order first, and the same request is right after that."""
-    told = kind is FaultKind.BAD_REQUEST and any(words in message.lower() for words in _ACCOUNT_WORDS)
-    return FaultKind.PERMISSION if told or (isinstance(error_code, str) and error_code in _ACCOUNT_CODES) else kind
+def _by_words(kind: FaultKind, error_code: object, message: str) -> FaultKind:
+    """What the code and the words of an error tell beyond its status.
+
+    PERMISSION when a person must put the account in order first, and the same request is right after that. Of a bad
+    request: whether the conversation is too long, or holds what is not taken back.
+    """
+    if isinstance(error_code, str) and error_code in _ACCOUNT_CODES:
+        return FaultKind.PERMISSION
+    if kind not in (FaultKind.BAD_REQUEST, FaultKind.TOO_LARGE):
+        return kind
+    if any(words in message.lower() for words in _ACCOUNT_WORDS):
+        return FaultKind.PERMISSION
+    if _OVERFLOW.search(message) or error_code == "context_length_exceeded":
+        return FaultKind.CONTEXT_OVERFLOW
+    return FaultKind.BAD_HISTORY if kind is FaultKind.BAD_REQUEST and _HISTORY.search(message) else kind
 
 
 def retry_after_s(headers: Mapping[str, str], now_s: float) -> float | None:

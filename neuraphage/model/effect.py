@@ -66,6 +66,7 @@ class JournalEntry(Frozen):
         error: failed: what went wrong, for people.
         fault: model, failed: the fault kind, which names the retry rule.
         faults: model: faults counted against the retry rule so far.
+        plain: model: whether the request holds words, calls and results alone, since more of it was refused.
         reply_begun: model, failed: whether the reply had begun when it broke off, so that it may be billed.
         response_hash: model, completed: sha256 of the reply's content.
         stop_reason: model, completed: why the model stopped.
@@ -75,6 +76,7 @@ class JournalEntry(Frozen):
         evidence: tool, checkable: facts read before the start which let a probe tell whether it happened;
             spooled: `spool` and `at_ms`, whose spool knows of it and since when (server time).
         permission: tool: what a person decided, if anyone was asked.
+        permission_by: tool: who decided it (`user`, `timeout`: nobody had answered in time).
         prompt_id: tool: the prompt that asks about this call, if one was opened.
         result_hash: tool, completed: sha256 of the result.
         is_error: tool, completed: whether the result tells of an error.
@@ -90,6 +92,7 @@ class JournalEntry(Frozen):
     error: str | None = None
     fault: str | None = None
     faults: int = 0
+    plain: bool = False
     reply_begun: bool = False
     response_hash: str | None = None
     stop_reason: str | None = None
@@ -98,6 +101,7 @@ class JournalEntry(Frozen):
     effect_class: EffectClass | None = None
     evidence: dict[str, Any] | None = None
     permission: Permission | None = None
+    permission_by: str | None = None
     prompt_id: str | None = None
     result_hash: str | None = None
     is_error: bool = False

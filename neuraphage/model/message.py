@@ -54,10 +54,6 @@ class StopReason(StrEnum):
     CONTEXT_WINDOW_EXCEEDED = "model_context_window_exceeded"
 
 
-CONTINUING = frozenset({StopReason.MAX_TOKENS.value, StopReason.PAUSE_TURN.value})
-"""The model has more to say: it is asked again."""
-
-
 class ModelRequest(Frozen):
     """One request to the Messages API.
 
@@ -89,8 +85,9 @@ class ModelReply(Frozen):
         usage: tokens.
         model: the model that answered.
         message_id: the provider's id.
-        invalid_inputs: tool_use id -> what the model wrote as that block's input where it is no JSON object
-            (the block's own input is then `{}`); such a call is answered with an error, never run.
+        invalid_inputs: tool_use id -> what the model wrote as that block's input where it cannot be used
+            (see `decide.tool_input`; the block's own input is then `{}`); such a call is answered with an error,
+            never run.
         first_token_ms: milliseconds to the first event of the stream.
         total_ms: milliseconds to the last.
     """

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Mapping
 from typing import Any
 
-from neuraphage.decide.conversation import api_messages, call_ids, result_block, tool_calls, with_own_ids
+from neuraphage.decide.conversation import call_ids, request_messages, result_block, tool_calls, with_own_ids
 from neuraphage.decide.hashing import canonical, request_id, sha256_hex
-from neuraphage.decide.retry import after_fault
+from neuraphage.decide.place_notes import place_note
+from neuraphage.decide.replies import actual_stop, unfinished_call
+from neuraphage.decide.retry import after_fault, is_sent_plain
+from neuraphage.decide.sendable import without_broken_signatures
 from neuraphage.decide.surrogates import whole_text
+from neuraphage.decide.tool_input import why_unusable
 from neuraphage.errors import FaultKind, ModelFault
 from neuraphage.model.effect import MODEL_ENTRY, EffectKind, EffectState, JournalEntry, Marker, MarkerName
-from neuraphage.model.message import CONTINUING, Entry, ModelReply, ModelRequest
+from neuraphage.model.message import Entry, ModelReply, ModelRequest
 from neuraphage.model.prompt import Event, PromptKind
 from neuraphage.model.tool import ToolResult
 from neuraphage.model.usage import Usage
@@ -20,6 +24,7 @@ from neuraphage.ports import Delta
 from neuraphage.runtime.ledger import Ledger
 from neuraphage.runtime.live_text import LiveText
 from neuraphage.runtime.services import Services
+from neuraphage.tools.working_dir import working_dir_report
 
 log = logging.getLogger(__name__)
 
@@ -61,6 +66,7 @@ class ModelStep:
         iteration = ledger.record.counters.iteration
         before = ledger.journal.get(MODEL_ENTRY)
         if before is None:
+            self._tell_of_place(iteration)
             self._take_inputs(iteration)
         fence = ledger.held.lease.fence
         entry = JournalEntry(
@@ -71,6 +77,7 @@ class ModelStep:
             request_id=before.request_id if before else request_id(ledger.record.task_id, iteration, fence),
             attempt=before.attempt + 1 if before else 1,
             faults=before.faults if before else 0,
+            plain=before is not None and (before.plain or is_sent_plain(before.fault)),
         )
         data: dict[str, Any] = {"request_id": entry.request_id, "attempt": entry.attempt, "fence": fence}
         ledger.note(
@@ -89,6 +96,24 @@ class ModelStep:
         else:
             self._note_reply(entry, reply)
             self._show_rest()
+
+    def _tell_of_place(self, iteration: int) -> None:
+        """A working directory that went, or came back, is told with the next request: to the model and to people."""
+        working_dir = self._ledger.record.spec.working_dir
+        if working_dir is None:
+            return
+        report = working_dir_report(working_dir)
+        if report is not None:
+            report = self._services.redaction.text(report)
+        note = place_note(self._ledger.entries, report)
+        if note is None:
+            return
+        kind = "WorkingDirBack" if report is None else "WorkingDirLost"
+        log.warning("%s", note, extra={"task": self._ledger.record.task_id})
+        self._ledger.note(
+            entries=[Entry(role="user", content=[{"type": "text", "text": note}], turn=iteration)],
+            events=[Event(kind=kind, data={"path": working_dir, "report": report})],
+        )
 
     def _take_inputs(self, iteration: int) -> None:
         """What people wrote becomes part of the conversation with this request, never in mid-turn."""
@@ -115,7 +140,7 @@ class ModelStep:
             request_id=entry.request_id or "",
             model=spec.model,
             system=[{"type": "text", "text": system}],
-            messages=api_messages(self._ledger.entries),
+            messages=request_messages(self._ledger.entries, plain=entry.plain),
             tools=tools,
             max_tokens=spec.max_tokens,
             extra={},
@@ -123,7 +148,7 @@ class ModelStep:
 
     def _note_fault(self, entry: JournalEntry, fault: ModelFault) -> None:
         ledger = self._ledger
-        decision = after_fault(fault.kind, entry.faults, fault.retry_after_s, entry.attempt)
+        decision = after_fault(fault.kind, entry.faults, fault.retry_after_s, entry.attempt, plain=entry.plain)
         retry_at_ms = None if decision.delay_s is None else ledger.now_ms() + int(decision.delay_s * 1000)
         text = whole_text(self._services.redaction.text(fault.detail))[:2_000]
         spent = self._spent(fault.model, Usage(**fault.usage)) if fault.usage is not None else {}
@@ -158,12 +183,14 @@ class ModelStep:
     def _note_reply(self, entry: JournalEntry, reply: ModelReply) -> None:
         ledger, services = self._ledger, self._services
         clean: list[dict[str, Any]] = services.redaction.json(reply.content)
+        clean = without_broken_signatures(reply.content, clean)
+        stop_reason = actual_stop(reply, ledger.record.spec.max_tokens)
         content = with_own_ids(clean, call_ids(ledger.entries), entry.request_id or "")
         stored = Entry.model_construct(
             role="assistant",
             content=content,
             turn=ledger.record.counters.iteration,
-            stop_reason=reply.stop_reason,
+            stop_reason=stop_reason,
             supersedes=None,
         )
         digest = sha256_hex(content)
@@ -172,24 +199,25 @@ class ModelStep:
             update={
                 "state": EffectState.COMPLETED,
                 "response_hash": digest,
-                "stop_reason": reply.stop_reason,
+                "stop_reason": stop_reason,
             }
         )
-        data = {"request_id": entry.request_id, "stop": reply.stop_reason, "cost_microusd": spent["cost_microusd"]}
+        data = {"request_id": entry.request_id, "stop": stop_reason, "cost_microusd": spent["cost_microusd"]}
         ledger.note(
-            entries=[stored] if content or reply.stop_reason in CONTINUING else [],  # those are counted
+            entries=[stored],  # without content too: such replies are counted
             journal=[done],
             marker=Marker(name=MarkerName.RESPONSE_RECEIVED, response_hash=digest),
             outcome=True,
             add={"model_calls": 1, **spent},
             events=[Event(kind="ResponseReceived", data=data)],
         )
-        invalid = {
-            mine["id"]
+        raw_inputs = {
+            mine["id"]: reply.invalid_inputs[sent["id"]]
             for sent, mine in zip(reply.content, content, strict=True)
             if mine.get("type") == "tool_use" and sent["id"] in reply.invalid_inputs
         }
-        self._refuse_invalid(content, invalid)
+        raw_inputs.pop(unfinished_call(content, stop_reason) or "", None)  # the length limit is what is told of that
+        self._refuse_invalid(content, raw_inputs)
 
     def _check_size(self, reply: ModelReply) -> None:
         """A reply that is too long to be stored is a fault that no repeat can help. It is paid all the same."""
@@ -198,11 +226,11 @@ class ModelStep:
             text = f"the reply is {size} bytes, max_entry_bytes is {limit}; ask for less at a time"
             raise ModelFault(FaultKind.TOO_LARGE, text, usage=reply.usage.model_dump(), model=reply.model)
 
-    def _refuse_invalid(self, content: list[dict[str, Any]], invalid: Collection[str]) -> None:
-        """A call whose input is no JSON object gets its error result at once: what was wrong is not stored."""
+    def _refuse_invalid(self, content: list[dict[str, Any]], raw_inputs: Mapping[str, str]) -> None:
+        """A call whose input cannot be used gets its error result at once: what was wrong is not stored."""
         for call in tool_calls(content):
-            if call.tool_use_id in invalid:
-                text = f"The input of this {call.name} call was not a JSON object, so it was not run. Send it again."
+            if call.tool_use_id in raw_inputs:
+                text = why_unusable(call.name, raw_inputs[call.tool_use_id])
                 note_result(self._ledger, call.tool_use_id, call.name, ToolResult(text=text, is_error=True))
 
     def _show(self, delta: Delta) -> None:
@@ -266,12 +294,3 @@ def note_result(ledger: Ledger, tool_use_id: str, tool: str, result: ToolResult)
             )
         ],
     )
-
-
-def is_passing(fault: str | None) -> bool:
-    """Whether a fault may be gone when a person retries the task."""
-    return fault is not None and FaultKind(fault) not in {
-        FaultKind.BAD_REQUEST,
-        FaultKind.TOO_LARGE,
-        FaultKind.NOT_FOUND,
-    }

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from neuraphage.decide.hashing import call_name, prompt_id, sha256_hex
 from neuraphage.decide.machine import NextTool, TurnState, next_tool
-from neuraphage.decide.policy import read_permission
+from neuraphage.decide.policy import TIMEOUT, read_permission, why_denied
 from neuraphage.model.effect import EffectKind, EffectState, JournalEntry, Marker, MarkerName
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Event, InboxItem, Prompt, PromptKind
 from neuraphage.model.tool import ControlKind, ToolCall, ToolResult
@@ -79,6 +79,14 @@ class PeopleStep:
             self._ledger.close_prompt(prompt.prompt_id)
         self._drop_strays()
 
+    def why_denied(self, call: ToolCall) -> str:
+        """What the model is told of a call that was not allowed."""
+        entry = self._ledger.journal.get(call.tool_use_id)
+        timeout_s = self._ledger.record.spec.permission_timeout_s
+        asked = entry is not None and entry.permission is not None
+        by = (entry.permission_by if entry is not None else None) or ("user" if asked else None)
+        return why_denied(call.name, by, timeout_s)
+
     def _drop_strays(self) -> None:
         """An answer whose prompt is gone has nothing to say to anyone."""
         for raw, item in list(self._ledger.inbox):
@@ -90,6 +98,8 @@ class PeopleStep:
         text = self._services.redaction.text(item.text)
         if prompt.kind is PromptKind.QUESTION:
             started = self._ledger.journal[call.tool_use_id].state is EffectState.STARTED
+            if item.by == TIMEOUT:
+                text = f"Nobody answered in time. The answer for that case is: {text}"
             said = f"The call was interrupted. A person was asked whether it ran, and said: {text}" if started else text
             self._tools.note(call, ToolResult(text=said, is_error=started))
             return
@@ -102,7 +112,7 @@ class PeopleStep:
         if remembered:
             self._ledger.remember_grant(call.name, permission.value)
         self._ledger.note(
-            journal=[entry.model_copy(update={"permission": permission})],
+            journal=[entry.model_copy(update={"permission": permission, "permission_by": item.by})],
             events=[
                 Event(
                     kind=f"Permission{permission.value.capitalize()}",

@@ -5,28 +5,28 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from neuraphage.decide.conversation import CONTINUE_TEXT, final_text, tool_calls
-from neuraphage.decide.hashing import conversation_prompt_id
+from neuraphage.decide.control import why_held_back
+from neuraphage.decide.conversation import tool_calls
 from neuraphage.decide.limits import limit_failure
 from neuraphage.decide.machine import Decision, Move, NextTool, TurnState, decide
+from neuraphage.decide.replies import unfinished_call, why_unfinished
+from neuraphage.decide.retry import advice, can_be_retried
 from neuraphage.errors import CancelRequested, LeaseLost
 from neuraphage.model.effect import MODEL_ENTRY, EffectClass, EffectState
-from neuraphage.model.message import CONTINUING, Entry, StopReason
-from neuraphage.model.prompt import Prompt, PromptKind
-from neuraphage.model.task import Mode, OnUnknownOutcome
-from neuraphage.model.tool import ControlKind, ToolCall, ToolResult
+from neuraphage.model.message import StopReason
+from neuraphage.model.prompt import PromptKind
+from neuraphage.model.task import OnUnknownOutcome
+from neuraphage.model.tool import ToolCall, ToolResult
 from neuraphage.ports import FinishTo, Settled, SuspendTo
 from neuraphage.runtime.ledger import Ledger
-from neuraphage.runtime.model_step import ModelStep, is_passing
+from neuraphage.runtime.model_step import ModelStep
 from neuraphage.runtime.people_step import PeopleStep
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_step import ToolStep
+from neuraphage.runtime.turn_end import TurnEnd
 from neuraphage.tools.command_result import interrupted_result
 
 log = logging.getLogger(__name__)
-
-SUMMARY_CHARS = 10_000
-_ENDING = frozenset({StopReason.END_TURN.value, StopReason.STOP_SEQUENCE.value})
 
 
 class Turn:
@@ -45,6 +45,7 @@ class Turn:
         self._model = ModelStep(services, ledger)
         self._tools = ToolStep(services, ledger)
         self._people = PeopleStep(services, ledger, self._tools)
+        self._end = TurnEnd(services, ledger, self._people)
         self._problems: dict[str, str] = {}
         self._checked: set[str] = set()
         self._known_calls: tuple[ToolCall, ...] = ()
@@ -88,7 +89,7 @@ class Turn:
         for call in calls:
             if call.tool_use_id not in self._checked:
                 self._checked.add(call.tool_use_id)
-                problem = self._tools.problem(call)
+                problem = self._unfinished(call) or self._tools.problem(call)
                 if problem is not None:
                     self._problems[call.tool_use_id] = problem
         talking = {p.prompt_id for p in ledger.prompts.values() if p.kind is PromptKind.CONVERSATION}
@@ -122,6 +123,14 @@ class Turn:
                 break
         return self._known_calls
 
+    def _unfinished(self, call: ToolCall) -> str | None:
+        """What the model is told of the call in which its reply broke off."""
+        reason = self._ledger.journal[MODEL_ENTRY].stop_reason
+        reply = next(stored for stored in reversed(self._ledger.entries) if stored["role"] == "assistant")
+        if unfinished_call(reply["content"], reason) != call.tool_use_id:
+            return None
+        return why_unfinished(call.name, reason, self._ledger.record.spec.max_tokens)
+
     # --- moves ---
 
     def _act(self, decision: Decision) -> Settled | None:
@@ -139,7 +148,7 @@ class Turn:
             case Move.ANNOUNCE:
                 return self._wait_for_people()
             case Move.END_TURN:
-                return self._end_turn()
+                return self._end.end(self._calls(), self._problems)
             case Move.USE_OUTCOME:
                 raise AssertionError("an outcome in hand is noted before the next decision")
             case _:
@@ -182,11 +191,14 @@ class Turn:
             case NextTool.REFUSED:
                 self._tools.note(call, ToolResult(text=self._problems[call.tool_use_id], is_error=True))
             case NextTool.DENIED:
-                text = f"A person did not allow this {call.name} call. It was not run. Do not try it again unchanged."
-                self._tools.note(call, ToolResult(text=text, is_error=True))
+                self._tools.note(call, ToolResult(text=self._people.why_denied(call), is_error=True))
             case NextTool.BLOCKED:
                 text = "This command would destroy the machine or the home directory. It never runs here."
                 self._tools.note(call, ToolResult(text=text, is_error=True))
+            case NextTool.HELD_BACK:
+                state = self.state()
+                why = why_held_back(call, state.calls, state.tools, state.problems, state.journal)
+                self._tools.note(call, ToolResult(text=why or "", is_error=True))
             case _:
                 self._tools.note(call, ToolResult(text="Noted."))
         return None
@@ -210,10 +222,8 @@ class Turn:
     def _give_up(self) -> Settled:
         entry = self._ledger.journal[MODEL_ENTRY]
         text = f"The model call failed for good after {entry.attempt} calls ({entry.fault}): {entry.error}"
-        return self._fail(text, recoverable=is_passing(entry.fault))
-
-    def _fail(self, error: str, *, recoverable: bool) -> Settled:
-        return self._ledger.finish(FinishTo.FAILED, {"error": error, "recoverable": recoverable})
+        todo = advice(entry.fault, reply_begun=entry.reply_begun)
+        return self._end.fail(f"{text}\n{todo}" if todo else text, recoverable=can_be_retried(entry.fault))
 
     def _wait_for_people(self) -> Settled:
         self._ledger.note(marker=self._people.marker())
@@ -226,70 +236,3 @@ class Turn:
             return self._wait_for_people()
         self._tools.note(call, unknown)
         return None
-
-    # --- the end of a turn ---
-
-    def _end_turn(self) -> Settled:
-        calls = self._calls()
-        ended = self._ended_by_tool(calls)
-        if ended is not None:
-            return ended
-        if calls:
-            return self._ledger.finish(FinishTo.NEXT)
-        reason = self._ledger.journal[MODEL_ENTRY].stop_reason or ""
-        if reason in CONTINUING:
-            return self._continue(reason)
-        if reason in _ENDING:
-            return self._rest()
-        texts = {
-            StopReason.REFUSAL.value: "The model refused to go on with this conversation.",
-            StopReason.CONTEXT_WINDOW_EXCEEDED.value: "The conversation no longer fits the model's context window.",
-        }
-        text = texts.get(reason, f"The model stopped for a reason this release does not know: {reason!r}.")
-        return self._fail(text, recoverable=False)
-
-    def _ended_by_tool(self, calls: tuple[ToolCall, ...]) -> Settled | None:
-        for call in calls:
-            declaration = self._services.declarations.get(call.name)
-            if declaration is None or call.tool_use_id in self._problems:
-                continue
-            if declaration.control is ControlKind.COMPLETE_TASK:
-                summary = str(call.params.get("summary", ""))[:SUMMARY_CHARS]
-                return self._ledger.finish(FinishTo.COMPLETED, {"summary": summary})
-            if declaration.control is ControlKind.FAIL_TASK:
-                return self._fail(str(call.params.get("reason", ""))[:SUMMARY_CHARS], recoverable=True)
-        return None
-
-    def _rest(self) -> Settled:
-        """The model has nothing more to do: completed, or the person's turn to talk (K8)."""
-        last = self._ledger.entries[-1]
-        text = final_text(last["content"]) if last["role"] == "assistant" else ""
-        if self._ledger.record.spec.mode is Mode.AUTONOMOUS:
-            return self._ledger.finish(FinishTo.COMPLETED, {"summary": text[:SUMMARY_CHARS]})
-        record = self._ledger.record
-        prompt = Prompt(
-            prompt_id=conversation_prompt_id(record.task_id, record.counters.iteration),
-            kind=PromptKind.CONVERSATION,
-            text=text[:SUMMARY_CHARS] or "Your turn.",
-            opened_at_ms=self._ledger.now_ms(),
-        )
-        self._ledger.open_prompts([prompt])
-        self._ledger.note(marker=self._people.marker())
-        return self._ledger.finish(FinishTo.WAIT, {"prompts": [{"id": prompt.prompt_id, "kind": prompt.kind.value}]})
-
-    def _continue(self, reason: str) -> Settled:
-        tries = 0
-        for stored in reversed(self._ledger.entries):
-            if stored["role"] == "assistant" and stored.get("stop_reason") not in CONTINUING:
-                break
-            tries += stored["role"] == "assistant"
-        if tries > self._services.settings.max_continues:
-            return self._fail(f"The model stopped {tries} times in a row without an end ({reason}).", recoverable=True)
-        if reason == StopReason.MAX_TOKENS.value:
-            go_on = Entry(
-                role="user",
-                content=[{"type": "text", "text": CONTINUE_TEXT}],
-                turn=self._ledger.record.counters.iteration,
-            )
-            self._ledger.note(entries=[go_on])
-        return self._ledger.finish(FinishTo.NEXT)

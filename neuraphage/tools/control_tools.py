@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from neuraphage.decide.blank import is_blank
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.tool import ControlKind, ToolDeclaration, ToolResult
 from neuraphage.ports import ToolContext
@@ -14,10 +15,20 @@ from neuraphage.tools.base import P, Params, ParsedTool, Text, ToolCallError, in
 _TIMEOUT_S = 10.0
 
 
+def _said(value: str) -> str:
+    if is_blank(value):
+        raise ValueError("it is blank; say it in words")
+    return value
+
+
+_Said = Annotated[Text, AfterValidator(_said)]
+"""Text that a person is to read."""
+
+
 class AskUserParams(Params):
     """Parameters of ask_user."""
 
-    question: Annotated[Text, Field(min_length=1, max_length=20_000, description="What the person should read.")]
+    question: Annotated[_Said, Field(min_length=1, max_length=20_000, description="What the person should read.")]
     options: Annotated[
         tuple[Annotated[Text, Field(min_length=1, max_length=1_000)], ...],
         Field(max_length=20, description="Answers to choose from; leave out for free text."),
@@ -28,7 +39,7 @@ class CompleteTaskParams(Params):
     """Parameters of complete_task."""
 
     summary: Annotated[
-        Text, Field(min_length=1, max_length=100_000, description="What was done and how it was checked.")
+        _Said, Field(min_length=1, max_length=100_000, description="What was done and how it was checked.")
     ]
 
 
@@ -36,7 +47,7 @@ class FailTaskParams(Params):
     """Parameters of fail_task."""
 
     reason: Annotated[
-        Text, Field(min_length=1, max_length=100_000, description="What was tried and what stands in the way.")
+        _Said, Field(min_length=1, max_length=100_000, description="What was tried and what stands in the way.")
     ]
 
 

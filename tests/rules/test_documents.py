@@ -7,6 +7,7 @@ import re
 import pytest
 
 from neuraphage.decide.machine import matrix_markdown
+from neuraphage.decide.replies import replies_markdown
 from source_tree import ROOT, ids_of_tests, section
 
 GUARANTEES = (ROOT / "GUARANTEES.md").read_text(encoding="utf-8")
@@ -16,8 +17,9 @@ TEST_ID = re.compile(r"tests/[\w/]+\.py::[\w:]+")
 
 
 def test_the_printed_matrix_is_the_one_that_runs() -> None:
-    """GUARANTEES shows the table of decide.machine, word for word."""
+    """GUARANTEES shows the tables of decide.machine and decide.replies, word for word."""
     assert section(GUARANTEES, "matrix") == matrix_markdown()
+    assert section(GUARANTEES, "replies") == replies_markdown()
 
 
 def test_no_document_has_an_open_place() -> None:

@@ -81,6 +81,11 @@ def _check_blocks(body: Body) -> None:
         "assistant": {"text", "thinking", "redacted_thinking", "tool_use", *SERVER_BLOCKS},
     }
     breakpoints = 0
+    for index, message in enumerate(body["messages"]):
+        final = blocks_of(message)[-1:]
+        if message["role"] == "assistant" and final and final[0]["type"] in ("thinking", "redacted_thinking"):
+            kind = final[0]["type"]
+            raise Refused(f"messages.{index}: The final block in an assistant message cannot be `{kind}`.")
     for where, role, block in _walk(body):
         if role in allowed and block["type"] not in allowed[role]:
             raise Refused(f"{where}: `{block['type']}` blocks are not allowed in `{role}` messages")

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from neuraphage.decide.retry import RATE_LIMITED_MAX_S, RATE_LIMITED_RETRIES, RetryDecision, after_fault
+from neuraphage.decide.retry import (
+    RATE_LIMITED_MAX_S,
+    RATE_LIMITED_RETRIES,
+    RetryDecision,
+    after_fault,
+    can_be_retried,
+    is_sent_plain,
+)
 from neuraphage.errors import FaultKind
 
 ROWS: list[tuple[FaultKind, list[float | None]]] = [
@@ -20,6 +27,8 @@ ROWS: list[tuple[FaultKind, list[float | None]]] = [
     (FaultKind.PERMISSION, [None]),
     (FaultKind.NOT_FOUND, [None]),
     (FaultKind.TOO_LARGE, [None]),
+    (FaultKind.CONTEXT_OVERFLOW, [None]),
+    (FaultKind.BAD_HISTORY, [0.0]),
 ]
 
 
@@ -56,6 +65,19 @@ def test_a_rate_limit_waits_as_long_as_it_says(asked_s: float | None, wait_s: fl
 def test_only_a_rate_limit_is_heard(kind: FaultKind) -> None:
     """A wait named by any other answer changes nothing: a 529 waits 30 s each (K10)."""
     assert after_fault(kind, 0, 999.0) == after_fault(kind, 0, None)
+
+
+def test_a_history_that_is_refused_is_sent_once_more_and_plainly() -> None:
+    """The second request leaves out what was refused; when that is refused too, nothing can be left out any more."""
+    assert is_sent_plain("bad_history")
+    assert not any(is_sent_plain(kind) for kind in set(FaultKind) - {FaultKind.BAD_HISTORY})
+    assert after_fault(FaultKind.BAD_HISTORY, 2, None, 3, plain=True) == RetryDecision(None, 2)
+
+
+@pytest.mark.parametrize("kind", list(FaultKind))
+def test_a_person_can_retry_all_but_what_is_wrong_with_the_task_itself(kind: FaultKind) -> None:
+    """A context that is full, a key, an outage: all may be over or mended. A wrong model or parameter stays wrong."""
+    assert can_be_retried(kind) is (kind not in {FaultKind.BAD_REQUEST, FaultKind.NOT_FOUND})
 
 
 def test_kinds_share_one_count() -> None:

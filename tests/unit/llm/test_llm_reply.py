@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from neuraphage.decide.tool_input import InputFault, parse_input
 from neuraphage.errors import BadInput
 from neuraphage.llm import AnthropicClient
-from neuraphage.llm.collect import ReplyCollector, parse_input
+from neuraphage.llm.collect import ReplyCollector
 from neuraphage.model.usage import Usage
 from neuraphage.testing.scripted_api import Pace, ScriptedServer, reply
 from patience import PATIENCE_S
@@ -110,7 +111,7 @@ def test_broken_tool_input_is_kept_beside_the_block(call, answers, raw):
 def test_integers_that_cannot_be_stored_are_no_valid_input():
     """An integer over 64 bits would break the store's encoder; it counts as broken input."""
     assert parse_input('{"n": 18446744073709551615}') == {"n": 18446744073709551615}
-    assert parse_input('{"n": 18446744073709551616}') is None
+    assert parse_input('{"n": 18446744073709551616}') is InputFault.NUMBER
 
 
 def test_split_surrogates_are_joined():

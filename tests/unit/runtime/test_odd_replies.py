@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from neuraphage.decide.conversation import CONTINUE_TEXT, GO_ON_TEXT
 from neuraphage.errors import FaultKind, ModelFault
 from neuraphage.model.message import ModelReply
 from neuraphage.model.task import FailedDetail, Status
 from neuraphage.testing.scripted_api.script import sign
-from turnkit import USAGE, FakeTool, Rig, calls, says
+from turnkit import USAGE, FakeTool, Rig, calls, says, texts
 
 MakeRig = Callable[..., Rig]
 
@@ -85,20 +86,23 @@ def test_calls_of_a_refused_reply_are_not_run(make_rig: MakeRig) -> None:
 
 
 def test_a_thought_that_was_cut_before_its_signature_is_not_sent_back(make_rig: MakeRig) -> None:
-    """The API refuses an unsigned thought, so the limit of a reply in mid-thought would have failed the task."""
+    """The API refuses an unsigned thought, and one at the end: the limit in mid-thought would have failed the task."""
     signed = {"type": "thinking", "thinking": "hm", "signature": sign("hm")}
     cut = replies(signed, {"type": "thinking", "thinking": "so", "signature": ""}, stop_reason="max_tokens")
     rig = make_rig(cut, says("Done."))
-    assert rig.get(rig.run()).status is Status.COMPLETED
-    assert rig.model.requests[1].messages[1]["content"] == [signed]
+    task_id = rig.run()
+    assert rig.get(task_id).status is Status.COMPLETED
+    assert texts(rig.model.requests[1].messages) == ["Do it.", CONTINUE_TEXT]
+    assert rig.entries(task_id)[1]["content"][0] == signed
 
 
-def test_words_before_a_pause_are_sent_back_without_white_space_at_their_end(make_rig: MakeRig) -> None:
-    """The API refuses a conversation that ends with white space of the model; what is stored stays as it came."""
+def test_words_before_a_pause_are_sent_back_with_a_person_s_word_behind_them(make_rig: MakeRig) -> None:
+    """Newer models refuse a conversation that ends with the model's words; what is stored stays as it came."""
     rig = make_rig(says("I look it up: \n", stop_reason="pause_turn"), says("Done."))
     task_id = rig.run()
     assert rig.get(task_id).status is Status.COMPLETED
     assert rig.entries(task_id)[1]["content"][0]["text"] == "I look it up: \n"
+    assert rig.model.requests[1].messages[-1] == {"role": "user", "content": [{"type": "text", "text": GO_ON_TEXT}]}
 
 
 @pytest.mark.parametrize("reason", ["pause_turn", "max_tokens"])

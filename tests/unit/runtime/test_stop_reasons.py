@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from neuraphage.decide.conversation import CONTINUE_TEXT
+from neuraphage.decide.conversation import CONTINUE_TEXT, GO_ON_TEXT
 from neuraphage.model.task import FailedDetail, Status
 from turnkit import FakeTool, Rig, calls, says, texts
 
@@ -42,13 +42,16 @@ def test_max_tokens_is_continued(make_rig: MakeRig) -> None:
     assert rig.get(task_id).status is Status.COMPLETED
 
 
-def test_max_tokens_runs_the_calls_it_holds_first(make_rig: MakeRig) -> None:
-    """Complete tool calls of a cut reply are run, and no request to continue is added beside their results."""
+def test_max_tokens_runs_the_calls_that_were_whole(make_rig: MakeRig) -> None:
+    """All but the last: behind each of these the model had gone on. No request to continue stands beside results."""
     tool = FakeTool()
-    rig = make_rig(calls(("t1", "act", {}), stop_reason="max_tokens"), says("Done."), extra=[tool])
+    rig = make_rig(
+        calls(("t1", "act", {"n": 1}), ("t2", "act", {}), stop_reason="max_tokens"), says("Done."), extra=[tool]
+    )
     task_id = rig.run()
     assert len(tool.runs) == 1
     assert CONTINUE_TEXT not in texts(rig.model.requests[1].messages)
+    assert rig.results(task_id)["t1"]["content"] == "acted"
     assert rig.get(task_id).status is Status.COMPLETED
 
 
@@ -69,39 +72,37 @@ def test_an_end_between_resets_the_cap(make_rig: MakeRig) -> None:
     assert rig.get(rig.run()).status is Status.COMPLETED
 
 
-def test_pause_turn_is_sent_back_as_it_is(make_rig: MakeRig) -> None:
-    """pause_turn: the same conversation goes back, with no words of ours behind it."""
+def test_pause_turn_goes_on_with_what_was_said(make_rig: MakeRig) -> None:
+    """pause_turn: the same conversation goes back; the word behind it is sent and not stored."""
     rig = make_rig(says("Let me think", stop_reason="pause_turn"), says("Done."))
     task_id = rig.run()
-    assert rig.model.requests[1].messages[-1]["role"] == "assistant"
+    assert texts(rig.model.requests[1].messages)[1:] == ["Let me think", GO_ON_TEXT]
     assert rig.get(task_id).status is Status.COMPLETED
+    assert [entry["role"] for entry in rig.entries(task_id)] == ["user", "assistant", "assistant"]
 
 
 @pytest.mark.parametrize(
-    ("reason", "words"),
+    ("reason", "words", "advice"),
     [
-        ("refusal", "refused"),
-        ("model_context_window_exceeded", "context window"),
-        ("brand_new_reason", "brand_new_reason"),
+        ("refusal", "refused", "in other words"),
+        ("model_context_window_exceeded", "context window", "a reset begins anew"),
+        ("brand_new_reason", "brand_new_reason", "newer release"),
+        ("", "''", "A retry asks again"),
     ],
 )
-def test_ends_that_a_retry_cannot_help(make_rig: MakeRig, reason: str, words: str) -> None:
-    """Refusal, a full context window and unknown reasons fail the task and say why (R91)."""
-    record = make_rig(says("I stop.", stop_reason=reason)).run
-    rig = make_rig(says("I stop.", stop_reason=reason))
-    del record
-    detail = rig.get(rig.run()).detail
+def test_ends_that_fail_the_task_can_be_retried(make_rig: MakeRig, reason: str, words: str, advice: str) -> None:
+    """Refusal, a full context window and unknown reasons fail the task, say why (R91) and what to do; a retry asks."""
+    rig = make_rig(says("I stop.", stop_reason=reason), says("Done after all."))
+    task_id = rig.run()
+    detail = rig.get(task_id).detail
     assert isinstance(detail, FailedDetail)
     assert words in detail.error
-    assert not detail.recoverable
-
-
-def test_an_empty_reply_completes_with_an_empty_summary(make_rig: MakeRig) -> None:
-    """A reply without content is stored as no entry, and the next request would still be sound."""
-    rig = make_rig(says(""))
-    record = rig.get(rig.run())
-    assert record.status is Status.COMPLETED
-    assert record.detail.summary == ""
+    assert advice in detail.error
+    assert detail.recoverable
+    rig.people.retry(task_id)
+    rig.drain()
+    assert rig.get(task_id).detail.summary == "Done after all."
+    assert ("I stop." in texts(rig.model.requests[1].messages)) is (reason != "refusal")
 
 
 def test_a_reply_of_blank_text_can_be_sent_back(make_rig: MakeRig) -> None:

@@ -46,8 +46,9 @@ def test_a_reply_over_the_limit_is_not_stored(make_rig: MakeRig) -> None:
     task_id = rig.run()
     detail = rig.get(task_id).detail
     assert isinstance(detail, FailedDetail)
-    assert not detail.recoverable
+    assert detail.recoverable
     assert "max_entry_bytes is 1500" in detail.error
+    assert "Raise max_entry_bytes" in detail.error
     assert (len(rig.model.requests), [entry["role"] for entry in rig.entries(task_id)]) == (1, ["user"])
     counters = rig.get(task_id).counters
     assert (counters.cost_microusd, counters.input_tokens, counters.output_tokens) == (100, 80, 20)
@@ -113,7 +114,8 @@ def test_rate_limits_for_ever_come_to_an_end(make_rig: MakeRig) -> None:
     ("kind", "recoverable"),
     [
         (FaultKind.BAD_REQUEST, False),
-        (FaultKind.TOO_LARGE, False),
+        (FaultKind.TOO_LARGE, True),
+        (FaultKind.CONTEXT_OVERFLOW, True),
         (FaultKind.NOT_FOUND, False),
         (FaultKind.AUTHENTICATION, True),
         (FaultKind.PERMISSION, True),
