@@ -29,7 +29,7 @@ CHANGE = {
 
 def play(request: ScriptRequest) -> ScriptedReply:
     """The next step."""
-    scripts = {"polite": _polite, "slow": _slow, "ask": _ask, "fail": _fail}
+    scripts = {"polite": _polite, "slow": _slow, "ask": _ask, "fail": _fail, "talk": _talk}
     return scripts[request.prompt.split()[0]](request)
 
 
@@ -58,3 +58,7 @@ def _ask(request: ScriptRequest) -> ScriptedReply:
 
 def _fail(request: ScriptRequest) -> ScriptedReply:
     return reply(tools=[("fail_task", {"reason": "There is nothing to greet."})])
+
+
+def _talk(request: ScriptRequest) -> ScriptedReply:
+    return reply(f"This is answer {request.turn}.")

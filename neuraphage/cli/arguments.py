@@ -9,12 +9,20 @@ import typer
 
 from neuraphage.cli.completion import task_ids
 from neuraphage.errors import BadInput
+from neuraphage.model.task import Mode
 
 TaskId = Annotated[
     str, typer.Argument(help="Task id, or a unique part of its beginning or end.", autocompletion=task_ids)
 ]
 MaxTurns = Annotated[int | None, typer.Option(help="Limit of turns for one piece of work.", min=0)]
 MaxCost = Annotated[float | None, typer.Option(help="Limit of money for the whole task, dollars.", min=0)]
+TaskMode = Annotated[
+    Mode | None,
+    typer.Option(
+        help="conversational: the task waits for your next message when the model has ended its turn.",
+        case_sensitive=False,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON with stable names, for programs.")]
 
 

@@ -10,7 +10,7 @@ import sys
 import termios
 from collections.abc import Callable
 
-from neuraphage.cli.prompts import meant, question, show_prompt
+from neuraphage.cli.prompts import leaves, meant, question, show_prompt
 from neuraphage.cli.transcript import Transcript
 from neuraphage.cli.viewer import Viewer
 from neuraphage.client import Client
@@ -116,6 +116,9 @@ class Asker:
         try:
             line = self._lines.next()
         except EOFError:
+            return False
+        if line is not None and leaves(self._asked, line):
+            self._viewer.answered()
             return False
         if line is not None:
             self._take(record, self._asked, line)

@@ -16,6 +16,7 @@ from neuraphage.cli.task_view import Show, TaskView, used
 from neuraphage.cli.transcript import Transcript
 from neuraphage.cli.viewer import Viewer
 from neuraphage.client import Client
+from neuraphage.model.prompt import PromptKind
 from neuraphage.model.task import TERMINAL, Status, TaskRecord
 
 POLL_S = 0.05
@@ -120,6 +121,12 @@ def follow(
 
 def _attended(record: TaskRecord, asker: Asker | None) -> bool:
     return record.status is Status.WAITING_FOR_USER and asker is not None and asker.attend(record)
+
+
+def left_talking(shown: Scene, record: TaskRecord) -> bool:
+    """Whether a person has left a conversation, which waits for its next message: nothing went wrong."""
+    talks = any(prompt.kind is PromptKind.CONVERSATION for prompt in record.prompts)
+    return shown.asker is not None and record.status is Status.WAITING_FOR_USER and talks
 
 
 def tell_end(shown: Scene, record: TaskRecord, commands: Callable[[TaskRecord], list[str]]) -> None:

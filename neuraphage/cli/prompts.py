@@ -16,6 +16,8 @@ from neuraphage.tools.paths import resolve
 
 PERMISSION_KEYS = {"y": "yes", "n": "no", "a": "always", "v": "never"}
 PERMISSION_DEFAULT = "no"
+END_WORD = "/end"
+"""What a person types to leave a conversation."""
 
 
 def show_prompt(
@@ -32,6 +34,8 @@ def show_prompt(
     """
     if prompt.kind is PromptKind.CONVERSATION:
         viewer.line("? Your turn.", "bold")
+        if in_place:
+            viewer.line(f"  {END_WORD} or Ctrl-D leaves the conversation, which waits for you", "dim")
         return
     options = f" ({'/'.join(prompt.options)})" if prompt.options and not in_place else ""
     viewer.line(f"? {prompt.text}{options}", "bold")
@@ -78,12 +82,21 @@ def answer_command(record: TaskRecord, prompt: Prompt) -> str:
 
     ANSWER stands for the answer: one given here would be sent by whoever copies the line.
     """
+    if prompt.kind is PromptKind.CONVERSATION:
+        return command_line("send", short_id(record.task_id), '"..."')
     which = ("--prompt", prompt.prompt_id) if len(record.prompts) > 1 else ()
     return command_line("answer", short_id(record.task_id), *which, "ANSWER")
 
 
+def leaves(prompt: Prompt, typed: str) -> bool:
+    """Whether a person's line is no message, but says that they leave the conversation."""
+    return prompt.kind is PromptKind.CONVERSATION and typed.strip() == END_WORD
+
+
 def question(prompt: Prompt) -> str:
     """What stands before a person's answer; it names the answer that Enter alone gives, if it gives one."""
+    if prompt.kind is PromptKind.CONVERSATION:
+        return "  you: "
     return f"  answer [{PERMISSION_DEFAULT}]: " if prompt.kind is PromptKind.PERMISSION else "  answer: "
 
 

@@ -10,12 +10,12 @@ from typing import Annotated
 import typer
 
 from neuraphage.cli.allowing import Allow, hint_at_misspelt
-from neuraphage.cli.arguments import AsJson, MaxCost, MaxTurns, existing_dir
+from neuraphage.cli.arguments import AsJson, MaxCost, MaxTurns, TaskMode, existing_dir
 from neuraphage.cli.completion import task_ids
 from neuraphage.cli.connection import connect, load_settings
 from neuraphage.cli.console import console, short_id
 from neuraphage.cli.exit_codes import INTERRUPTED_EXIT, exit_code
-from neuraphage.cli.follow import Scene, WorkerHint, follow, scene, tell_end
+from neuraphage.cli.follow import Scene, WorkerHint, follow, left_talking, scene, tell_end
 from neuraphage.cli.interrupts import Interrupts
 from neuraphage.cli.json_lines import JsonLines
 from neuraphage.cli.local_stack import LocalStack
@@ -24,7 +24,7 @@ from neuraphage.cli.task_view import TaskView
 from neuraphage.cli.viewer import Viewer
 from neuraphage.client import Client
 from neuraphage.errors import BadInput, IllegalMove, StoreError, StoreUnavailable
-from neuraphage.model.task import TERMINAL, TaskRecord
+from neuraphage.model.task import TERMINAL, Mode, TaskRecord
 
 
 def register(app: typer.Typer) -> None:
@@ -41,6 +41,7 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     allow: Allow = None,
     max_turns: MaxTurns = None,
     max_cost: MaxCost = None,
+    mode: TaskMode = None,
     resume: Annotated[
         str | None,
         typer.Option(
@@ -59,14 +60,15 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     Uses the stack that runs, or starts one for as long as it is used. Every tool with side effects asks first,
     unless it is allowed. The first Ctrl-C pauses the task after the step in hand, the second leaves at once.
 
-    Exit status: 0 completed, 1 failed, 2 wrong call, 3 waits for you and this is no terminal, 130 interrupted.
+    Exit status: 0 completed or a conversation left, 1 failed, 2 wrong call, 3 waits for you and this is no terminal,
+    130 interrupted.
     """
     if prompt is None and resume is None:
         raise BadInput("give what to do, or --resume with a task that is to go on")
     if answer is not None and resume is None:
         raise BadInput("--answer goes with --resume: it answers what that task asks")
     if resume is not None:
-        _refuse_of_new_task({"--dir": directory, "--model": model, "--allow": allow})
+        _refuse_of_new_task({"--dir": directory, "--model": model, "--allow": allow, "--mode": mode})
     if prompt is not None and not prompt.strip():
         raise BadInput("the prompt is empty; write what the task should do")
     if script is not None and not all(script.partition(":")):
@@ -91,6 +93,7 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
                     model=model,
                     max_turns=max_turns,
                     max_cost_usd=max_cost,
+                    mode=mode or Mode.AUTONOMOUS,
                 )
             commands = NextCommands(task_id, stack.started, script)
             code = _Run(client, task_id, commands, interrupts, as_json=as_json).to_its_end(after)
@@ -146,7 +149,7 @@ class _Run:
         tell_end(self._shown, record, self._next.lines)
         if self._pausing and record.status not in TERMINAL:
             return INTERRUPTED_EXIT
-        return exit_code(record.status)
+        return 0 if left_talking(self._shown, record) else exit_code(record.status)
 
     def _round(self, record: TaskRecord) -> None:
         if self._interrupts.count and not self._pausing:

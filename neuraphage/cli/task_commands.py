@@ -9,16 +9,16 @@ from typing import Annotated
 import typer
 
 from neuraphage.cli.allowing import Allow, hint_at_misspelt
-from neuraphage.cli.arguments import AsJson, MaxCost, MaxTurns, TaskId, existing_dir
+from neuraphage.cli.arguments import AsJson, MaxCost, MaxTurns, TaskId, TaskMode, existing_dir
 from neuraphage.cli.connection import connect
 from neuraphage.cli.console import dollars, harmless, out, print_wrapped, short_id
 from neuraphage.cli.exit_codes import INTERRUPTED_EXIT, exit_code
-from neuraphage.cli.follow import WorkerHint, follow, scene, tell_end
+from neuraphage.cli.follow import WorkerHint, follow, left_talking, scene, tell_end
 from neuraphage.cli.hints import command_line, typed_here
 from neuraphage.cli.json_lines import JsonLines
 from neuraphage.cli.prompts import answer_command
 from neuraphage.decide.going_on import going_on, when_read
-from neuraphage.model.task import TERMINAL, Status, TaskRecord
+from neuraphage.model.task import TERMINAL, Mode, Status, TaskRecord
 
 
 def register(app: typer.Typer) -> None:
@@ -47,6 +47,7 @@ def submit(
     model: Annotated[str | None, typer.Option(help="Model id.")] = None,
     max_turns: MaxTurns = None,
     max_cost: MaxCost = None,
+    mode: TaskMode = None,
     key: Annotated[str | None, typer.Option(help="Idempotency key: a repeat finds the first task.")] = None,
 ) -> None:
     """Submit a task and print its id.
@@ -63,6 +64,7 @@ def submit(
             model=model,
             max_turns=max_turns,
             max_cost_usd=max_cost,
+            mode=mode or Mode.AUTONOMOUS,
             key=key,
         )
     out.print(task_id)
@@ -72,7 +74,8 @@ def attach(task_id: TaskId, as_json: AsJson = False) -> None:
     """Show a task as it goes.
 
     Until it is over (exit 0 or 1). What it asks is asked in place on a terminal; elsewhere the command that answers
-    is printed (exit 3). Ctrl-C detaches; the task goes on. With --json: one JSON document a line.
+    is printed (exit 3). In a conversation your lines are messages; /end or Ctrl-D leaves it (exit 0). Ctrl-C
+    detaches; the task goes on. With --json: one JSON document a line.
     """
     with connect() as client:
         full_id = client.find(task_id)
@@ -87,7 +90,7 @@ def attach(task_id: TaskId, as_json: AsJson = False) -> None:
             shown.show.line("detached; the task goes on", "dim")
             raise typer.Exit(INTERRUPTED_EXIT) from None
         tell_end(shown, record, _next_commands)
-    raise typer.Exit(exit_code(record.status))
+    raise typer.Exit(0 if left_talking(shown, record) else exit_code(record.status))
 
 
 def _next_commands(record: TaskRecord) -> list[str]:
