@@ -1,7 +1,7 @@
 """The scripted model of the tests of `neuraphage dev`: adds up numbers that it finds in files it did not know.
 
 It finds the files, reads all of them, then writes the sum (streamed slowly), corrects one file, and runs a
-command that takes a while and leaves a line at its start and at its end.
+command that goes on until a file is there, and leaves a line at its start and at its end.
 """
 
 from __future__ import annotations
@@ -13,9 +13,14 @@ from neuraphage.testing.scripted_api import Pace, ScriptedReply, ScriptRequest, 
 VALUE = re.compile(r"value=(-?\d+)")
 TOTAL = "total.txt"
 LOG = "runs.log"
-COMMAND = f"echo begin >> {LOG}; sleep 5; cat {TOTAL} > copy.txt; echo end >> {LOG}"
+GO = "go-on"
+COMMAND = f"echo begin >> {LOG}; while [ ! -e {GO} ]; do sleep 0.1; done; cat {TOTAL} > copy.txt; echo end >> {LOG}"
 SUMMING = "I have read every file before I write anything. " * 10
 SLOW = Pace(between_events_s=0.05, chunk_chars=4)
+VERY_SLOW = Pace(between_events_s=1.0, chunk_chars=4)
+VERY_SLOWLY = "very slowly"
+"""A prompt with these words has the sum streamed for two minutes when it is asked for the first time."""
+_asked: set[str] = set()
 
 
 def add_up(request: ScriptRequest) -> ScriptedReply:
@@ -28,14 +33,16 @@ def add_up(request: ScriptRequest) -> ScriptedReply:
         return reply("I read all of them.", tools=[("read_file", {"path": name}) for name in names])
     if "write_file" not in done:
         total = sum(value_of(outcome) for outcome in reads(request))
-        return reply(SUMMING, tools=[("write_file", {"path": TOTAL, "content": f"{total}\n"})], pace=SLOW)
+        pace = VERY_SLOW if VERY_SLOWLY in request.prompt and request.request_hash not in _asked else SLOW
+        _asked.add(request.request_hash)
+        return reply(SUMMING, tools=[("write_file", {"path": TOTAL, "content": f"{total}\n"})], pace=pace)
     if "edit" not in done:
         first = reads(request)[0]
         value = value_of(first)
         change = {"path": first.input["path"], "old_string": f"value={value}", "new_string": f"value={value + 1}"}
         return reply("I raise the first value.", tools=[("edit", change)])
     if "run_command" not in done:
-        return reply("I run a command.", tools=[("run_command", {"command": COMMAND, "timeout_ms": 60_000})])
+        return reply("I run a command.", tools=[("run_command", {"command": COMMAND, "timeout_ms": 300_000})])
     return reply(f"The command said: {done['run_command'].text}")
 
 

@@ -180,6 +180,8 @@ class Runtime(Workers):
         self.settings = Settings(state_url=server.state_url(), broker_url=broker.broker_url(), data_dir=folder / "data")
         self.store = RedisStore(self.settings, SystemClock())
         self.dispatcher = CeleryDispatcher(make_app(self.settings))
+        self.task_ids: dict[str, str] = {}
+        """By name, what was submitted."""
 
     def submit(self, task: str, turns: int, wait_ms: float) -> str:
         """Store one task and publish its first turn."""
@@ -192,6 +194,7 @@ class Runtime(Workers):
             allow=("*",),
             limits=Limits(max_turns=turns, max_cost_microusd=10**12),
         )
+        self.task_ids[task] = task_id
         self.store.create(spec, task_id)
         self.dispatcher.publish_turn(task_id, 0, 1)
         return task_id

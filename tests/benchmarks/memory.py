@@ -17,8 +17,8 @@ TURNS_IN_FLIGHT = 100
 IDLE_S = 10.0
 
 
-def busy_rss_bytes(folder: Path) -> int:
-    """Memory of one worker with 100 turns that stream slowly from a real HTTP server."""
+def busy_rss_bytes(folder: Path, turns: int = TURNS_IN_FLIGHT) -> int:
+    """Memory of one worker with so many turns that stream slowly from a real HTTP server."""
     with BenchServer(folder / "m") as server:
         runtime = Runtime(server, server, folder)
         port_file = folder / "port"
@@ -31,12 +31,14 @@ def busy_rss_bytes(folder: Path) -> int:
         env = runtime.env | {"NEURAPHAGE_ANTHROPIC_BASE_URL": url}
         workers = Workers("plain", "tests.benchmarks.plain_app", "np.run", env, folder)
         try:
-            workers.start(Pool("threads", TURNS_IN_FLIGHT))
-            for _ in range(TURNS_IN_FLIGHT):
+            workers.start(Pool("threads", turns))
+            for _ in range(turns):
                 _submit_plain(runtime)
             keys, client = runtime.store.context.keys, runtime.store.context.client
-            wait_until(lambda: client.zcard(keys.leases) == TURNS_IN_FLIGHT, "all turns to be in flight")
+            wait_until(lambda: client.zcard(keys.leases) == turns, "all turns to be in flight")
             time.sleep(3)  # so that every stream has begun
+            if client.zcard(keys.leases) != turns:
+                raise RuntimeError(f"{client.zcard(keys.leases)} of {turns} turns are still in flight")
             return rss_bytes(workers.pids()[0])
         finally:
             workers.stop()
@@ -51,12 +53,12 @@ def _submit_plain(runtime: Runtime) -> None:
     runtime.dispatcher.publish_turn(task_id, 0, 1)
 
 
-def idle_cpu_percent(folder: Path) -> tuple[float, float]:
+def idle_cpu_percent(folder: Path, idle_s: float = IDLE_S) -> tuple[float, float]:
     """CPU of an idle worker with the watcher, and of one whose watcher does not look for dead processes (percent)."""
-    return _idle(folder, "auto"), _idle(folder, "off")
+    return _idle(folder, "auto", idle_s), _idle(folder, "off", idle_s)
 
 
-def _idle(folder: Path, policy: str) -> float:
+def _idle(folder: Path, policy: str, idle_s: float) -> float:
     with BenchServer(folder / f"q{policy}") as server:
         runtime = Runtime(server, server, folder)
         runtime.env = runtime.env | {"NEURAPHAGE_RECOVERY_POLICY": policy}
@@ -65,7 +67,7 @@ def _idle(folder: Path, policy: str) -> float:
             runtime.run([f"w{uuid.uuid4().hex[:8]}"], 2, 0)
             pids = runtime.pids()
             began_s = tree_cpu_s(pids)
-            time.sleep(IDLE_S)
-            return (tree_cpu_s(pids) - began_s) / IDLE_S * 100
+            time.sleep(idle_s)
+            return (tree_cpu_s(pids) - began_s) / idle_s * 100
         finally:
             runtime.stop()

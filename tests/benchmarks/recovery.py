@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from neuraphage.store import reading
 from tests.benchmarks.contenders import ROOT, Pool, Runtime
 from tests.benchmarks.machine import wait_until
 from tests.benchmarks.servers import BenchServer
@@ -34,6 +35,7 @@ def measure_kills(folder: Path, rounds: int) -> list[float]:
             for number in range(rounds):
                 last = _in_a_call(folder, name)
                 found.append(_until_next(folder, name, last, signal.SIGKILL))
+                _check_evidence(runtime, name, "gone", number + 1)
                 runtime.processes = [process for process in runtime.processes if process.poll() is None]
                 runtime.add(pool, f"again{number}")
         finally:
@@ -49,20 +51,28 @@ def measure_child_kills(folder: Path, rounds: int) -> list[float]:
         runtime.start(Pool("prefork", 2))
         try:
             name = _begin(runtime)
-            for _ in range(rounds):
+            for number in range(rounds):
                 last = _in_a_call(folder, name)
                 found.append(_until_next(folder, name, last, signal.SIGKILL))
+                _check_evidence(runtime, name, "gone", number + 1)
                 _in_a_call(folder, name, after=last)
         finally:
             runtime.stop()
     return found
 
 
-def measure_hangs(folder: Path, rounds: int) -> list[float]:
-    """Seconds from the SIGSTOP of a worker to the next start elsewhere, with beat and a control worker."""
+def measure_hangs(folder: Path, rounds: int, **times_s: float) -> list[float]:
+    """Seconds from the SIGSTOP of a worker to the next start elsewhere, with beat and a control worker.
+
+    Args:
+        folder: logs and data.
+        rounds: how often.
+        times_s: settings such as `lease_s` in place of the defaults.
+    """
     found = []
     with BenchServer(folder / "h") as server:
         runtime = Runtime(server, server, folder)
+        runtime.env = runtime.env | {f"NEURAPHAGE_{name.upper()}": str(value) for name, value in times_s.items()}
         runtime.start(Pool("threads", 8, 2))
         try:
             with _control(runtime, folder):
@@ -70,6 +80,7 @@ def measure_hangs(folder: Path, rounds: int) -> list[float]:
                     name = _begin(runtime)
                     last = _in_a_call(folder, name)
                     found.append(_until_next(folder, name, last, signal.SIGSTOP))
+                    _check_evidence(runtime, name, "expired", 1)
                     os.kill(last[1], signal.SIGKILL)
                     runtime.processes = [process for process in runtime.processes if process.pid != last[1]]
                     runtime.add(Pool("threads", 8), f"again{number}")
@@ -82,6 +93,18 @@ def _begin(runtime: Runtime) -> str:
     name = f"r{uuid.uuid4().hex[:12]}"
     runtime.submit(name, TURNS, CALL_MS)
     return name
+
+
+def _check_evidence(runtime: Runtime, name: str, evidence: str, times: int) -> None:
+    """See that the next start came of what was to be measured: so many recoveries, each on this evidence.
+
+    Raises:
+        RuntimeError: it came of something else.
+    """
+    events = reading.events(runtime.store.context, runtime.task_ids[name])
+    found = [event.data.get("evidence") for event in events if event.kind == "TaskRecovered"]
+    if found != [evidence] * times:
+        raise RuntimeError(f"wanted {times} recoveries that were {evidence}, found {found}")
 
 
 def _in_a_call(folder: Path, name: str, after: Start | None = None) -> Start:

@@ -20,7 +20,6 @@ from neuraphage.store.tasks import RedisStore
 from tests.benchmarks.servers import BenchServer
 
 REPEATS = 15
-FAR_MS = 3_600_000
 
 
 def _parts(server: BenchServer, folder: Path, **times: Any) -> tuple[RedisStore, Sweep]:
@@ -42,16 +41,38 @@ def _claimed(store: RedisStore, count: int) -> list[Lease]:
     return leases
 
 
-def sweep_ms(folder: Path, tasks: int) -> float:
-    """One sweep while so many tasks live, none of them due, a quarter in each of the four places."""
+def sweep_ms(folder: Path, tasks: int, repeats: int = REPEATS) -> float:
+    """One sweep while so many tasks live, none of them due, a quarter in each of the four places.
+
+    Raises:
+        RuntimeError: a sweep looked at tasks that are not due, so something else would have been measured. Entries
+            too far ahead are looked at, since they were made before the server's clock went back.
+    """
     with BenchServer(folder / "w") as server:
-        store, sweep = _parts(server, folder)
+        store, sweep = _parts(server, folder, first_republish_s=600, max_republish_s=600, lease_s=600, heartbeat_s=100)
         keys, client = store.context.keys, store.context.client
-        later = store.now_ms() + FAR_MS
-        for zset, score in ((keys.outbox, later), (keys.leases, later), (keys.timers, later), (keys.waits, later)):
-            for _ in range(0, tasks // 4, 5_000):
-                client.zadd(zset, {f"task-{uuid.uuid4()}": score for _ in range(5_000)})
-        return median(_timed_ms(lambda: sweep.run(guarded=False)) for _ in range(REPEATS))
+        sweep.run(guarded=False)
+        before = _scripts_run(client)
+        sweep.run(guarded=False)
+        of_none = _scripts_run(client) - before
+        ahead_ms = int(0.9 * store.context.lease_ms)  # more than the part by which an idle broker's entries come early
+        for zset in (keys.outbox, keys.leases, keys.timers, keys.waits):
+            _fill(client, zset, tasks // 4, store.now_ms() + ahead_ms)
+        before = _scripts_run(client)
+        took_ms = median(_timed_ms(lambda: sweep.run(guarded=False)) for _ in range(repeats))
+        if (ran := _scripts_run(client) - before) != repeats * of_none:
+            raise RuntimeError(f"{repeats} sweeps with nothing due ran {ran} scripts; without tasks one runs {of_none}")
+        return took_ms
+
+
+def _fill(client: Any, zset: str, count: int, score: int) -> None:
+    while count > 0:
+        client.zadd(zset, {f"task-{uuid.uuid4()}": score for _ in range(min(count, 5_000))})
+        count -= 5_000
+
+
+def _scripts_run(client: Any) -> int:
+    return sum(row["calls"] for name, row in client.info("commandstats").items() if name.startswith("cmdstat_evalsha"))
 
 
 def recovery_ms_a_task(folder: Path, tasks: int) -> float:

@@ -11,7 +11,7 @@ from statistics import median
 from tests.benchmarks.contenders import Chain, Contender, Loop, Pool, Runtime
 from tests.benchmarks.machine import tree_cpu_s, wait_quiet
 from tests.benchmarks.servers import BenchServer
-from tests.benchmarks.workload import gaps_ms
+from tests.benchmarks.workload import gaps_ms, starts
 
 WARM_TURNS = 10
 WARM_TASKS = 16
@@ -73,15 +73,34 @@ def _one_round(
     [name] = _names(1)
     if turns:
         contender.run([name], turns, 0)
+        _check_steps(folder, [name], turns)
         figures.gap_ms.append(median(gaps_ms(folder, name)))
     if not tasks:
         return
     pids = [*contender.pids(), server.pid]
     cpu_s, began = tree_cpu_s(pids), time.monotonic()
-    contender.run(_names(tasks), task_turns, 0)
+    crowd = _names(tasks)
+    contender.run(crowd, task_turns, 0)
     took_s, used_s = time.monotonic() - began, tree_cpu_s(pids) - cpu_s
+    _check_steps(folder, crowd, task_turns)
     figures.turns_per_s.append(tasks * task_turns / took_s)
     figures.cpu_ms.append(used_s * 1000 / (tasks * task_turns))
+
+
+def _check_steps(folder: Path, names: list[str], turns: int) -> None:
+    """See that the contender did the work that is compared: each step of each turn, once and in order.
+
+    Raises:
+        RuntimeError: it did something else.
+    """
+    wanted = [(turn, kind) for turn in range(turns) for kind in ("model", "tool")]
+    found: dict[str, list[tuple[int, str]]] = {name: [] for name in names}
+    for _, _, name, turn, kind in starts(folder):
+        if name in found:
+            found[name].append((turn, kind))
+    wrong = [name for name, steps in found.items() if steps != wanted]
+    if wrong:
+        raise RuntimeError(f"{len(wrong)} of {len(names)} tasks took other steps: {found[wrong[0]]}")
 
 
 def measure_bytes(folder: Path, lengths: tuple[int, ...]) -> dict[int, float]:

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from clikit import SCRIPT, Ran
-from devscript import COMMAND, LOG, SUMMING, TOTAL
+from devscript import COMMAND, GO, LOG, SUMMING, TOTAL, VERY_SLOWLY
 from devstack import LIMIT_S, DevStack, wait_for
 from neuraphage.model.task import Status
 
@@ -95,13 +95,13 @@ def test_a_task_on_real_input_goes_right_through_kills(stack: DevStack, tmp_path
     seed = secrets.randbits(32)
     print(f"seed {seed}")
     before = random_directory(tmp_path, random.Random(seed))
-    submitted = stack.cli("submit", "Add up the numbers.", "--dir", str(tmp_path))
+    submitted = stack.cli("submit", f"Add up the numbers {VERY_SLOWLY}.", "--dir", str(tmp_path))
     assert submitted.code == 0, submitted.err
     task_id = submitted.out.strip()
     viewer = subprocess.Popen([SCRIPT, "attach", task_id], env=stack.env, stdout=subprocess.PIPE, text=True)
     assert viewer.stdout is not None
     seen = ""
-    while SUMMING[:60] not in seen:
+    while SUMMING[:16] not in seen:
         piece = viewer.stdout.read(1)
         assert piece, seen
         seen += piece
@@ -119,6 +119,11 @@ def test_a_task_on_real_input_goes_right_through_kills(stack: DevStack, tmp_path
     assert stack.cli("answer", task_id, "yes").code == 0
     wait_for((tmp_path / LOG).exists, "the command")
     kill_owner(stack, task_id)
+    with stack.client() as client:
+        wait_for(
+            lambda: "ToolAttached" in [event.kind for event in client.events(task_id)], "the next worker to attach"
+        )
+    (tmp_path / GO).touch()
     assert "attached to it" in attach_to_the_end(stack, task_id, 0)
     check_files(tmp_path, before)
     with stack.client() as client:

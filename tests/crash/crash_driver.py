@@ -97,7 +97,8 @@ class Driver:
             return
         match record.place:
             case "outbox":
-                self._wait_for(lambda: self._is_due("outbox"))
+                context = self._world.store.context
+                context.client.zadd(context.keys.outbox, {self._task_id: 1}, xx=True)  # its message is lost
                 self._sweep()
             case "waits":
                 self._answer(record)

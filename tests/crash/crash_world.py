@@ -98,7 +98,8 @@ class Site:
             lease_s=self.lease_s,
             heartbeat_s=self.lease_s / 5,
             sweep_s=0.05,
-            first_republish_s=0.1,
+            first_republish_s=600.0,  # only the driver makes entries due, so no pause of the machine does
+            max_republish_s=3_600.0,
             anthropic_base_url=self.model_url,
         )
 

@@ -16,7 +16,7 @@ from crash_world import API_KEY
 
 from neuraphage.testing import Call, CrashPoint, crash_points, recordable
 
-pytestmark = [pytest.mark.real_redis, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.real_redis, pytest.mark.timeout(2_400)]
 
 JOBS = 5
 MIN_POINTS = 60

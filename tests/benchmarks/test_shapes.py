@@ -1,0 +1,98 @@
+"""Every benchmark, small: it still measures what its row says. The figures themselves are nobody's test."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.benchmarks import memory, recovery, report, scale, speed, view
+from tests.benchmarks.__main__ import PARTS
+from tests.benchmarks.contenders import Pool
+from tests.benchmarks.workload import FOLDER_VARIABLE
+
+pytestmark = [pytest.mark.real_redis, pytest.mark.real_workers]
+POOLS = [Pool("threads", 4), Pool("prefork", 2)]
+
+
+@pytest.fixture
+def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A short path, for sockets' sake."""
+    with tempfile.TemporaryDirectory(prefix="npb-", ignore_cleanup_errors=True) as name:
+        monkeypatch.setenv(FOLDER_VARIABLE, name)
+        yield Path(name)
+
+
+@pytest.mark.parametrize("pool", POOLS, ids=str)
+def test_every_contender_does_the_same_work(folder: Path, pool: Pool) -> None:
+    """Each step of each turn once, in order (checked while it is measured); a reading of each kind for each."""
+    figures = speed.measure_speed(folder, pool, rounds=1, turns=4, tasks=2, task_turns=2, quiet_s=0)
+    assert list(figures) == ["no durability", "raw Redis loop", "bare chain", "neuraphage"]
+    for found in figures.values():
+        assert [len(values) for values in (found.gap_ms, found.turns_per_s, found.cpu_ms, found.busy)] == [1] * 4
+        assert min(*found.gap_ms, *found.turns_per_s) > 0
+    rows = report.speed_rows(figures, pool)
+    assert [row.goal for row in rows[-4:]] == ["1.3 at most", "0.8 at least", "1.3 at most", ""]
+
+
+def test_a_turn_writes_its_words_and_little_more(folder: Path) -> None:
+    """The 4.2 KB of new conversation are in it; a write that was forgotten or doubled would show."""
+    found = speed.measure_bytes(folder, (3, 6))
+    assert list(found) == [3, 6]
+    assert all(4_000 < value < 12_000 for value in found.values()), found
+
+
+def test_a_kill_is_seen_by_the_watcher(folder: Path) -> None:
+    """One time a kill, and the recovery's evidence is that the process is gone (checked while it is measured)."""
+    assert len(recovery.measure_kills(folder, 1)) == 1
+
+
+def test_a_childs_kill_is_seen_by_its_parent(folder: Path) -> None:
+    """As above, for a prefork child."""
+    assert len(recovery.measure_child_kills(folder, 1)) == 1
+
+
+def test_a_hang_ends_with_the_lease(folder: Path) -> None:
+    """The lease ran out, and nothing took it before (checked while it is measured)."""
+    (found,) = recovery.measure_hangs(folder, 1, lease_s=2.0, heartbeat_s=0.5, sweep_s=0.5)
+    assert found > 1.0, "a heartbeat before the stop leaves at least three quarters of the lease"
+
+
+def test_a_sweep_over_healthy_tasks_looks_at_none(folder: Path) -> None:
+    """It runs no script that it would not run without tasks (checked while it is measured)."""
+    assert scale.sweep_ms(folder, 400, repeats=2) > 0
+
+
+def test_the_sweeps_check_notices_entries_that_are_looked_at(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leases further ahead than any is made are taken for those of a clock gone back, and visited each time."""
+    fill = scale._fill
+    monkeypatch.setattr(scale, "_fill", lambda client, zset, count, score: fill(client, zset, count, score + 3_600_000))
+    with pytest.raises(RuntimeError, match="sweeps with nothing due ran"):
+        scale.sweep_ms(folder, 40, repeats=1)
+
+
+def test_the_costs_that_must_not_grow(folder: Path) -> None:
+    """Every lease is recovered in the sweep that is timed (checked while it is measured); the others are positive."""
+    assert scale.recovery_ms_a_task(folder, 5) > 0
+    assert 500 < scale.waiting_bytes(folder, 50) < 8_000
+    assert scale.heartbeat_ms(folder, 3) > 0
+
+
+def test_the_view_shows_each_kind_once(folder: Path) -> None:
+    """A line and a piece, and a question, each seen on a real terminal."""
+    progress, waiting = view.measure_view(folder, 1)
+    assert (len(progress), len(waiting)) == (2, 1)
+
+
+def test_memory_and_idling(folder: Path) -> None:
+    """A worker that holds its turns while it is weighed (checked then), and two that idle."""
+    assert memory.busy_rss_bytes(folder, 3) > 20_000_000
+    assert all(percent >= 0 for percent in memory.idle_cpu_percent(folder, 1.0))
+
+
+def test_every_part_has_a_test_here() -> None:
+    """A part that is added is tried small, too."""
+    tried = {"threads", "prefork", "bytes", "kill", "child", "hang", "scale", "view", "memory"}
+    assert set(PARTS) == tried
