@@ -31,7 +31,9 @@ from neuraphage.runtime.sweep import Sweep
 from neuraphage.runtime.watcher import Watcher
 from neuraphage.settings import Settings
 from neuraphage.spool.command_spool import CommandSpool
+from neuraphage.standby import StandbyProcess
 from neuraphage.store.presence import NamedConnection
+from neuraphage.store.standby_order import standby_order
 from neuraphage.store.tasks import RedisStore
 from neuraphage.tools.local_command import UnspooledCommands
 from neuraphage.tools.registry import default_toolbox
@@ -117,6 +119,7 @@ def build_process(
     store = build_store(settings)
     me, process_id = this_process(), secrets.token_hex(8)
     presence = NamedConnection(settings.state_url.get_secret_value(), settings.namespace, process_id)
+    order = standby_order(store.context)
     return WorkerProcess(
         build_services(settings, app, store),
         store,
@@ -124,6 +127,7 @@ def build_process(
         store.clock,
         settings,
         ProcessRow(process_id, host_id(), me.pid, me.start_time, store.clock.wall_ms(), spool_identity(settings)),
+        standby=None if order is None else StandbyProcess(order, settings.heartbeat_s / 2),
         parent_draining=parent_draining,
         closed=closed,
     )

@@ -20,6 +20,7 @@ from neuraphage.ports.effects import (
 )
 from neuraphage.ports.health import HealthStore
 from neuraphage.ports.people import Dispatcher, NextTurn, Signal, SignalKind, Signalled, SignalVerdict, TaskStore
+from neuraphage.ports.standby import HeldRow, Standby
 from neuraphage.ports.sweeping import HeldTask, ProcessRow, Recovered, RecoverVerdict, SpoolWatch, SweepStore
 from neuraphage.ports.turns import (
     Changes,
@@ -48,6 +49,7 @@ __all__ = [
     "Dispatcher",
     "FinishTo",
     "HealthStore",
+    "HeldRow",
     "HeldTask",
     "Interrupt",
     "Lease",
@@ -69,6 +71,7 @@ __all__ = [
     "SpoolState",
     "SpoolStatus",
     "SpoolWatch",
+    "Standby",
     "SuspendTo",
     "SweepStore",
     "TaskStore",

@@ -11,93 +11,13 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
-from neuraphage.errors import CancelRequested, LeaseLost, StoreError
-from neuraphage.ports import Clock, Lease, Presence, Renewal, TurnStore
+from neuraphage.errors import StoreError
+from neuraphage.ports import Clock, HeldRow, Lease, Presence, Renewal, Standby, TurnStore
+from neuraphage.runtime.held_lease import HeldLease
 from neuraphage.settings import Settings
 
 log = logging.getLogger(__name__)
-
-
-class HeldLease:
-    """A lease in use. Implements Interrupt for the effects that run under it.
-
-    Args:
-        lease: as claimed.
-        sent_at_boottime_s: local send time of the claim.
-        lease_s: lease length.
-        clock: local time.
-        draining: asked whether the process is shutting down.
-    """
-
-    def __init__(
-        self, lease: Lease, sent_at_boottime_s: float, lease_s: float, clock: Clock, draining: Callable[[], bool]
-    ) -> None:
-        self.lease = lease
-        self.cancel = False
-        self.pause = False
-        self.lost = False
-        self.settling = False
-        """Whether suspend or finish is on its way: a renewal that finds the lease gone then means nothing."""
-        self.detachable = False
-        """Whether the effect in hand outlives this process: then a shutdown need not wait for it."""
-        self.effect_since_s: float | None = None
-        self._lease_s = lease_s
-        self._clock = clock
-        self._draining = draining
-        self._deadline_s = sent_at_boottime_s + lease_s
-        self._wakes: set[Callable[[], None]] = set()
-        self._lock = threading.Lock()
-
-    def renewed(self, sent_at_boottime_s: float) -> None:
-        """The server confirmed the lease; it runs on from the send time."""
-        self._deadline_s = max(self._deadline_s, sent_at_boottime_s + self._lease_s)
-
-    def may_start(self) -> bool:
-        """Whether an effect may start: the lease certainly stands, by this machine's own clock."""
-        return not self.lost and self._clock.boottime_s() < self._deadline_s
-
-    def advance_token(self) -> None:
-        """A write of this claim was confirmed."""
-        self.lease = replace(self.lease, token=self.lease.token + 1)
-
-    def flag(self, *, cancel: bool = False, pause: bool | None = None, lost: bool = False) -> None:
-        """Note what the server said; wakes a blocked effect when it must stop."""
-        with self._lock:
-            self.cancel = self.cancel or cancel
-            self.lost = self.lost or lost
-            if pause is not None:
-                self.pause = pause
-            wakes = list(self._wakes) if self.cancel or self.lost else []
-            self._wakes.difference_update(wakes)
-        for wake in wakes:
-            wake()
-
-    def detaching(self) -> bool:
-        """Whether the process shuts down and the effect in hand goes on without it."""
-        return self.detachable and self._draining()
-
-    def check(self) -> None:
-        """See ports.Interrupt."""
-        if self.lost or self.detaching():
-            raise LeaseLost(self.lease.task_id)
-        if self.cancel:
-            raise CancelRequested(self.lease.task_id)
-
-    def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
-        """See ports.Interrupt."""
-        with self._lock:
-            late = self.cancel or self.lost
-            if not late:
-                self._wakes.add(wake)
-        if late:
-            wake()
-        return lambda: self._forget(wake)
-
-    def _forget(self, wake: Callable[[], None]) -> None:
-        with self._lock:
-            self._wakes.discard(wake)
 
 
 class LeaseKeeper:
@@ -111,6 +31,7 @@ class LeaseKeeper:
         on_overdue: called once, with the task id, when an effect is past its longest duration.
         parent_draining: whether the parent of a forked process is shutting down.
         on_beat: called with every heartbeat.
+        standby: renews while this interpreter is stuck.
     """
 
     def __init__(
@@ -122,8 +43,12 @@ class LeaseKeeper:
         on_overdue: Callable[[str], None],
         parent_draining: Callable[[], bool] = lambda: False,
         on_beat: Callable[[], None] = lambda: None,
+        standby: Standby | None = None,
     ) -> None:
         self._on_beat = on_beat
+        self._standby = standby
+        self._claiming: dict[str, str] = {}
+        """Claim id to task: claims whose answer is awaited."""
         self._parent_draining = parent_draining
         self._store = store
         self._presence = presence
@@ -139,12 +64,16 @@ class LeaseKeeper:
 
     def start(self) -> None:
         """Start the thread; after a fork, never before."""
+        if self._standby is not None:
+            self._standby.start()
         self._thread.start()
 
     def stop(self) -> None:
         """Stop the thread and close the presence connection."""
         self._stop.set()
         self._presence.close()
+        if self._standby is not None:
+            self._standby.stop()
 
     def drain(self) -> None:
         """Start nothing new from now on."""
@@ -160,15 +89,44 @@ class LeaseKeeper:
             return len(self._held.keys() - self._overdue)
 
     @contextmanager
+    def claiming(self, task_id: str, claim_id: str) -> Iterator[None]:
+        """Claim a task in here: the lease is renewed also when the answer cannot be read for long."""
+        with self._changing():
+            self._claiming[claim_id] = task_id
+        try:
+            yield
+        finally:
+            with self._changing():
+                self._claiming.pop(claim_id, None)
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Change what is held; who stands in is told."""
+        with self._lock:
+            yield
+            if self._standby is None:
+                return
+            rows = [HeldRow(task_id, 0, claim) for claim, task_id in self._claiming.items() if claim not in self._held]
+            for claim, held in self._held.items():
+                if claim not in self._overdue:
+                    rows.append(HeldRow(held.lease.task_id, held.lease.fence, claim, held.effect_since_s))
+            self._standby.hold(rows)
+
+    def _tell(self) -> None:
+        with self._changing():
+            pass
+
+    @contextmanager
     def hold(self, lease: Lease, sent_at_boottime_s: float) -> Iterator[HeldLease]:
         """Keep a lease renewed while the block runs."""
-        held = HeldLease(lease, sent_at_boottime_s, self._settings.lease_s, self._clock, self.draining)
-        with self._lock:
+        lease_s = self._settings.lease_s
+        held = HeldLease(lease, sent_at_boottime_s, lease_s, self._clock, self.draining, self._tell)
+        with self._changing():
             self._held[lease.claim_id] = held
         try:
             yield held
         finally:
-            with self._lock:
+            with self._changing():
                 self._held.pop(lease.claim_id, None)
                 self._overdue.discard(lease.claim_id)
 
@@ -181,11 +139,13 @@ class LeaseKeeper:
         with self._lock:
             due = [held for claim, held in self._held.items() if claim not in self._overdue]
         due = [held for held in due if not self._past_limit(held)]
-        if not due:
-            return
-        sent_at, answers = self._store.renew([held.lease for held in due])
-        for held, answer in zip(due, answers, strict=True):
-            self._note(held, answer, sent_at)
+        sent_at = self._clock.boottime_s()
+        if due:
+            sent_at, answers = self._store.renew([held.lease for held in due])
+            for held, answer in zip(due, answers, strict=True):
+                self._note(held, answer, sent_at)
+        if self._standby is not None:
+            self._standby.renewed(sent_at)
 
     def _note(self, held: HeldLease, answer: Renewal, sent_at: float) -> None:
         if answer.held:
@@ -204,7 +164,7 @@ class LeaseKeeper:
         since = held.effect_since_s
         if since is None or self._clock.boottime_s() - since < self._settings.effect_max_s:
             return False
-        with self._lock:
+        with self._changing():
             self._overdue.add(held.lease.claim_id)
         log.error("effect is past effect_max_s; this process drains and exits", extra={"task": held.lease.task_id})
         self._on_overdue(held.lease.task_id)

@@ -17,7 +17,7 @@ from neuraphage.model.effect import JournalEntry, Marker
 from neuraphage.model.message import Entry
 from neuraphage.model.prompt import Event, InboxItem, Prompt
 from neuraphage.ports import Changes, Claimed, Committed, CommitVerdict, FinishTo, Settled, SuspendTo
-from neuraphage.runtime.lease_keeper import HeldLease
+from neuraphage.runtime.held_lease import HeldLease
 from neuraphage.runtime.patience import persistently
 from neuraphage.runtime.services import Services
 

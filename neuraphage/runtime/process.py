@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 
 from neuraphage.errors import StoreError
-from neuraphage.ports import Clock, Presence, ProcessRow, SweepStore
+from neuraphage.ports import Clock, Presence, ProcessRow, Standby, SweepStore
 from neuraphage.runtime.lease_keeper import LeaseKeeper
 from neuraphage.runtime.outcome import Outcome
 from neuraphage.runtime.runner import TurnRunner
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 OVERDUE_EXIT_CODE = 75
 """EX_TEMPFAIL: the process gave up a hung effect; its supervisor starts a new one."""
 OVERDUE_DRAIN_S = 30.0
-"""How long the other turns of a process with a hung effect may take to finish their step."""
+"""How long the other turns of a process with a hung effect may take at most to finish their step."""
 
 
 class WorkerProcess:
@@ -33,12 +33,13 @@ class WorkerProcess:
         clock: local time.
         settings: times.
         row: who this process is.
+        standby: renews leases while this interpreter is stuck.
         parent_draining: whether the parent of a forked process is shutting down.
         closed: whether a draining process takes in no more messages.
         exit_process: ends the process at once.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a process is where its parts meet
         self,
         services: Services,
         registry: SweepStore,
@@ -47,6 +48,7 @@ class WorkerProcess:
         settings: Settings,
         row: ProcessRow,
         *,
+        standby: Standby | None = None,
         parent_draining: Callable[[], bool] = lambda: False,
         closed: Callable[[], bool] = lambda: True,
         exit_process: Callable[[int], None] = os._exit,
@@ -58,7 +60,11 @@ class WorkerProcess:
         self._exit_process = exit_process
         self._entered = False
         self._entering = threading.Lock()
-        self.keeper = LeaseKeeper(services.store, presence, clock, settings, self._overdue, parent_draining, self._beat)
+        self.keeper = LeaseKeeper(
+            services.store, presence, clock, settings, self._overdue, parent_draining, self._beat, standby
+        )
+        # gone before the lease of the hung effect is over: then its watcher recovers it at once, as of one that died
+        self._overdue_drain_s = min(OVERDUE_DRAIN_S, settings.lease_s - 2 * settings.heartbeat_s)
         self.runner = TurnRunner(services, self.keeper, row.process_id, closed)
 
     def start(self) -> None:
@@ -106,7 +112,7 @@ class WorkerProcess:
 
     def _exit_when_alone(self) -> None:
         done = threading.Event()
-        for _ in range(int(OVERDUE_DRAIN_S / 0.1)):
+        for _ in range(int(self._overdue_drain_s / 0.1)):
             if self.keeper.held_count() == 0:
                 break
             done.wait(0.1)

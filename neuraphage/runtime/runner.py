@@ -65,7 +65,12 @@ class TurnRunner:
             return Outcome.STORE_AWAY.value
 
     def _claimed(self, task_id: str, seq: int) -> str:
-        store, claim_id, draining = self._services.store, self._services.new_claim_id(), self._keeper.draining
+        claim_id = self._services.new_claim_id()
+        with self._keeper.claiming(task_id, claim_id):
+            return self._under_claim(task_id, seq, claim_id)
+
+    def _under_claim(self, task_id: str, seq: int, claim_id: str) -> str:
+        store, draining = self._services.store, self._keeper.draining
         # A lease runs from the first try: a later one may only get the answer that the first had lost.
         sent_s = self._services.clock.boottime_s()
         try:

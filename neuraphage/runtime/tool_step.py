@@ -42,7 +42,8 @@ class ToolStep:
             names = ", ".join(self._services.declarations)
             return f"There is no tool {call.name!r}. The tools are: {names}."
         try:
-            return tool.check(call.params)
+            with self._ledger.held.in_foreign_code():
+                return tool.check(call.params)
         except Exception as error:  # a third-party tool: what cannot be checked is not run
             log.exception("check of %s failed", call.name, extra={"task": self._ledger.record.task_id})
             return f"The parameters of {call.name} could not be checked, so it was not run: {type(error).__name__}."
@@ -197,8 +198,9 @@ class ToolStep:
 
     def _prepared(self, tool: Tool, call: ToolCall, context: ToolContext) -> dict[str, Any]:
         try:
-            clean: dict[str, Any] = self._services.redaction.json(tool.prepare(call.params, context))
-            canonical(clean)  # what cannot be stored shows here
+            with self._ledger.held.in_foreign_code():
+                clean: dict[str, Any] = self._services.redaction.json(tool.prepare(call.params, context))
+                canonical(clean)  # what cannot be stored shows here
         except Exception:  # a third-party tool: without evidence its probe answers unknown
             log.exception("prepare of %s failed", call.name, extra={"task": context.task_id})
             return {}
@@ -206,7 +208,8 @@ class ToolStep:
 
     def _probed(self, tool: Tool, call: ToolCall, evidence: dict[str, Any], context: ToolContext) -> Probe:
         try:
-            return tool.probe(call.params, evidence, context)
+            with self._ledger.held.in_foreign_code():
+                return tool.probe(call.params, evidence, context)
         except Exception:  # a third-party tool: it does not tell, and nothing is run again on a guess
             log.exception("probe of %s failed", call.name, extra={"task": context.task_id})
             return Probe(verdict=ProbeVerdict.UNKNOWN)

@@ -18,7 +18,7 @@ import neuraphage.runtime.tool_step
 from neuraphage.decide.hashing import sha256_hex
 from neuraphage.errors import LeaseLost
 from neuraphage.ports import SpoolState
-from neuraphage.runtime.lease_keeper import HeldLease
+from neuraphage.runtime.held_lease import HeldLease
 from neuraphage.runtime.ledger import Ledger
 from neuraphage.spool import CommandSpool
 from neuraphage.testing import CrashPoint

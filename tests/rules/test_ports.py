@@ -14,8 +14,9 @@ from neuraphage.decide.redaction import Redactor
 from neuraphage.llm.client import AnthropicClient
 from neuraphage.queue import CeleryDispatcher
 from neuraphage.runtime.clock import SystemClock
-from neuraphage.runtime.lease_keeper import HeldLease
+from neuraphage.runtime.held_lease import HeldLease
 from neuraphage.spool.command_spool import CommandSpool
+from neuraphage.standby import StandbyProcess
 from neuraphage.store.presence import NamedConnection
 from neuraphage.store.tasks import RedisStore
 from neuraphage.tools.base import ParsedTool
@@ -32,6 +33,7 @@ PARTS: dict[type, list[type]] = {
     ports.Redaction: [Redactor],
     ports.Spool: [CommandSpool, UnspooledCommands],
     ports.SpoolWatch: [CommandSpool],
+    ports.Standby: [StandbyProcess],
     ports.SweepStore: [RedisStore],
     ports.TaskStore: [RedisStore],
     ports.Tool: [ParsedTool],

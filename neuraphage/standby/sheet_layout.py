@@ -1,0 +1,27 @@
+"""How the sheet is laid out: a header, and rows of text with their checksum. Standard library only."""
+
+from __future__ import annotations
+
+import struct
+from binascii import crc32
+
+TYPE_CHECKING = False  # type checkers know this name; importing typing would cost memory in every process
+if TYPE_CHECKING:
+    import mmap
+
+SHEET_BYTES = 1 << 18
+HEADER = struct.Struct("<dd")
+"""When the interpreter last ran (monotonic, seconds), and when the worker last renewed (boot time, seconds)."""
+BODY = struct.Struct("<II")
+"""Length and checksum of the rows after it: task, fence (0: being claimed), claim, begin of the effect; with tabs."""
+BODY_AT = 64
+
+
+def rows_of(sheet: mmap.mmap) -> list[list[str]] | None:
+    """What the worker holds; None while it is being written."""
+    length, checksum = BODY.unpack_from(sheet, BODY_AT)
+    start = BODY_AT + BODY.size
+    body = sheet[start : start + length]
+    if crc32(body) != checksum:
+        return None
+    return [line.split("\t") for line in body.decode().splitlines()]

@@ -1,0 +1,144 @@
+"""A worker whose interpreter is held by one call: who renews its leases, and when nobody does."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from neuraphage.runtime.host import identify, process_gone
+from storekit import StoreKit
+from stuckkit import StuckWorker
+from turnkit import until
+
+pytestmark = pytest.mark.real_redis
+Start = Callable[..., StuckWorker]
+LONG_S = 600
+RSS_LIMIT = 15 * 1024 * 1024
+
+
+def test_leases_are_renewed_while_the_interpreter_is_held(start_worker: Start) -> None:
+    """One call of several leases: it ends in time, and the worker still holds its task."""
+    worker = start_worker()
+    task_id = worker.hold()
+    worker.tell("stick 5")
+    for _ in range(12):
+        assert not worker.is_over(task_id)
+        worker.is_renewed(task_id, times=1)
+    assert worker.answer() == "free"
+    assert worker.ask("held") == "True"
+
+
+def test_a_claim_whose_answer_nobody_could_read_is_renewed_too(start_worker: Start) -> None:
+    """Another thread may take the interpreter between a claim and its answer."""
+    worker = start_worker()
+    task_id = worker.hold("claim")
+    worker.tell(f"stick {LONG_S}")
+    worker.is_renewed(task_id)
+
+
+def test_a_lease_that_another_has_taken_is_not_touched(start_worker: Start, stuck_kit: StoreKit) -> None:
+    """Fence and claim decide there as everywhere; the worker is told when it wakes up."""
+    worker = start_worker()
+    task_id = worker.hold()
+    worker.tell("stick 3")
+    worker.is_renewed(task_id, times=2)
+    stuck_kit.recover(task_id)
+    seq = stuck_kit.store.get(task_id).seq
+    taken = stuck_kit.store.claim(task_id, seq, "p2", "c2")
+    expiry_ms = worker.expiry_ms(task_id)
+    assert worker.answer() == "free"
+    assert worker.expiry_ms(task_id) == expiry_ms
+    assert worker.ask("held") == "False"
+    assert taken.lease is not None
+
+
+def test_a_worker_that_is_stopped_is_not_stood_in_for(start_worker: Start) -> None:
+    """SIGSTOP: its lease runs out, so that another worker goes on; after SIGCONT it is renewed again."""
+    worker = start_worker()
+    task_id = worker.hold()
+    os.kill(worker.process.pid, signal.SIGSTOP)
+    until(lambda: worker.is_over(task_id))
+    time.sleep(0.5)  # nothing may happen: there is no condition to wait for
+    assert worker.is_over(task_id)
+    os.kill(worker.process.pid, signal.SIGCONT)
+    worker.is_renewed(task_id)
+
+
+@pytest.mark.parametrize("leaks", [False, True])
+def test_it_ends_with_its_worker(start_worker: Start, leaks: bool) -> None:
+    """kill -9; also when a child of the worker has inherited its end of the pipe."""
+    worker = start_worker()
+    worker.hold()
+    child = int(worker.ask("leak")) if leaks else 0
+    beside = identify(worker.beside)
+    worker.kill()
+    killed_s = time.monotonic()
+    until(lambda: process_gone(beside))
+    print(f"ended {(time.monotonic() - killed_s) * 1000:.1f} ms after its worker")
+    if child:
+        os.kill(child, signal.SIGKILL)
+
+
+def test_it_ends_when_the_worker_leaves_and_outlives_what_ends_services(start_worker: Start) -> None:
+    """A service manager signals every process of the service, while the worker may drain for minutes."""
+    worker = start_worker()
+    task_id = worker.hold()
+    beside = identify(worker.beside)
+    os.kill(beside.pid, signal.SIGTERM)
+    worker.tell("stick 2")
+    worker.is_renewed(task_id)
+    assert worker.answer() == "free"
+    assert worker.ask("leave") == "left"
+    assert process_gone(beside)
+
+
+def test_one_that_was_killed_is_replaced(start_worker: Start) -> None:
+    """By the worker, some seconds later."""
+    worker = start_worker()
+    task_id = worker.hold()
+    os.kill(worker.beside, signal.SIGKILL)
+    successor = int(worker.ask(f"beside {worker.beside}"))
+    assert successor != worker.beside
+    worker.beside = successor
+    worker.tell(f"stick {LONG_S}")
+    worker.is_renewed(task_id)
+
+
+def test_past_the_longest_effect_the_stuck_worker_is_ended(start_worker: Start) -> None:
+    """Its lease would be kept for ever, and no thread of it can give it up: a death, which counts as one."""
+    worker = start_worker(effect_max_s=2, read_timeout_s=1, call_timeout_s=1, connect_timeout_s=1)
+    worker.hold("effect")
+    worker.tell(f"stick {LONG_S}")
+    assert worker.process.wait(120) == -signal.SIGKILL
+
+
+def test_a_stop_of_hours_is_no_hung_effect(start_worker: Start) -> None:
+    """A worker that wakes up after it was stopped for longer than the longest effect is not killed for that."""
+    worker = start_worker(effect_max_s=2, read_timeout_s=1, call_timeout_s=1, connect_timeout_s=1)
+    worker.hold()
+    os.kill(worker.process.pid, signal.SIGSTOP)
+    time.sleep(3)  # the stop itself
+    os.kill(worker.process.pid, signal.SIGCONT)
+    assert worker.ask("held") in ("True", "False")
+    time.sleep(1)  # several looks
+    assert worker.process.poll() is None
+
+
+def test_it_is_small_and_imports_nothing_from_the_current_folder(start_worker: Start, tmp_path: Path) -> None:
+    """Under 15 MB also while it stands in; files there that are called as what it imports are left alone."""
+    for name in ("socket", "marshal", "mmap", "select", "struct", "plain_server", "sheet_layout", "contextlib"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'imported')!r}, 'a').write({name!r})\n")
+    worker = start_worker()
+    task_id = worker.hold()
+    worker.tell(f"stick {LONG_S}")
+    worker.is_renewed(task_id)
+    memory = psutil.Process(worker.beside).memory_full_info()
+    print(f"rss {memory.rss / 2**20:.1f} MB, pss {memory.pss / 2**20:.1f} MB")
+    assert memory.rss < RSS_LIMIT
+    assert not (tmp_path / "imported").exists()
