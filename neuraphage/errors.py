@@ -60,7 +60,15 @@ class StoreError(NeuraphageError):
 
 
 class StoreUnavailable(StoreError):
-    """The state server is away, loading, read-only or full. Waiting and repeating is right."""
+    """The state server is away, loading, read-only or full. Waiting and repeating is right.
+
+    Args:
+        words: what the server itself said (`OOM command not allowed ...`); empty when it said nothing.
+    """
+
+    def __init__(self, *args: object, words: str = "") -> None:
+        super().__init__(*args)
+        self.words = words
 
 
 class AccessRefused(StoreUnavailable):
@@ -155,6 +163,10 @@ class StackError(NeuraphageError):
 
 class LeaseLost(BaseException):
     """This process no longer holds the task's lease: stop, start nothing, kill nothing that is shared."""
+
+
+class WriteLost(LeaseLost):
+    """As LeaseLost, since an earlier write of this lease is missing (the server lost it): nobody else need hold it."""
 
 
 class CancelRequested(BaseException):

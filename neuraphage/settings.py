@@ -25,6 +25,8 @@ MAX_AMOUNT = 10**15
 """Numbers up to this are exact in the server's scripts."""
 Seconds = Annotated[float, Field(ge=0.001, le=MAX_S)]
 """A time; the server counts in whole milliseconds."""
+STATE_TIMEOUT_S = 5.0
+"""Scripts take milliseconds; a frozen server must not hold a heartbeat for longer."""
 SocketSeconds = Annotated[float, Field(ge=0.001, le=7 * 86_400.0)]
 """A time that a socket waits; it takes no more than 24 days."""
 
@@ -67,6 +69,7 @@ class Relation:
 
 RELATIONS = (
     Relation("heartbeat_s", "lease_s", "two renewals of a lease may be lost", 3),
+    Relation("watcher_interval_s", "absent_host_s", "an absence is seen at more than one look"),
     Relation("call_timeout_s", "effect_max_s", "a call must end before its process drains"),
     Relation("read_timeout_s", "call_timeout_s", "a silence inside a stream is a part of its call"),
     Relation("connect_timeout_s", "call_timeout_s", "connecting is a part of a call"),
@@ -120,6 +123,10 @@ class Settings(BaseModel):
     """How long a lease holds without a renewal: a hung worker is replaced after it."""
     sweep_s: Seconds = 5.0
     """How often every place that a task can sit in is visited."""
+    state_timeout_s: SocketSeconds | None = None
+    """Longest wait for an answer of the state server; by default what fits twice into a lease, 5 s at most."""
+    broker_timeout_s: SocketSeconds = 3.0
+    """Longest wait for an answer of the broker: a path that drops everything in silence is left after it."""
     effect_max_s: Seconds = 3_600.0
     """Longest single effect; past it the heartbeat stops renewing and the process drains and exits."""
     watcher_interval_s: Seconds = 0.1
@@ -215,6 +222,12 @@ class Settings(BaseModel):
         """Whether somebody said where a server is; else it is that of the local stack."""
         return bool({"state_url", "broker_url"} & self.model_fields_set)
 
+    @property
+    def state_wait_s(self) -> float:
+        """`state_timeout_s`, or what follows from the lease when nobody has set it."""
+        derived_s = min(STATE_TIMEOUT_S, max(1.0, (self.lease_s - self.heartbeat_s) / 2))
+        return derived_s if self.state_timeout_s is None else self.state_timeout_s
+
     @field_validator("state_url", "broker_url")
     @classmethod
     def _server_url(cls, value: SecretStr, info: ValidationInfo) -> SecretStr:
@@ -259,6 +272,12 @@ class Settings(BaseModel):
     @model_validator(mode="after")
     def _relations(self) -> Self:
         clashes = [text for relation in RELATIONS if (text := relation.clash(self))]
+        wait_s = self.state_timeout_s
+        if wait_s is not None and self.heartbeat_s + 2 * wait_s > self.lease_s:
+            clashes.append(
+                f"heartbeat_s ({self.heartbeat_s:.15g}) and two times state_timeout_s ({wait_s:.15g}) together must not"
+                f" exceed lease_s ({self.lease_s:.15g}): a renewal over a dead connection is tried once more in time"
+            )
         if clashes:
             raise ValueError("; ".join(clashes))
         return self

@@ -118,7 +118,8 @@ def build_process(
     """This process as a worker. Call after a fork."""
     store = build_store(settings)
     me, process_id = this_process(), secrets.token_hex(8)
-    presence = NamedConnection(settings.state_url.get_secret_value(), settings.namespace, process_id)
+    url = settings.state_url.get_secret_value()
+    presence = NamedConnection(url, settings.namespace, process_id, settings.state_wait_s)
     order = standby_order(store.context)
     return WorkerProcess(
         build_services(settings, app, store),

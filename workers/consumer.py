@@ -24,6 +24,8 @@ class _Loop:
 
     since_s = 0.0
     ticked_s = 0.0
+    overdue = False
+    """Whether the broker owes the answer to a pop: the path to it may drop everything in silence."""
 
 
 def is_closed() -> bool:
@@ -32,9 +34,11 @@ def is_closed() -> bool:
 
 
 def is_consuming() -> bool:
-    """Whether messages are taken in: the connection has held for a while, and the loop has turned of late."""
+    """Whether messages are taken in: the connection has held for a while and answers, and the loop turned of late."""
     now_s = time.monotonic()
-    return not is_closed() and now_s - _Loop.since_s >= STEADY_S and now_s - _Loop.ticked_s < FRESH_S
+    return (
+        not is_closed() and not _Loop.overdue and now_s - _Loop.since_s >= STEADY_S and now_s - _Loop.ticked_s < FRESH_S
+    )
 
 
 class ConsumerState(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery carries no types
@@ -59,7 +63,7 @@ class ConsumerState(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery ca
         """The consumer takes in messages, for the first time or again."""
         _CLOSED[0] = 0
         _Loop.since_s = time.monotonic()
-        self._timer_entry = parent.timer.call_repeatedly(TICK_S, _tick, (parent.pool,))
+        self._timer_entry = parent.timer.call_repeatedly(TICK_S, _tick, (parent,))
 
     def stop(self, parent: Any) -> None:
         """Disconnect; kombu forgets the pop and asks for no other, since the consumer is cancelled next."""
@@ -73,6 +77,21 @@ class ConsumerState(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery ca
         _CLOSED[0] = 1
 
 
-def _tick(pool: Any) -> None:
+def _tick(parent: Any) -> None:
     _Loop.ticked_s = time.monotonic()
-    pool.maintain_pool()
+    channel = getattr(parent.task_consumer, "channel", None)
+    _Loop.overdue = channel is not None and is_overdue(channel, _Loop.ticked_s)
+    parent.pool.maintain_pool()
+
+
+def is_overdue(channel: Any, now_s: float) -> bool:
+    """Whether a pop has had no answer although the server answers each after `brpop_timeout`, message or not.
+
+    Args:
+        channel: of kombu's Redis transport.
+        now_s: monotonic.
+    """
+    sent_s = getattr(channel, "_brpop_sent_at", None)
+    if not getattr(channel, "_in_poll", None) or sent_s is None:
+        return False
+    return bool(now_s - sent_s > channel.brpop_timeout + FRESH_S)

@@ -21,6 +21,10 @@ _redis_transport: Any = _untyped
 """Their classes carry no types."""
 
 
+RECONNECTING = {"interval_start": 1, "interval_step": 1, "interval_max": 2}
+"""Seconds between two tries to reach the broker, in kombu's words."""
+
+
 class BrokerTlsConnection(TlsOrRefusal):
     """kombu hears of a plain port as of a server that is away, with the reason."""
 
@@ -46,6 +50,10 @@ class BrokerConnection(_kombu.Connection):  # type: ignore[misc]  # as above
     def get_transport_cls(self) -> Any:
         """See kombu."""
         return Transport if self.transport_cls == "rediss" else super().get_transport_cls()
+
+    def ensure_connection(self, *args: Any, **options: Any) -> Any:
+        """See kombu. After a long absence it would wait for half a minute between two tries, and a worker with it."""
+        return super().ensure_connection(*args, **RECONNECTING | options)
 
 
 class BrokerAmqp(AMQP):  # type: ignore[misc]  # as above

@@ -60,10 +60,12 @@ def celery_settings(settings: Settings) -> dict[str, Any]:
             "visibility_timeout": 7_200,  # irrelevant with early acknowledgement; above every effect all the same
             "unacked_restore_interval": 5,
             "unacked_restore_throttle": 1,
-            "socket_timeout": 30,  # a publish on a dead path must not wait for ever
-            "socket_connect_timeout": 5,
+            # a path that drops everything in silence: what is sent or asked for on it gives up after this, and a pop
+            # that the server should have answered (after a second at most) is left after two thirds of it more
+            "socket_timeout": settings.broker_timeout_s,
+            "socket_connect_timeout": settings.broker_timeout_s,
             "socket_keepalive": True,
-            "health_check_interval": 10,
+            "health_check_interval": settings.broker_timeout_s * 2 / 3,
             "global_keyprefix": f"np:{{{settings.namespace}}}:broker:",
             **broker.transport_options,
         },

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-from neuraphage.errors import LeaseLost
+from neuraphage.errors import LeaseLost, WriteLost
 from neuraphage.model.effect import JournalEntry, Marker
 from neuraphage.model.message import Entry
 from neuraphage.model.prompt import Event, InboxItem, Prompt
@@ -179,6 +179,7 @@ class Ledger:
         answer = persistently(write, lambda: self.held.lost, self._draining)
         if answer.verdict in (CommitVerdict.STALE, CommitVerdict.LOST):
             self.held.flag(lost=True)
-            raise LeaseLost(f"{self.held.lease.task_id}: {what} answered {answer.verdict.value}")
+            lost = WriteLost if answer.verdict is CommitVerdict.LOST else LeaseLost
+            raise lost(f"{self.held.lease.task_id}: {what} answered {answer.verdict.value}")
         self.held.advance_token()
         return answer

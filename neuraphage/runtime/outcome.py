@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from neuraphage.errors import AccessRefused, StoreError, StoreUnavailable
 from neuraphage.model.effect import MarkerName
 from neuraphage.model.task import Status
 from neuraphage.ports import ClaimVerdict, CommitVerdict, Settled
@@ -11,12 +12,16 @@ from neuraphage.ports import ClaimVerdict, CommitVerdict, Settled
 FAILED = "task failed"
 """Begins the outcome of a turn that has ended its task as failed."""
 
+REASON_CHARS = 200
+"""Longest reason inside an outcome; the log has all of it."""
+
 
 class Outcome(StrEnum):
     """What a message came to that began no turn, or whose turn did not settle."""
 
     DRAINING = "draining: passed on"
     LOST = "lease lost: another worker goes on"
+    TAIL_LOST = "what is stored is not what this lease wrote last: the sweep goes on from it"
     TOO_NEW = "written by a newer release: left in the outbox"
     STORE_AWAY = "state server away: the sweep sends it again"
     STALE = "stale: nothing done"
@@ -31,6 +36,27 @@ REFUSALS = frozenset({Outcome.STALE, Outcome.LEASED, Outcome.NOT_RUNNABLE})
 def refused(verdict: ClaimVerdict) -> Outcome:
     """Name the outcome of a claim that was not granted."""
     return Outcome[verdict.name]
+
+
+def not_done(error: StoreError) -> str:
+    """Name why a turn could not be claimed or written: a server that refuses is not away, and waits for an operator.
+
+    Args:
+        error: of the store; its words name commands, keys and users, never content.
+    """
+    if isinstance(error, AccessRefused):
+        return f"not allowed by the state server, the sweep sends it again: {_short(str(error))}"
+    if isinstance(error, StoreUnavailable):
+        return (
+            f"refused by the state server, the sweep sends it again: {_short(error.words)}"
+            if error.words
+            else (Outcome.STORE_AWAY.value)
+        )
+    return f"failed at the state server, the sweep sends it again: {_short(str(error))}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= REASON_CHARS else f"{text[: REASON_CHARS - 1]}…"
 
 
 def settled_outcome(settled: Settled, marker: MarkerName | None, claimed_iteration: int) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from neuraphage.errors import StoreError
 from neuraphage.ports import Clock, Presence, ProcessRow, Standby, SweepStore
 from neuraphage.runtime.lease_keeper import LeaseKeeper
-from neuraphage.runtime.outcome import Outcome
+from neuraphage.runtime.outcome import not_done
 from neuraphage.runtime.runner import TurnRunner
 from neuraphage.runtime.services import Services
 from neuraphage.settings import Settings
@@ -77,7 +77,7 @@ class WorkerProcess:
             self._enter()
         except StoreError as error:
             log.warning("not entered: %s", error, extra={"task": task_id})
-            return Outcome.STORE_AWAY.value
+            return not_done(error)
         return self.runner.run(task_id, seq, iteration)
 
     def drain(self) -> None:

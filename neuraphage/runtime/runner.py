@@ -6,12 +6,12 @@ import logging
 import threading
 from collections.abc import Callable
 
-from neuraphage.errors import LeaseLost, SchemaTooNew, StoreError
+from neuraphage.errors import LeaseLost, SchemaTooNew, StoreError, WriteLost
 from neuraphage.model.effect import MarkerName
 from neuraphage.ports import Changes, ClaimUnreadableError, ClaimVerdict, Settled, SuspendTo
 from neuraphage.runtime.lease_keeper import LeaseKeeper
 from neuraphage.runtime.ledger import Ledger
-from neuraphage.runtime.outcome import Outcome, refused, settled_outcome
+from neuraphage.runtime.outcome import Outcome, not_done, refused, settled_outcome
 from neuraphage.runtime.patience import persistently
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.turn import Turn
@@ -57,12 +57,15 @@ class TurnRunner:
             return Outcome.DRAINING.value
         try:
             return self._claimed(task_id, seq)
+        except WriteLost as lost:
+            log.warning("write lost: %s", lost, extra={"task": task_id})
+            return Outcome.TAIL_LOST.value
         except LeaseLost as lost:
             log.warning("lease lost: %s", lost, extra={"task": task_id})
             return Outcome.LOST.value
         except StoreError as error:
             log.warning("turn given up: %s", error, extra={"task": task_id})
-            return Outcome.STORE_AWAY.value
+            return not_done(error)
 
     def _claimed(self, task_id: str, seq: int) -> str:
         claim_id = self._services.new_claim_id()

@@ -45,6 +45,10 @@ def is_unavailable(error: redis.exceptions.RedisError) -> bool:
     return isinstance(error, _UNAVAILABLE) or words_of(error).startswith(_UNAVAILABLE_PREFIXES)
 
 
+def _has_answered(error: redis.exceptions.RedisError) -> bool:
+    return isinstance(error, redis.exceptions.ResponseError | redis.exceptions.BusyLoadingError)
+
+
 def words_of(error: BaseException) -> str:
     """The server's own words; redis-py puts a pipeline's command before them, an old server the script."""
     text = str(error)
@@ -64,9 +68,13 @@ def store_error(what: str, error: redis.exceptions.RedisError) -> StoreError:
     if advice is not None:
         return AccessRefused(f"{what}: {advice}")
     if is_unavailable(error):
+        # a refusal under the base class would hide that the server is there: its words are what an operator needs
+        said = words_of(error) if _has_answered(error) else ""
+        state = "refuses this now" if said else "did not answer"
         return StoreUnavailable(
-            f"{what}: the state server did not answer ({type(error).__name__}: {error}); "
-            "nothing was half done, repeat when it is back"
+            f"{what}: the state server {state} ({type(error).__name__}: {error}); "
+            "nothing was half done, repeat when it is back",
+            words=said,
         )
     return StoreError(f"{what}: the state server refused ({type(error).__name__}: {error})")
 

@@ -20,7 +20,6 @@ _NEEDS_REDIS_PY = (
     "ssl_exclude_verify_flags",
 )
 """Checks of a certificate that the small process cannot make; it does not connect without them."""
-LONGEST_WAIT_S = 5.0
 
 
 def standby_order(context: StoreContext) -> dict[str, Any] | None:
@@ -46,8 +45,7 @@ def standby_order(context: StoreContext) -> dict[str, Any] | None:
         "password": words.get("password"),
         "tls": _tls(words) if issubclass(pool.connection_class, redis.SSLConnection) else None,
         "sentinels": [],
-        # two tries fit into what is left of a lease after its second heartbeat was missed
-        "timeout_s": min(LONGEST_WAIT_S, max(0.1, (settings.lease_s - 2 * settings.heartbeat_s) / 2)),
+        "timeout_s": settings.state_wait_s,
         "heartbeat_s": settings.heartbeat_s,
         "effect_max_s": settings.effect_max_s,
         "lease_ms": context.lease_ms,

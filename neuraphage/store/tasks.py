@@ -44,7 +44,9 @@ class RedisStore:
     def __init__(self, settings: Settings, clock: Clock, client: RedisClient | None = None) -> None:
         self.clock = clock
         self.context = StoreContext(
-            client or connect(settings.state_url.get_secret_value()), Keys(settings.namespace), settings
+            client or connect(settings.state_url.get_secret_value(), socket_timeout_s=settings.state_wait_s),
+            Keys(settings.namespace),
+            settings,
         )
 
     # --- people ---

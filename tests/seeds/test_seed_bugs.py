@@ -249,7 +249,7 @@ def test_a_refused_move_stops_the_worker(make_rig: MakeRig) -> None:
 
     rig.model.steps = [fails_meanwhile]
     task_id = rig.submit()
-    assert rig.step() == Outcome.LOST
+    assert rig.step() == Outcome.TAIL_LOST
     assert (rig.get(task_id).status, tool.runs) == (Status.FAILED, [])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import kombu
+import pytest
 from celery import Celery
 from pydantic import SecretStr
 
@@ -26,6 +27,16 @@ def test_a_plain_connection_has_kombus() -> None:
     """Nothing is changed for `redis://`."""
     app = make_app(Settings(broker_url=SecretStr("redis://broker.example/0")))
     assert not issubclass(app.connection_for_write().get_transport_cls(), Transport)
+
+
+def test_the_broker_is_looked_for_every_two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long it was away; kombu's own tries come to be half a minute apart."""
+    given: dict[str, float] = {}
+    monkeypatch.setattr(kombu.Connection, "_ensure_connection", lambda self, *args, **options: given.update(options))
+    app = make_app(Settings(broker_url=SecretStr("redis://broker.example/0")))
+    app.connection_for_read().ensure_connection(None, 5, callback=None)
+    assert given["interval_max"] == 2
+    assert given["callback"] is None
 
 
 def test_another_app_of_the_process_is_left_alone() -> None:

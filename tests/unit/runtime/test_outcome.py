@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+import redis
 
 from neuraphage.model.effect import MarkerName
 from neuraphage.model.recovery import RecoveryReport
 from neuraphage.model.task import Status
 from neuraphage.ports import ClaimVerdict, CommitVerdict, Settled
-from neuraphage.runtime.outcome import FAILED, refused, settled_outcome
+from neuraphage.runtime.outcome import FAILED, not_done, refused, settled_outcome
 from neuraphage.runtime.sweep import summary
+from neuraphage.store.refusals import store_error
 from turnkit import FakeTool, Rig, calls, says
 
 DONE = CommitVerdict.COMMITTED
@@ -33,6 +35,41 @@ DONE = CommitVerdict.COMMITTED
 def test_an_outcome_says_how_the_turn_ended_and_at_which_marker(settled: Settled, words: str) -> None:
     """One line for each way a claimed turn can end."""
     assert settled_outcome(settled, MarkerName.TOOL_COMPLETED, 3) == words
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (redis.exceptions.ConnectionError("refused"), "state server away: the sweep sends it again"),
+        (redis.exceptions.TimeoutError("slow"), "state server away: the sweep sends it again"),
+        (redis.exceptions.OutOfMemoryError("OOM command not allowed"), "refused by the state server, the sweep sends"),
+        (redis.exceptions.ReadOnlyError("READONLY You can't write"), "again: READONLY You can't write"),
+        (redis.exceptions.BusyLoadingError("LOADING data"), "again: LOADING data"),
+        (redis.exceptions.NoPermissionError("NOPERM no"), "not allowed by the state server, the sweep sends it again"),
+        (redis.exceptions.NoPermissionError("NOPERM no"), "(NOPERM no)"),
+        (redis.exceptions.ResponseError("WRONGTYPE of key"), "failed at the state server, the sweep sends it again"),
+        (redis.exceptions.ResponseError("WRONGTYPE of key"), "WRONGTYPE of key"),
+    ],
+)
+def test_a_server_that_refuses_is_not_called_away(error: redis.exceptions.RedisError, words: str) -> None:
+    """The outcome that Flower shows has the server's own words: who reads it must know what to correct."""
+    assert words in not_done(store_error("claim", error))
+
+
+def test_a_turn_that_is_refused_ends_with_that_reason(make_rig: Callable[..., Rig]) -> None:
+    """And a long reason is cut."""
+    rig = make_rig(says("Done."))
+    rig.submit()
+    error = store_error("commit", redis.exceptions.ResponseError("WRONGTYPE " + "x" * 1_000))
+
+    def refuse(*_: object) -> object:
+        raise error
+
+    rig.store.commit = refuse  # type: ignore[method-assign,assignment]  # a server that refuses
+    outcome = rig.step()
+    assert outcome.startswith("failed at the state server, the sweep sends it again: commit:")
+    assert "WRONGTYPE" in outcome
+    assert len(outcome) < 300
 
 
 def test_every_refusal_says_that_nothing_was_done() -> None:

@@ -225,6 +225,20 @@ def test_two_limits_that_clash(home: Path, relation: object) -> None:
     assert f"{small} from {home / NAME}:1" in said
 
 
+def test_a_wait_for_the_server_that_would_outlast_a_lease(home: Path) -> None:
+    """A renewal over a dead connection must fail early enough to be sent over another one."""
+    (home / NAME).write_text("lease_s = 20\nheartbeat_s = 5\nstate_timeout_s = 8\n")
+    said = complaint()
+    assert "heartbeat_s (5) and two times state_timeout_s (8) together must not exceed lease_s (20)" in said
+    assert Settings(lease_s=20, heartbeat_s=4, state_timeout_s=8).state_wait_s == 8
+
+
+@pytest.mark.parametrize(("lease_s", "heartbeat_s", "wait_s"), [(20, 5, 5), (300, 10, 5), (8, 2, 3), (1, 0.2, 1)])
+def test_the_wait_for_the_server_follows_from_the_lease(lease_s: float, heartbeat_s: float, wait_s: float) -> None:
+    """Unless it is set: a short lease has a short wait, without a second number to think of."""
+    assert Settings(lease_s=lease_s, heartbeat_s=heartbeat_s).state_wait_s == wait_s
+
+
 @pytest.mark.parametrize("name", [n for n, f in Settings.model_fields.items() if f.annotation in (int, float)])
 def test_no_number_is_beyond_what_servers_and_timers_take(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """A retention of 1e17 s ended a script of the server half way, and a thread that waits so long ended at once."""
