@@ -6,7 +6,8 @@ import os
 import secrets
 import uuid
 
-from neuraphage.decide.redaction import Redactor, secrets_in
+from neuraphage.decide.redaction import Redactor
+from neuraphage.decide.redaction_environment import secrets_in
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.settings import Settings
 from neuraphage.store.tasks import RedisStore

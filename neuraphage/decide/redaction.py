@@ -1,6 +1,6 @@
 """Cut secrets out of text and JSON before anything is stored, shown or logged. Pure; linear in the text.
 
-A secret is a value this process knows (from its environment, see `secrets_in`) or a text that looks like a
+A secret is a value this process knows (from its environment, see `redaction_environment`) or a text that looks like a
 known kind of key (`redaction_patterns`). The replacement is `[redacted:<kind>]`; redacting twice changes nothing.
 """
 
@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from neuraphage.decide.redaction_borders import foreign_border, pattern_spans, value_spans
-from neuraphage.decide.redaction_patterns import (
-    DEFAULT_PATTERNS,
-    MIN_MATCH_CHARS,
-    MIN_VALUE_CHARS,
-    PATTERN_WORDS_MAX,
-    Pattern,
-)
+from neuraphage.decide.redaction_patterns import MIN_MATCH_CHARS, MIN_VALUE_CHARS, PATTERN_WORDS_MAX, Pattern
 from neuraphage.decide.redaction_pem import key_spans, private_keys
+from neuraphage.decide.redaction_places import PLACES
+from neuraphage.decide.redaction_tokens import TOKENS
 
+DEFAULT_PATTERNS: tuple[Pattern, ...] = (*TOKENS, *PLACES)
+"""Every shape but private keys, which are cut out first because they span lines."""
+MAX_PASSES = 3
+"""What is cut out may make a border for what is left; so the text is looked at again, so often at most."""
 MAX_DEPTH = 200
 """Deepest JSON that is walked; what lies deeper is cut out whole rather than stored unread."""
 
@@ -68,6 +68,14 @@ class Redactor:
         if "-----BEGIN " in text:
             text = _replace(text, private_keys)
         text = self._known_values(text)
+        for _ in range(MAX_PASSES):
+            changed = self._shapes(text)
+            if changed is text:
+                break
+            text = changed
+        return text
+
+    def _shapes(self, text: str) -> str:
         folded = _fold(text)
         for pattern in self._patterns:
             for needle in pattern.needles:
@@ -164,8 +172,12 @@ def _cut(text: str, spans: Spans) -> str:
 
 
 def _matches(pattern: Pattern, needle: str, text: str) -> Spans:
-    folded = _fold(text)
     group = "value" if "value" in pattern.regex.groupindex else 0
+    if pattern.is_searched:
+        found = (match for match in pattern.regex.finditer(text) if pattern.accept(match))
+        yield from ((*match.span(group), pattern.kind) for match in found)
+        return
+    folded = _fold(text)
     at = folded.find(needle)
     while at != -1:
         match = pattern.regex.match(text, at)
@@ -173,7 +185,8 @@ def _matches(pattern: Pattern, needle: str, text: str) -> Spans:
             yield (*match.span(group), pattern.kind)
             at = folded.find(needle, match.end())
         else:
-            at = folded.find(needle, at + 1)
+            # A run that is no token as a whole holds none: it would look random, too.
+            at = folded.find(needle, match.end() if match and not group else at + 1)
 
 
 def _occurrences(secret: str, text: str) -> Spans:
@@ -181,56 +194,3 @@ def _occurrences(secret: str, text: str) -> Spans:
     while at != -1:
         yield at, at + len(secret), "secret"
         at = text.find(secret, at + len(secret))
-
-
-# --- secrets of the environment ------------------------------------------------------------------------
-
-_SECRET_WORDS = frozenset({"KEY", "KEYS", "TOKEN", "TOKENS", "SECRET", "SECRETS", "CREDENTIAL", "CREDENTIALS"})
-_SECRET_ENDINGS = ("TOKEN", "SECRET", "PASSWORD", "PASSWORDS", "PASSWD", "APIKEY", "CREDENTIAL")
-_TRIVIAL = frozenset(
-    {
-        "localhost",
-        "127.0.0.1",
-        "disabled",
-        "enabled",
-        "required",
-        "optional",
-        "password",
-        "changeme",
-        "default",
-        "undefined",
-    }
-)
-_PATH = re.compile(
-    r"(?:~|\.{1,2})/|[A-Za-z]:\\|/(?:Applications|Library|Users|Volumes|app|bin|data|dev|etc|home|lib|mnt|opt|private"
-    r"|proc|root|run|srv|sys|tmp|usr|var|work|workspace)(?:/|$)"
-)
-_URL_USERINFO = re.compile(r"://[^\s/:@]{0,128}:([^\s/@]{8,256})@")
-
-
-def secrets_in(environ: Mapping[str, str]) -> frozenset[str]:
-    """Pick the values of an environment that are secret.
-
-    A variable counts by its name (a word KEY, TOKEN, SECRET or CREDENTIALS, an ending such as PASSWORD or APIKEY); of
-    any other variable only the password inside a URL counts.
-
-    Args:
-        environ: names and values.
-
-    Returns:
-        Values of 8 characters and more, without everyday ones (`localhost`, `disabled`, paths).
-    """
-    found: set[str] = set()
-    for name, value in environ.items():
-        found.update(form for raw in _URL_USERINFO.findall(value) for form in (raw, unquote(raw)))
-        if _names_secret(name.upper()) and "://" not in value:
-            found.add(value.strip())
-    return frozenset(value for value in found if len(value) >= MIN_VALUE_CHARS and not _is_trivial(value))
-
-
-def _names_secret(name: str) -> bool:
-    return name.endswith(_SECRET_ENDINGS) or not _SECRET_WORDS.isdisjoint(name.split("_"))
-
-
-def _is_trivial(value: str) -> bool:
-    return value.lower() in _TRIVIAL or _PATH.match(value) is not None

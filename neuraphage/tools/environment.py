@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from neuraphage.decide.redaction_environment import names_secret
+
 PASSED_ON = (
     "PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "VIRTUAL_ENV",
     "SSL_CERT_FILE", "SSL_CERT_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR",
@@ -20,7 +22,10 @@ _SECRET_PREFIXES = ("NEURAPHAGE_", "ANTHROPIC_")
 def looks_secret(name: str) -> bool:
     """Whether a variable's name says that its value must not reach a command."""
     upper = name.upper()
-    return upper.startswith(_SECRET_PREFIXES) or any(word in upper for word in _SECRET_WORDS)
+    is_agent = upper == "SSH_AUTH_SOCK"  # a place, not what is kept there
+    return not is_agent and (
+        upper.startswith(_SECRET_PREFIXES) or any(word in upper for word in _SECRET_WORDS) or names_secret(name)
+    )
 
 
 def clean_environment(environ: Mapping[str, str], extra_names: Iterable[str] = ()) -> dict[str, str]:

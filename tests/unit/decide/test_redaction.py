@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neuraphage.decide.redaction import MAX_DEPTH, Redactor, secrets_in
+from neuraphage.decide.redaction import MAX_DEPTH, Redactor
+from neuraphage.decide.redaction_environment import secrets_in
 from neuraphage.decide.redaction_patterns import Pattern, looks_random
 
 # Built at run time, so that no scanner takes this file for a leak.
@@ -189,6 +190,15 @@ PIECES = st.one_of(
                 "x-api-key: ",
                 "hunter2hunter2",
                 "Abc123xyz",
+                "password: ",
+                "login a password ",
+                "-u a:",
+                " --token ",
+                "_sk=",
+                "_auth=",
+                "basic_auth=a:",
+                ":*:a:b:",
+                "SG." + "a1B2" * 5 + ".",
                 "-----BEGIN ",
                 "PRIVATE KEY-----",
             ),
@@ -279,6 +289,18 @@ def test_secrets_of_an_environment() -> None:
         "MONKEY": "not-secret-at-all",
         "TOKENIZERS_PARALLELISM": "not-secret-either",
         "AWS_SECRET_ACCESS_KEY": "/wJalrXUtnFEMI/K7",
+        "AZURE_PAT": "azure-pat-value",
+        "PAYMENT_SK": "payment-sk-value",
+        "FLOWER_BASIC_AUTH": "admin:flower-pw-1,me:flower-pw-2",
+        "GPG_PASSPHRASE": "correct horse",
+        "SMTP_PASS": "smtp-pass-value",
+        "MYSQL_PWD": "mysql-pwd-value",
+        "PWD": "/nowhere/known",
+        "OLDPWD": "/nowhere/else",
+        "SSH_AUTH_SOCK": "/tmp/ssh-agent/sock",
+        "AUTH_MODE": "not-a-secret",
+        "COMPASS": "not-a-pass",
+        "PATH": "/usr/bin:/bin",
     }
     assert secrets_in(environ) == {
         "the-anthropic-key",
@@ -287,4 +309,12 @@ def test_secrets_of_an_environment() -> None:
         "pw%2Fword1",
         "pw/word1",
         "/wJalrXUtnFEMI/K7",
+        "azure-pat-value",
+        "payment-sk-value",
+        "admin:flower-pw-1,me:flower-pw-2",
+        "flower-pw-1",
+        "flower-pw-2",
+        "correct horse",
+        "smtp-pass-value",
+        "mysql-pwd-value",
     }

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from neuraphage.decide.redaction import Redactor
+from neuraphage.decide.redaction import DEFAULT_PATTERNS, Redactor
 from neuraphage.decide.redaction_borders import foreign_border
-from neuraphage.decide.redaction_patterns import DEFAULT_PATTERNS, Pattern
+from neuraphage.decide.redaction_patterns import Pattern
 
 ASSIGNMENT, URL = (
     next(pattern for pattern in DEFAULT_PATTERNS if pattern.reach and pattern.kind == kind)
