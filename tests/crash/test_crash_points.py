@@ -107,7 +107,7 @@ def test_the_reference_run_does_what_the_plan_says(suite):
     assert "1\n0\n[exit code 0]" in texts, "the command must not see the API key"
     assert "2\n0\n[exit code 0]" in texts, "the second command with the same parameters must run too"
     assert "green" in texts
-    assert any(text.startswith("A person did not allow this write_file") for text in texts)
+    assert any(text.startswith("Nobody answered within 3600 s whether this write_file") for text in texts)
 
 
 def test_recovered_runs_end_as_the_reference(suite):
