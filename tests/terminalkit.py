@@ -13,6 +13,8 @@ from clikit import PROCESS_LIMIT_S, SCRIPT
 
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 ERASED = "\r\x1b[2K"
+QUESTION = re.compile(r"\x1b\[\?12l\x1b\[\?25h\x1b\[\?2004h.*?(\x1b\[\?2004l|\Z)", re.DOTALL)
+"""A question while it is answered: the line editor draws it again and again."""
 ROWS = 50
 
 
@@ -49,7 +51,15 @@ class Terminal:
 
     def type(self, line: str) -> None:
         """Type a line, and Enter."""
-        self._child.sendline(line)
+        self._child.send(f"{line}\r")
+
+    def send(self, keys: str) -> None:
+        """Type or paste these very characters."""
+        self._child.send(keys)
+
+    def kill(self, number: int) -> None:
+        """Send the command a signal."""
+        self._child.kill(number)
 
     def interrupt(self) -> None:
         """Press Ctrl-C: the terminal sends it to the whole process group."""
@@ -77,7 +87,7 @@ class Terminal:
     @property
     def lines(self) -> list[str]:
         """Lines that stand there, without colours and without what was erased."""
-        plain = STYLE.sub("", self.raw).replace("\r\n", "\n")
+        plain = STYLE.sub("", QUESTION.sub("", self.raw)).replace("\r\n", "\n")
         return [line.rpartition(ERASED)[2] for line in plain.split("\n")]
 
     @property
@@ -87,6 +97,6 @@ class Terminal:
 
     def too_wide(self) -> list[str]:
         """Lines that were ever written, also to be erased, and do not fit."""
-        plain = STYLE.sub("", self.raw).replace("\r\n", "\n")
+        plain = STYLE.sub("", QUESTION.sub("", self.raw)).replace("\r\n", "\n")
         written = [piece for line in plain.split("\n") for piece in line.split(ERASED)]
         return [piece for piece in written if cell_len(piece) > self.columns]

@@ -2,73 +2,25 @@
 
 from __future__ import annotations
 
-import codecs
-import contextlib
-import os
-import select
-import sys
-import termios
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Sequence
 
-from neuraphage.cli.prompts import leaves, meant, question, show_prompt
-from neuraphage.cli.transcript import Transcript
+from neuraphage.cli.asked_text import spelled
+from neuraphage.cli.line_reader import Left, LineReader
+from neuraphage.cli.prompts import ALLOWS, END_WORD, PERMISSION_DEFAULT, leaves, meant_here, show_prompt
+from neuraphage.cli.transcript import Call, Transcript
 from neuraphage.cli.viewer import Viewer
 from neuraphage.client import Client
-from neuraphage.errors import BadInput, IllegalMove, PromptNotOpen
-from neuraphage.model.prompt import Prompt
+from neuraphage.decide.asking import asks_line
+from neuraphage.errors import BadInput, IllegalMove, NeuraphageError, PromptNotOpen
+from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.task import TaskRecord
 
-READ_BYTES = 65_536
-
-
-class TypedLines:
-    """Lines that a person types, without waiting for them.
-
-    Args:
-        fd: of a terminal in its usual mode.
-    """
-
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._text = ""
-
-    def forget(self) -> None:
-        """Drop what was typed before anything was asked: it answers nothing."""
-        self._text = ""
-        self._decoder.reset()
-        with contextlib.suppress(termios.error):
-            termios.tcflush(self._fd, termios.TCIFLUSH)
-
-    def next(self) -> str | None:
-        """The next line; None while there is none.
-
-        Raises:
-            EOFError: there will be none any more (Ctrl-D, or the terminal is gone).
-        """
-        if "\n" not in self._text and select.select([self._fd], [], [], 0)[0]:
-            try:
-                read = os.read(self._fd, READ_BYTES)
-            except OSError:  # the terminal is gone
-                read = b""
-            if not read:
-                raise EOFError
-            self._text += self._decoder.decode(read)
-        line, end, rest = self._text.partition("\n")
-        if not end:
-            return None
-        self._text = rest
-        return line
-
-
-def terminal_lines() -> TypedLines | None:
-    """The person at this terminal; None when input or output is none."""
-    try:
-        if sys.stdin.isatty() and sys.stdout.isatty():
-            return TypedLines(sys.stdin.fileno())
-    except (AttributeError, OSError, ValueError):  # closed, or a stream of something else
-        pass
-    return None
+SHOW_ALL = "v"
+ALL_WORDS = {"all": "yes", "none": "no"}
+"""Words that answer every permission of what is listed."""
+ASKED_CHARS = 100
+"""Of what is asked, where it stands above in full."""
 
 
 class Asker:
@@ -78,7 +30,7 @@ class Asker:
         client: sends the answers.
         viewer: writes.
         transcript: tells what a permission is about.
-        lines: what the person types.
+        reader: reads what the person types.
         answered: told of each call (by tool_use id, if it is one) whose question was answered here.
     """
 
@@ -87,61 +39,129 @@ class Asker:
         client: Client,
         viewer: Viewer,
         transcript: Transcript,
-        lines: TypedLines,
+        reader: LineReader,
         answered: Callable[[str | None], None],
     ) -> None:
         self._client = client
         self._viewer = viewer
         self._transcript = transcript
-        self._lines = lines
+        self._reader = reader
         self._tell_answered = answered
-        self._asked: Prompt | None = None
+        self._listed: dict[str, bool] = {}  # prompts that the person was shown, and whether in full
         self._answered: set[str] = set()
+        self._asked: str | None = None  # the prompt whose question was put
+        self._left = False
 
     def attend(self, record: TaskRecord) -> bool:
-        """Ask what is open, take in what was typed. Call it again and again while the task waits.
+        """Ask what is open and take the answer. Call it again and again while the task waits.
 
         Returns:
             False when the person does not want to answer.
         """
-        still_open = {prompt.prompt_id: prompt for prompt in record.prompts}
-        if self._asked is not None and self._asked.prompt_id not in still_open:
+        still_open = [prompt for prompt in record.prompts if prompt.prompt_id not in self._answered]
+        if self._asked is not None and self._asked not in {prompt.prompt_id for prompt in still_open}:
             self._viewer.line("  it was answered elsewhere", "dim")
             self._asked = None
-        if self._asked is None:
-            fresh = [prompt for prompt_id, prompt in still_open.items() if prompt_id not in self._answered]
-            if fresh:
-                self._ask(record, fresh[0])
+        if not still_open or self._left:
             return True
-        try:
-            line = self._lines.next()
-        except EOFError:
-            return False
-        if line is not None and leaves(self._asked, line):
-            self._viewer.answered()
-            return False
-        if line is not None:
-            self._take(record, self._asked, line)
+        fresh = [prompt for prompt in still_open if prompt.prompt_id not in self._listed]
+        if fresh:
+            self._list(record, still_open)
+        prompt = still_open[0]
+        self._viewer.end_text()
+        self._asked = prompt.prompt_id
+        typed = self._reader.read(_question(prompt, still_open), lambda: self._is_overtaken(record))
+        match typed:
+            case Left.NO_ANSWER:
+                return False
+            case Left.INTERRUPTED:
+                self._left = True  # whoever counts Ctrl-C decides what it means
+                signal.raise_signal(signal.SIGINT)
+            case str() if leaves(prompt, typed):
+                return False
+            case str():
+                self._asked = None
+                self._take(record, still_open, typed)
         return True
 
-    def _ask(self, record: TaskRecord, prompt: Prompt) -> None:
-        call = self._transcript.call(prompt.tool_use_id) if prompt.tool_use_id else None
-        show_prompt(self._viewer, record, prompt, call, in_place=True)
-        self._lines.forget()
-        self._viewer.ask(question(prompt))
-        self._asked = prompt
+    def close(self) -> None:
+        """Nobody is asked any more: what is left of the input is dropped."""
+        self._reader.discard()
 
-    def _take(self, record: TaskRecord, prompt: Prompt, line: str) -> None:
-        self._viewer.answered()
+    def _is_overtaken(self, record: TaskRecord) -> bool:
         try:
-            self._client.answer(record.task_id, meant(prompt, line), prompt_id=prompt.prompt_id)
+            now = self._client.get(record.task_id)
+        except NeuraphageError:  # whoever follows the task sees it too, and sits it out
+            return False
+        return (now.prompts, now.status, now.pause_requested) != (record.prompts, record.status, record.pause_requested)
+
+    # --- what is asked ---
+
+    def _list(self, record: TaskRecord, prompts: Sequence[Prompt], *, whole: bool = False) -> None:
+        count = len(prompts)
+        for number, prompt in enumerate(prompts, start=1):
+            heading = f"{number} of {count}: " if count > 1 else ""
+            complete = show_prompt(self._viewer, record, prompt, self._call(prompt), whole=whole, heading=heading)
+            self._listed[prompt.prompt_id] = complete
+        permissions = [prompt for prompt in prompts if prompt.kind is PromptKind.PERMISSION]
+        if permissions:
+            self._viewer.line("  y = yes, n = no, v = show all of it", "dim")
+            self._viewer.line(f"  always, never: for every {_tools(permissions)} call of this task", "dim")
+        if len(permissions) > 1:
+            self._viewer.line(f"  all = yes to these {len(permissions)}, none = no to these {len(permissions)}", "dim")
+        if any(prompt.kind is PromptKind.CONVERSATION for prompt in prompts):
+            self._viewer.line(f"  {END_WORD} or Ctrl-D leaves the conversation, which waits for you", "dim")
+        if any(not prompt.options for prompt in prompts):
+            self._viewer.line("  Alt-Enter: a new line; Ctrl-X Ctrl-E: your editor", "dim")
+
+    def _call(self, prompt: Prompt) -> Call | None:
+        return self._transcript.call(prompt.tool_use_id) if prompt.tool_use_id else None
+
+    # --- what was answered ---
+
+    def _take(self, record: TaskRecord, still_open: Sequence[Prompt], typed: str) -> None:
+        prompt, word = still_open[0], typed.strip().lower()
+        permissions = [one for one in still_open if one.kind is PromptKind.PERMISSION]
+        targets, answer = [prompt], typed
+        if prompt.kind is PromptKind.PERMISSION:
+            if word == SHOW_ALL:
+                cut = [one for one in still_open if not self._listed.get(one.prompt_id)]
+                self._list(record, cut or [prompt], whole=True)
+                return
+            if word in ALL_WORDS and len(permissions) > 1:
+                targets, answer = permissions, ALL_WORDS[word]
+        try:
+            answer = meant_here(prompt, answer)
+            self._refuse_unseen(targets, answer)
+            for target in targets:
+                self._send(record, target, answer)
         except BadInput as error:
             self._viewer.line(f"  {error}", "yellow")
-            self._viewer.ask(question(prompt))
-            return
+
+    def _refuse_unseen(self, targets: Sequence[Prompt], answer: str) -> None:
+        """Nothing runs that the person was not shown in full."""
+        for target in targets:
+            if target.kind is PromptKind.PERMISSION and answer in ALLOWS and not self._listed.get(target.prompt_id):
+                raise BadInput("not all of it was shown: type v to see the rest first; n denies it unseen")
+
+    def _send(self, record: TaskRecord, prompt: Prompt, answer: str) -> None:
+        try:
+            self._client.answer(record.task_id, answer, prompt_id=prompt.prompt_id)
         except (PromptNotOpen, IllegalMove):
             self._viewer.line("  it was answered elsewhere", "dim")
         else:
             self._tell_answered(prompt.tool_use_id)
         self._answered.add(prompt.prompt_id)
-        self._asked = None
+
+
+def _tools(permissions: Sequence[Prompt]) -> str:
+    return " or ".join(dict.fromkeys(str(prompt.tool) for prompt in permissions))
+
+
+def _question(prompt: Prompt, still_open: Sequence[Prompt]) -> str:
+    """What stands before a person's answer; it names the answer that Enter alone gives, if it gives one."""
+    if prompt.kind is PromptKind.CONVERSATION:
+        return "  you: "
+    which = f" to: {spelled(asks_line(prompt))[:ASKED_CHARS]}\n  answer" if len(still_open) > 1 else ""
+    default = f" [{PERMISSION_DEFAULT}]" if prompt.kind is PromptKind.PERMISSION else ""
+    return f"  answer{which}{default}: "

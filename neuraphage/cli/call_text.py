@@ -13,8 +13,6 @@ MAX_TITLE_CHARS = 300
 DIFF_LINES = 24
 OUTPUT_LINES = 8
 ERROR_LINES = 4
-WHOLE_LINES = 200
-"""Most lines of a call that a person is asked about: all of it, but for what nobody would read."""
 CHANGES = frozenset({"write_file", "edit"})
 COMMAND = "run_command"
 _DIM = "dim"
@@ -41,25 +39,18 @@ def title(tool: str, params: Mapping[str, Any]) -> str:
             return _short(f"> {tool} {shown}".rstrip())
 
 
-def body(tool: str, params: Mapping[str, Any], before: str | None, *, whole: bool = False) -> list[Line]:
-    """The lines below the title: the diff of a change, the rest of a command; none for what only reads.
+def body(tool: str, params: Mapping[str, Any], before: str | None) -> list[Line]:
+    """The beginning of what stands below the title: the diff of a change, the rest of a command; else nothing.
 
     Args:
         tool: its name.
         params: of the call.
         before: for a change: content of the file before it, if known.
-        whole: all that the call will do, for a person who decides about it; else the beginning.
     """
-    limit = WHOLE_LINES if whole else DIFF_LINES
     if tool in CHANGES:
-        return shortened(diff_of(tool, params, before), limit) or [("(nothing changes)", _DIM)]
+        return shortened(diff_of(tool, params, before), DIFF_LINES) or [("(nothing changes)", _DIM)]
     if tool == COMMAND:
-        lines = str(params.get("command", "")).split("\n")
-        shown = [f"$ {lines[0]}", *lines[1:]] if whole else lines[1:]
-        return shortened([(line, "") for line in shown], limit)
-    if whole:
-        text = json.dumps(dict(params), indent=2, ensure_ascii=False, default=str)
-        return shortened([(line, "") for line in text.split("\n")], limit) if params else []
+        return shortened([(line, "") for line in str(params.get("command", "")).split("\n")[1:]], DIFF_LINES)
     return []
 
 

@@ -37,7 +37,7 @@ TABLE = {
     "dev": Place("stack_commands", "Keep a local stack up until Ctrl-C."),
     "submit": Place("task_commands", "Submit a task and print its id."),
     "attach": Place("task_commands", "Show a task as it goes."),
-    "answer": Place("task_commands", "Answer what a task has asked."),
+    "answer": Place("answer_command", "Answer what a task asks."),
     "send": Place("task_commands", "Send a message to the model of a task."),
     "pause": Place("task_commands", "Stop a task after the step in hand, until it is resumed."),
     "resume": Place("task_commands", "Go on with a paused task."),

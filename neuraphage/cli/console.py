@@ -21,7 +21,7 @@ PIPE_WIDTH_CHARS = 500
 """Tables in pipes are as wide as their content, up to this, so that nothing is cut for the next program."""
 LEAST_CHARS = 12
 """Of the last column of a table; a terminal that has no room for it gets each row as a text of its own."""
-_TAB = "    "
+TAB = "    "
 _BETWEEN = "  "
 
 
@@ -111,7 +111,7 @@ def fitted(text: Text, width: int | None) -> Text:
 
 
 def _spaced(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\t", _TAB)
+    return text.replace("\r\n", "\n").replace("\t", TAB)
 
 
 def erase_line(console: Console) -> None:

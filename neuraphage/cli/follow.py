@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from neuraphage.cli.ask import Asker, terminal_lines
-from neuraphage.cli.console import console
+from neuraphage.cli.ask import Asker
+from neuraphage.cli.console import console, short_id
 from neuraphage.cli.hints import command_line, typed_here
 from neuraphage.cli.json_lines import JsonLines
+from neuraphage.cli.line_reader import person_here
 from neuraphage.cli.prompts import show_prompt
 from neuraphage.cli.task_view import Show, TaskView, used
 from neuraphage.cli.transcript import Transcript
@@ -79,8 +80,8 @@ def scene(client: Client, task_id: str, *, as_json: bool, reached: Callable[[str
     if as_json:
         return Scene(JsonLines(), transcript)
     viewer = Viewer(console(), reached)
-    view, lines = TaskView(viewer, transcript), terminal_lines()
-    asker = None if lines is None else Asker(client, viewer, transcript, lines, view.answered_here)
+    view, person = TaskView(viewer, transcript), person_here()
+    asker = None if person is None else Asker(client, viewer, transcript, person, view.answered_here)
     return Scene(view, transcript, viewer, asker)
 
 
@@ -116,6 +117,8 @@ def follow(
             quiet = True
     finally:
         shown.show.end_text()
+        if shown.asker is not None:
+            shown.asker.close()
     return client.get(task_id)
 
 
@@ -138,7 +141,7 @@ def tell_end(shown: Scene, record: TaskRecord, commands: Callable[[TaskRecord], 
         commands: command lines that go on with a task that waits, is paused or has failed.
     """
     if isinstance(shown.show, JsonLines):
-        shown.show.end(record)
+        shown.show.end(record, shown.transcript)
     if shown.viewer is None:
         return
     if record.status in TERMINAL:
@@ -148,6 +151,7 @@ def tell_end(shown: Scene, record: TaskRecord, commands: Callable[[TaskRecord], 
     for prompt in record.prompts if record.status is Status.WAITING_FOR_USER else ():
         if shown.asker is None:
             call = shown.transcript.call(prompt.tool_use_id) if prompt.tool_use_id else None
-            show_prompt(shown.viewer, record, prompt, call)
+            if not show_prompt(shown.viewer, record, prompt, call):
+                shown.viewer.line(f"  all of it: {command_line('answer', short_id(record.task_id))}", "dim")
     for command in commands(record):
         shown.viewer.line(f"  {command}", "dim")

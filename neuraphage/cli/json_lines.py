@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from neuraphage.cli.console import print_json
-from neuraphage.model.prompt import Event
-from neuraphage.model.task import TaskRecord
+from neuraphage.cli.transcript import Transcript
+from neuraphage.model.prompt import Event, Prompt
+from neuraphage.model.task import TaskRecord, WaitingForUserDetail
 from neuraphage.ports import Delta
 
 
@@ -31,8 +34,13 @@ class JsonLines:
         """Which task it is."""
         print_json({"task": task_id}, None)
 
-    def end(self, record: TaskRecord) -> None:
-        """The task as it stands at the end, with its open prompts."""
+    def end(self, record: TaskRecord, transcript: Transcript) -> None:
+        """The task as it stands at the end, with its open prompts and all of what they ask.
+
+        Args:
+            record: the task.
+            transcript: holds the calls.
+        """
         counters = record.counters
         print_json(
             {
@@ -41,7 +49,33 @@ class JsonLines:
                 "iteration": counters.iteration,
                 "tokens": counters.tokens_used,
                 "cost_microusd": counters.cost_microusd,
-                "prompts": [prompt.model_dump(mode="json", exclude_none=True) for prompt in record.prompts],
+                "prompts": [_prompt(prompt, transcript) for prompt in record.prompts],
             },
             None,
         )
+
+
+def with_params(record: TaskRecord, transcript: Transcript) -> dict[str, Any]:
+    """A record as JSON; each open prompt with the parameters of the call that it is about, nothing left out.
+
+    Args:
+        record: the task.
+        transcript: holds the calls.
+    """
+    plain = record.model_dump(mode="json")
+    prompts = [{**prompt.model_dump(mode="json"), "params": _params(prompt, transcript)} for prompt in record.prompts]
+    plain["prompts"] = prompts
+    if isinstance(record.detail, WaitingForUserDetail):
+        plain["detail"]["prompts"] = prompts
+    return plain
+
+
+def _prompt(prompt: Prompt, transcript: Transcript) -> dict[str, Any]:
+    params = _params(prompt, transcript)
+    plain = prompt.model_dump(mode="json", exclude_none=True)
+    return plain if params is None else {**plain, "params": params}
+
+
+def _params(prompt: Prompt, transcript: Transcript) -> dict[str, Any] | None:
+    call = transcript.call(prompt.tool_use_id) if prompt.tool_use_id else None
+    return None if call is None else dict(call.params)

@@ -101,7 +101,11 @@ def diff_of(tool: str, params: Mapping[str, Any], before: str | None) -> list[Li
 
 def _diff(before: str, after: str, *, numbered: bool) -> list[Line]:
     rows = list(difflib.unified_diff(_lines(before), _lines(after), lineterm="", n=CONTEXT_LINES))[2:]
-    return [(row, _STYLES.get(row[:1], "")) for row in rows if numbered or not row.startswith("@@")]
+    lines = [(row, _STYLES.get(row[:1], "")) for row in rows if numbered or not row.startswith("@@")]
+    if before and after and before.endswith("\n") != after.endswith("\n"):
+        new, old = ("a newline", "none") if after.endswith("\n") else ("no newline", "one")
+        lines.append((f"\\ the new text has {new} at its end, the old one has {old}", "dim"))
+    return lines
 
 
 def _lines(text: str) -> list[str]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from neuraphage.cli.answer_lines import answer_command
 from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.connection import connect
 from neuraphage.cli.console import (
     dollars,
+    harmless,
     minutes_here,
     offset_here,
     one_line,
@@ -17,10 +19,15 @@ from neuraphage.cli.console import (
     plain_table,
     print_json,
     print_table,
+    print_wrapped,
     short_id,
 )
 from neuraphage.cli.hints import command_line
-from neuraphage.model.task import Status
+from neuraphage.decide.asking import asks_line
+from neuraphage.model.task import Status, TaskRecord
+
+if TYPE_CHECKING:
+    from neuraphage.client import Client
 
 QUOTED_PROMPT = '"..."'
 
@@ -40,9 +47,9 @@ def list_tasks(
     """List tasks, newest first."""
     with connect() as client:
         records = client.list(*(status or ()), limit=limit)
-    if as_json:
-        print_json([record.model_dump(mode="json") for record in records])
-        return
+        if as_json:
+            print_json([_as_json(client, record) for record in records])
+            return
     if not records:
         out.print(_nothing(status))
         return
@@ -59,6 +66,17 @@ def list_tasks(
             one_line(record.spec.name),
         )
     print_table(table)
+    for record in records:
+        for prompt in record.prompts if record.status is Status.WAITING_FOR_USER else ():
+            print_wrapped(harmless(f"{answer_command(record, prompt)}  # {asks_line(prompt)}"), "  ")
+
+
+def _as_json(client: Client, record: TaskRecord) -> dict[str, Any]:
+    """As `show --json` has it: open prompts with all of what they ask."""
+    from neuraphage.cli.json_lines import with_params  # noqa: PLC0415 - the table needs no conversation
+    from neuraphage.cli.transcript import Transcript  # noqa: PLC0415 - as above
+
+    return with_params(record, Transcript(lambda first: client.conversation(record.task_id, first=first)))
 
 
 def _nothing(statuses: list[Status] | None) -> str:

@@ -1,12 +1,15 @@
-"""What a task asks, as a person reads it, and what a person's words mean."""
+"""What a task asks, as a person reads it, and the commands that answer."""
 
 from __future__ import annotations
 
-from neuraphage.cli.call_text import CHANGES, COMMAND, body, title
+from neuraphage.cli.answer_lines import answer_command
+from neuraphage.cli.asked_text import Listed, asked_lines, listed, spelled
+from neuraphage.cli.call_text import CHANGES
 from neuraphage.cli.console import local_time, short_id
 from neuraphage.cli.hints import command_line
 from neuraphage.cli.transcript import Call
-from neuraphage.cli.viewer import BAR, Viewer
+from neuraphage.cli.viewer import Viewer
+from neuraphage.decide.asking import meant, numbered
 from neuraphage.errors import BadInput
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.task import TaskRecord
@@ -14,15 +17,23 @@ from neuraphage.tools.base import ToolCallError
 from neuraphage.tools.files import decode, read_raw_or_none
 from neuraphage.tools.paths import resolve
 
-PERMISSION_KEYS = {"y": "yes", "n": "no", "a": "always", "v": "never"}
 PERMISSION_DEFAULT = "no"
+ALLOWS = frozenset({"yes", "always"})
+"""Answers that let a call run: only for a call that was seen in full."""
+ASK_USER = "ask_user"
 END_WORD = "/end"
 """What a person types to leave a conversation."""
 
 
 def show_prompt(
-    viewer: Viewer, record: TaskRecord, prompt: Prompt, call: Call | None = None, *, in_place: bool = False
-) -> None:
+    viewer: Viewer,
+    record: TaskRecord,
+    prompt: Prompt,
+    call: Call | None = None,
+    *,
+    whole: bool = False,
+    heading: str = "",
+) -> bool:
     """What is asked, where, and what the answers are.
 
     Args:
@@ -30,41 +41,53 @@ def show_prompt(
         record: of the task that asks.
         prompt: the question.
         call: the call that it is about; without it the prompt's own summary is shown.
-        in_place: whether it is answered here; then each answer has a line, with its key.
+        whole: show all of the call, however long it is.
+        heading: stands before the question.
+
+    Returns:
+        Whether all of it was shown.
     """
     if prompt.kind is PromptKind.CONVERSATION:
-        viewer.line("? Your turn.", "bold")
-        if in_place:
-            viewer.line(f"  {END_WORD} or Ctrl-D leaves the conversation, which waits for you", "dim")
-        return
-    options = f" ({'/'.join(prompt.options)})" if prompt.options and not in_place else ""
-    viewer.line(f"? {prompt.text}{options}", "bold")
-    if prompt.kind is PromptKind.PERMISSION:
-        _show_call(viewer, record, prompt, call)
+        viewer.line(f"? {heading}Your turn.", "bold")
+        return True
+    words = f" ({'/'.join(prompt.options)})" if prompt.kind is PromptKind.PERMISSION else ""
+    viewer.line(f"? {heading}{spelled(_question_text(prompt, call))}{words}", "bold")
+    shown = Listed([])
+    if prompt.tool != ASK_USER and (call is not None or prompt.params_summary is not None):
+        if record.spec.working_dir:
+            viewer.line(f"  in {spelled(record.spec.working_dir)}")
+        shown = _asked(record, prompt, call, whole=whole)
+        viewer.block(shown.lines, whole=True)
     if prompt.deadline_ms is not None:
         viewer.line(f"  no answer until {local_time(prompt.deadline_ms)} counts as {prompt.default_answer}", "dim")
-    for choice in choices(prompt) if in_place else ():
-        viewer.line(choice, "dim")
+    if prompt.kind is not PromptKind.PERMISSION:
+        marks = [f"{n} =" if numbered(prompt.options) else "-" for n in range(1, len(prompt.options) + 1)]
+        for mark, option in zip(marks, prompt.options, strict=True):
+            viewer.line(f"  {mark} {spelled(option)}", "dim")
+    if shown.left_out:
+        viewer.line(f"  NOT SHOWN: {shown.left_out}", "yellow")
+    return not shown.left_out
 
 
-def show_open_prompt(viewer: Viewer, record: TaskRecord, prompt: Prompt) -> None:
-    """One open prompt with the command that answers it."""
-    show_prompt(viewer, record, prompt)
-    viewer.line(f"  {answer_command(record, prompt)}", "dim")
+def _question_text(prompt: Prompt, call: Call | None) -> str:
+    """A long question is shortened where it is stored with the prompt, and whole in its call."""
+    return str(call.params.get("question", "")) if prompt.tool == ASK_USER and call is not None else prompt.text
 
 
-def _show_call(viewer: Viewer, record: TaskRecord, prompt: Prompt, call: Call | None) -> None:
-    if record.spec.working_dir:
-        viewer.line(f"  in {record.spec.working_dir}")
+def _asked(record: TaskRecord, prompt: Prompt, call: Call | None, *, whole: bool) -> Listed:
+    if call is None and prompt.tool_use_id is None and not prompt.params_summary:
+        return Listed([])
     if call is None:
-        viewer.line(f"{BAR}{prompt.params_summary or ''}")
-        return
-    before = call.before
-    if call.tool in CHANGES and before is None:
-        before = _on_disk(record, str(call.params.get("path", "")))
-    if call.tool != COMMAND:
-        viewer.line(f"  {title(call.tool, call.params) if call.tool in CHANGES else f'> {call.tool}'}")
-    viewer.block(body(call.tool, call.params, before, whole=True), whole=True)
+        summary = [(spelled(line), "") for line in f"> {prompt.tool} {prompt.params_summary}".split("\n")]
+        return Listed(summary, "the call itself, which cannot be read; this is a summary of it")
+    before = _on_disk(record, str(call.params.get("path", ""))) if call.tool in CHANGES else None
+    lines = asked_lines(call.tool, call.params, call.before if before is None else before)
+    return Listed(lines) if whole else listed(lines)
+
+
+def is_listed_whole(record: TaskRecord, prompt: Prompt, call: Call | None) -> bool:
+    """Whether a listing shows all of what a prompt asks."""
+    return prompt.kind is not PromptKind.PERMISSION or not _asked(record, prompt, call, whole=False).left_out
 
 
 def _on_disk(record: TaskRecord, path: str) -> str | None:
@@ -77,15 +100,13 @@ def _on_disk(record: TaskRecord, path: str) -> str | None:
         return None
 
 
-def answer_command(record: TaskRecord, prompt: Prompt) -> str:
-    """The command that answers a prompt.
-
-    ANSWER stands for the answer: one given here would be sent by whoever copies the line.
-    """
-    if prompt.kind is PromptKind.CONVERSATION:
-        return command_line("send", short_id(record.task_id), '"..."')
-    which = ("--prompt", prompt.prompt_id) if len(record.prompts) > 1 else ()
-    return command_line("answer", short_id(record.task_id), *which, "ANSWER")
+def show_open_prompt(viewer: Viewer, record: TaskRecord, prompt: Prompt, call: Call | None, *, whole: bool) -> None:
+    """One open prompt with the command that answers it, or that shows the rest of it."""
+    complete = show_prompt(viewer, record, prompt, call, whole=whole)
+    short = short_id(record.task_id)
+    if not complete:
+        viewer.line(f"  all of it: {command_line('answer', short)}", "dim")
+    viewer.line(f"  {answer_command(record, prompt)}", "dim")
 
 
 def leaves(prompt: Prompt, typed: str) -> bool:
@@ -93,36 +114,17 @@ def leaves(prompt: Prompt, typed: str) -> bool:
     return prompt.kind is PromptKind.CONVERSATION and typed.strip() == END_WORD
 
 
-def question(prompt: Prompt) -> str:
-    """What stands before a person's answer; it names the answer that Enter alone gives, if it gives one."""
-    if prompt.kind is PromptKind.CONVERSATION:
-        return "  you: "
-    return f"  answer [{PERMISSION_DEFAULT}]: " if prompt.kind is PromptKind.PERMISSION else "  answer: "
-
-
-def choices(prompt: Prompt) -> list[str]:
-    """Lines that name the answers to choose from; none when any text will do."""
-    if prompt.kind is PromptKind.PERMISSION:
-        return ["  y = yes, n = no", f"  a = always, v = never: for every {prompt.tool} call of this task"]
-    return [f"  {number} = {option}" for number, option in enumerate(prompt.options, start=1)]
-
-
-def meant(prompt: Prompt, typed: str) -> str:
-    """The answer that a person's line stands for.
+def meant_here(prompt: Prompt, typed: str) -> str:
+    """The answer that a line typed at a question stands for; Enter alone denies.
 
     Raises:
         BadInput: it stands for none.
     """
-    word = typed.strip()
-    if prompt.kind is PromptKind.PERMISSION:
-        answer = PERMISSION_KEYS.get(word.lower(), word.lower()) or PERMISSION_DEFAULT
-        if answer not in prompt.options:
-            raise BadInput("type y, n, a or v")
-        return answer
-    if not word:
-        raise BadInput("type an answer; Ctrl-D leaves it open")
-    if prompt.options and word.isdecimal() and 1 <= int(word) <= len(prompt.options):
-        return prompt.options[int(word) - 1]
-    if prompt.options and word.casefold() not in {option.strip().casefold() for option in prompt.options}:
-        raise BadInput(f"type a number from 1 to {len(prompt.options)}")
-    return word
+    if prompt.kind is not PromptKind.PERMISSION:
+        if not typed.strip():
+            raise BadInput("type an answer; Ctrl-D leaves it open")
+        return meant(prompt, typed)
+    try:
+        return meant(prompt, typed) if typed.strip() else PERMISSION_DEFAULT
+    except BadInput:
+        raise BadInput("type y, n, always, never or v") from None

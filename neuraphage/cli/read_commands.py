@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from neuraphage.cli.answer_lines import answer_command, permissions_of
 from neuraphage.cli.arguments import AsJson, TaskId
 from neuraphage.cli.connection import connect
 from neuraphage.cli.console import (
@@ -15,8 +16,10 @@ from neuraphage.cli.console import (
     print_wrapped,
 )
 from neuraphage.cli.hints import typed_here
+from neuraphage.cli.json_lines import with_params
 from neuraphage.cli.message_text import message_lines
 from neuraphage.cli.prompts import show_open_prompt
+from neuraphage.cli.transcript import Transcript
 from neuraphage.cli.viewer import Viewer
 from neuraphage.decide.limits import turns_used
 from neuraphage.model.recovery import Decision
@@ -43,8 +46,11 @@ def show(task_id: TaskId, as_json: AsJson = False) -> None:
         journal = client.journal(record.task_id)
         entries = client.conversation(record.task_id, first=-LAST_MESSAGES)
         why = client.why(record.task_id)
+        transcript = Transcript(lambda first: client.conversation(record.task_id, first=first))
+        if record.prompts:
+            transcript.skip()
     if as_json:
-        plain = record.model_dump(mode="json")
+        plain = with_params(record, transcript)
         plain["journal"] = {key: entry.model_dump(mode="json") for key, entry in journal.items()}
         plain["last_messages"] = entries
         plain["decisions"] = [decision.model_dump(mode="json") for decision in why.decisions]
@@ -61,7 +67,10 @@ def show(task_id: TaskId, as_json: AsJson = False) -> None:
         indent = " " * (LABEL_CHARS + 1)
         print_wrapped(harmless(f"{name:<{LABEL_CHARS}} {value}", indent=indent), indent)
     for prompt in record.prompts:
-        show_open_prompt(Viewer(out), record, prompt)
+        call = transcript.call(prompt.tool_use_id) if prompt.tool_use_id else None
+        show_open_prompt(Viewer(out), record, prompt, call, whole=False)
+    if len(permissions_of(record)) > 1:
+        print_wrapped(harmless(f"  all alike: {answer_command(record, *permissions_of(record))}"), "  ")
 
 
 def _decision(decision: Decision) -> str:

@@ -6,12 +6,14 @@ import re
 import shlex
 from dataclasses import dataclass
 
+from neuraphage.cli.answer_command import send_answer
+from neuraphage.cli.answer_lines import answer_commands
 from neuraphage.cli.hints import command_line, typed_here
-from neuraphage.cli.prompts import answer_command
 from neuraphage.client import Client
+from neuraphage.decide.asking import short_prompt_id
 from neuraphage.decide.going_on import going_on
 from neuraphage.errors import IllegalMove
-from neuraphage.model.prompt import PromptKind
+from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.task import TERMINAL, FailedDetail, Status, TaskRecord
 
 _GOES_ON = re.compile(r"`neuraphage (?:retry|resume|send) ([^`]*)`")
@@ -26,12 +28,16 @@ class Wanted:
         message: a message to the model.
         answer: the answer to what it asks.
         max_turns, max_cost_usd: limits from now on.
+        prompts: ids of those that the answer is for.
+        seen: whether the person says to have seen all of what a listing shortens.
     """
 
     message: str | None = None
     answer: str | None = None
     max_turns: int | None = None
     max_cost_usd: float | None = None
+    prompts: tuple[str, ...] = ()
+    seen: bool = False
 
 
 def resumed(client: Client, wanted_id: str, wanted: Wanted) -> tuple[str, str]:
@@ -58,7 +64,7 @@ def resumed(client: Client, wanted_id: str, wanted: Wanted) -> tuple[str, str]:
     if record.status is Status.PAUSED:
         client.resume(task_id)
     if wanted.answer is not None:
-        client.answer(task_id, wanted.answer)
+        send_answer(client, record, wanted.prompts, wanted.answer, seen=wanted.seen)
     return task_id, (before[-1] if before else None) or "0"
 
 
@@ -105,12 +111,16 @@ class NextCommands:
             return [f"paused; go on with: {self.resume()}"]
         if record.status in TERMINAL:
             return [self._after_failure(record)] if record.status is Status.FAILED else []
-        lines = [answer_command(record, prompt) for prompt in record.prompts]
+        lines = answer_commands(record)
         if self.own_stack:  # which is gone by then
-            talks = any(prompt.kind is PromptKind.CONVERSATION for prompt in record.prompts)
-            said = '"..."' if talks else "--answer ANSWER"
             return [
-                f"{self.resume()} {said}",
+                *(f"{self.resume()} {_said(prompt)}" for prompt in record.prompts),
                 *(f"or, while `{command_line('dev')}` runs: {line}" for line in lines),
             ]
         return lines
+
+
+def _said(prompt: Prompt) -> str:
+    if prompt.kind is PromptKind.CONVERSATION:
+        return '"..."'
+    return f"--prompt {short_prompt_id(prompt)} --answer ANSWER"

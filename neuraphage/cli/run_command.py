@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from neuraphage.cli.allowing import Allow, hint_at_misspelt
+from neuraphage.cli.answer_command import Seen
 from neuraphage.cli.arguments import AsJson, MaxCost, MaxTurns, TaskMode, existing_dir
 from neuraphage.cli.completion import task_ids
 from neuraphage.cli.connection import connect, load_settings
@@ -21,10 +22,26 @@ from neuraphage.cli.json_lines import JsonLines
 from neuraphage.cli.local_stack import LocalStack
 from neuraphage.cli.resuming import NextCommands, Wanted, resumed
 from neuraphage.cli.task_view import TaskView
+from neuraphage.cli.text_input import TextFile, given_text
 from neuraphage.cli.viewer import Viewer
 from neuraphage.client import Client
 from neuraphage.errors import BadInput, IllegalMove, StoreError, StoreUnavailable
 from neuraphage.model.task import TERMINAL, Mode, TaskRecord
+
+Resume = Annotated[
+    str | None,
+    typer.Option(
+        help="Go on with this task in place of a new one; with higher limits if it has reached one.",
+        autocompletion=task_ids,
+    ),
+]
+Script = Annotated[
+    str | None, typer.Option(help="Play this script (module:attribute) instead of calling the real model.")
+]
+PromptText = Annotated[
+    str | None,
+    typer.Argument(help="What to do (- reads it from standard input); with --resume, a message to that task."),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -33,7 +50,7 @@ def register(app: typer.Typer) -> None:
 
 
 def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them by name
-    prompt: Annotated[str | None, typer.Argument(help="What to do; with --resume, a message to that task.")] = None,
+    prompt: PromptText = None,
     directory: Annotated[
         Path | None, typer.Option("--dir", help="Directory that the tools work in; the present one if not given.")
     ] = None,
@@ -42,17 +59,12 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     max_turns: MaxTurns = None,
     max_cost: MaxCost = None,
     mode: TaskMode = None,
-    resume: Annotated[
-        str | None,
-        typer.Option(
-            help="Go on with this task in place of a new one; with higher limits if it has reached one.",
-            autocompletion=task_ids,
-        ),
-    ] = None,
+    resume: Resume = None,
     answer: Annotated[str | None, typer.Option(help="With --resume: answer what it asks.")] = None,
-    script: Annotated[
-        str | None, typer.Option(help="Play this script (module:attribute) instead of calling the real model.")
-    ] = None,
+    to: Annotated[list[str] | None, typer.Option("--prompt", help="With --answer: the prompts that it is for.")] = None,
+    seen: Seen = False,
+    file: TextFile = None,
+    script: Script = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a task and show it as it goes.
@@ -63,14 +75,11 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     Exit status: 0 completed or a conversation left, 1 failed, 2 wrong call, 3 waits for you and this is no terminal,
     130 interrupted.
     """
-    if prompt is None and resume is None:
-        raise BadInput("give what to do, or --resume with a task that is to go on")
-    if answer is not None and resume is None:
-        raise BadInput("--answer goes with --resume: it answers what that task asks")
+    has_text = prompt is not None or file is not None
+    _refuse_at_odds(has_text, resume, answer, is_precise=bool(to or seen))
     if resume is not None:
         _refuse_of_new_task({"--dir": directory, "--model": model, "--allow": allow, "--mode": mode})
-    if prompt is not None and not prompt.strip():
-        raise BadInput("the prompt is empty; write what the task should do")
+    text = given_text("the prompt", prompt, file) if has_text else None
     if script is not None and not all(script.partition(":")):
         raise BadInput(f"--script {script}: write module:attribute")
     working_dir = existing_dir(directory or Path())
@@ -83,11 +92,11 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
         with connect() as client, Interrupts() as interrupts:
             after = "0"
             if resume is not None:
-                given = Wanted(prompt, answer, max_turns, max_cost)
+                given = Wanted(text, answer, max_turns, max_cost, tuple(to or ()), seen)
                 task_id, after = resumed(client, resume, given)
             else:
                 task_id = client.submit(
-                    prompt or "",
+                    text or "",
                     working_dir=working_dir,
                     allow=allow or (),
                     model=model,
@@ -98,6 +107,15 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
             commands = NextCommands(task_id, stack.started, script)
             code = _Run(client, task_id, commands, interrupts, as_json=as_json).to_its_end(after)
     raise typer.Exit(code)
+
+
+def _refuse_at_odds(has_text: bool, resume: str | None, answer: str | None, *, is_precise: bool) -> None:
+    if not has_text and resume is None:
+        raise BadInput("give what to do, or --resume with a task that is to go on")
+    if answer is not None and resume is None:
+        raise BadInput("--answer goes with --resume: it answers what that task asks")
+    if is_precise and answer is None:
+        raise BadInput("--prompt and --seen go with --answer")
 
 
 def _refuse_of_new_task(options: Mapping[str, object]) -> None:

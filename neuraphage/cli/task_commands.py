@@ -1,4 +1,4 @@
-"""Commands that people send to tasks: submit, attach, answer, send, pause, resume, cancel, retry, limit."""
+"""Commands that people send to tasks: submit, attach, send, pause, resume, cancel, retry, limit."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from neuraphage.cli.allowing import Allow, hint_at_misspelt
+from neuraphage.cli.answer_lines import answer_commands
 from neuraphage.cli.arguments import AsJson, MaxCost, MaxTurns, TaskId, TaskMode, existing_dir
 from neuraphage.cli.connection import connect
 from neuraphage.cli.console import dollars, harmless, out, print_wrapped, short_id
@@ -16,7 +17,7 @@ from neuraphage.cli.exit_codes import INTERRUPTED_EXIT, exit_code
 from neuraphage.cli.follow import WorkerHint, follow, left_talking, scene, tell_end
 from neuraphage.cli.hints import command_line, typed_here
 from neuraphage.cli.json_lines import JsonLines
-from neuraphage.cli.prompts import answer_command
+from neuraphage.cli.text_input import Edit, TextFile, given_text
 from neuraphage.decide.going_on import going_on, when_read
 from neuraphage.model.task import TERMINAL, Mode, Status, TaskRecord
 
@@ -26,7 +27,6 @@ def register(app: typer.Typer) -> None:
     examples: dict[Callable[..., None], str] = {
         submit: 'neuraphage submit "make the failing tests pass" --dir ./my-project --allow run_command',
         attach: "neuraphage attach 1dd199f3d80d",
-        answer: "neuraphage answer 1dd199f3d80d yes",
         send: 'neuraphage send 1dd199f3d80d "use tabs, please"',
         pause: "neuraphage pause 1dd199f3d80d",
         resume: "neuraphage resume 1dd199f3d80d",
@@ -39,7 +39,7 @@ def register(app: typer.Typer) -> None:
 
 
 def submit(
-    prompt: Annotated[str, typer.Argument(help="What to do.")],
+    prompt: Annotated[str | None, typer.Argument(help="What to do; - reads it from standard input.")] = None,
     directory: Annotated[
         Path | None, typer.Option("--dir", help="Directory that the tools work in; without it they have no files.")
     ] = None,
@@ -49,16 +49,18 @@ def submit(
     max_cost: MaxCost = None,
     mode: TaskMode = None,
     key: Annotated[str | None, typer.Option(help="Idempotency key: a repeat finds the first task.")] = None,
+    file: TextFile = None,
 ) -> None:
     """Submit a task and print its id.
 
     Every tool with side effects asks first, unless it is allowed. A task stops at 50 turns or $10.
     """
+    text = given_text("the prompt", prompt, file)
     working_dir = None if directory is None else existing_dir(directory)
     hint_at_misspelt(allow or ())
     with connect() as client:
         task_id = client.submit(
-            prompt,
+            text,
             working_dir=working_dir,
             allow=allow or (),
             model=model,
@@ -98,28 +100,23 @@ def _next_commands(record: TaskRecord) -> list[str]:
         return [f"paused; go on with: {command_line('resume', short_id(record.task_id))}"]
     if record.status is Status.FAILED:
         return [typed_here(going_on(record))]
-    return [answer_command(record, prompt) for prompt in record.prompts]
+    return answer_commands(record)
 
 
-def answer(
+def send(
     task_id: TaskId,
-    text: Annotated[str, typer.Argument(help="The answer; for a permission: yes, no, always or never.")],
-    prompt: Annotated[str | None, typer.Option(help="Which prompt, when several are open.")] = None,
+    text: Annotated[str | None, typer.Argument(help="A message to the model; - reads it from standard input.")] = None,
+    file: TextFile = None,
+    edit: Edit = False,
 ) -> None:
-    """Answer what a task has asked."""
-    with connect() as client:
-        client.answer(task_id, text, prompt_id=prompt)
-    out.print("answered")
-
-
-def send(task_id: TaskId, text: Annotated[str, typer.Argument(help="A message to the model.")]) -> None:
     """Send a message to the model of a task.
 
     It is read with the next request. A completed task goes on with it, in the same conversation.
     """
+    message = given_text("the message", text, file, edit=edit)
     with connect() as client:
         full_id = client.find(task_id)
-        client.send(full_id, text)
+        client.send(full_id, message)
         print_wrapped(harmless(typed_here(f"sent; {when_read(client.get(full_id))}")), "  ")
 
 

@@ -37,15 +37,17 @@ class TaskCommands(TaskSubmitter):
 
         Args:
             task_id: the task, by id or a unique beginning or end of it.
-            text: the answer; a permission prompt takes yes, no, always or never.
-            prompt_id: which prompt, by id or unique beginning; not needed when one is open.
+            text: the answer; a permission prompt takes yes, no, always or never, a question one of its options or the
+                number of one.
+            prompt_id: which prompt, by id or a unique beginning of at least four characters. A permission is answered
+                by it only; a question needs none when no other prompt is open.
             key: idempotency key; a repeat under the same one changes nothing.
 
         Raises:
             TaskNotFound: there is no such task.
             PromptNotOpen: no such prompt is open: it was answered, timed out, or never asked.
             IllegalMove: the task is over.
-            BadInput: several prompts are open and none is named, or the answer is none of the options.
+            BadInput: no prompt is named where one must be, several fit, or the answer is none of the options.
             StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same key.
         """
         return self._service.answer(self.find(task_id), prompt_id, text, key)

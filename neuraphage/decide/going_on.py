@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from neuraphage.decide.asking import short_prompt_id
 from neuraphage.decide.limits import limit_reached, raising
 from neuraphage.model.prompt import PromptKind
 from neuraphage.model.task import FailedDetail, Status, TaskRecord
@@ -73,7 +74,7 @@ def answering(record: TaskRecord) -> str:
     prompt = next(iter(record.prompts), None)
     if prompt is None or prompt.kind is PromptKind.CONVERSATION:
         return f"neuraphage send {short} {TEXT}"
-    return f"neuraphage answer {short} --prompt {prompt.prompt_id} ANSWER"
+    return f"neuraphage answer {short} {short_prompt_id(prompt)} ANSWER"
 
 
 def when_read(record: TaskRecord) -> str:

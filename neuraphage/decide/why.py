@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from neuraphage.decide.asking import asks_line, short_prompt_id
 from neuraphage.decide.duration import duration
 from neuraphage.decide.going_on import going_on
+from neuraphage.model.prompt import PromptKind
 from neuraphage.model.readings import Clocks, Explanation, Forecast, Holder, TaskReadings
 from neuraphage.model.task import BlockedDetail, CancelledDetail, FailedDetail, PausedDetail, Status, TaskRecord
 
@@ -143,13 +145,19 @@ def _paused(readings: TaskReadings) -> _Said:
 def _waits_for_person(readings: TaskReadings) -> _Said:
     because, following = [], []
     for prompt in readings.record.prompts:
-        because.append(f"It asks a person ({duration(readings.now_ms - prompt.opened_at_ms)} ago): {prompt.text}")
+        because.append(f"It asks a person ({duration(readings.now_ms - prompt.opened_at_ms)} ago): {asks_line(prompt)}")
         if prompt.deadline_ms is not None:
             left_ms = max(0, prompt.deadline_ms - readings.now_ms)
             text = f"In {duration(left_ms)} the sweep answers {prompt.default_answer!r} for the person."
             following.append(Forecast(text=text, in_ms=left_ms))
     if not because:
         because.append("It waits for a person's message.")
+    for prompt in readings.record.prompts:
+        if prompt.kind is PromptKind.CONVERSATION:
+            continue
+        command = f"`neuraphage answer {readings.record.short_id} {short_prompt_id(prompt)} ...`"
+        when = "Nothing by itself, it holds no worker" if prompt.deadline_ms is None else "Or before that"
+        following.append(Forecast(text=f"{when}; {command} answers: {asks_line(prompt)}"))
     if not following:
         answer = f"Nothing by itself, it holds no worker; {going_on(readings.record)}."
         following.append(Forecast(text=answer))

@@ -28,11 +28,12 @@ class Prompt(Frozen):
         options: the answers that are understood; empty for free text.
         tool: permission: the tool that asks.
         tool_use_id: the call it belongs to.
-        params_summary: permission: the call's parameters, shortened.
+        params_summary: permission, or a call that was interrupted: its parameters, shortened.
         params_hash: permission: digest of tool and canonical parameters; the approval holds for these only.
         opened_at_ms: server time.
         deadline_ms: server time at which `default_answer` is given for the person; None for no limit.
         default_answer: the answer given at the deadline.
+        call_index: number of the call among those of its reply, from 0; prompts are listed in this order.
     """
 
     prompt_id: str
@@ -46,6 +47,7 @@ class Prompt(Frozen):
     opened_at_ms: int = 0
     deadline_ms: int | None = None
     default_answer: str | None = None
+    call_index: int = 0
 
 
 PERMISSION_OPTIONS = ("yes", "no", "always", "never")

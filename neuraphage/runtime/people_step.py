@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from neuraphage.decide.asking import SUMMARY_CHARS, params_summary
 from neuraphage.decide.hashing import call_name, prompt_id, sha256_hex
 from neuraphage.decide.machine import NextTool, TurnState, next_tool
 from neuraphage.decide.policy import TIMEOUT, read_permission, why_denied
@@ -15,7 +16,6 @@ from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_step import ToolStep
 from neuraphage.tools.shorten import shorten
 
-SUMMARY_CHARS = 2_000
 UNKNOWN_OPTIONS = ("it ran", "it did not run")
 
 
@@ -41,11 +41,17 @@ class PeopleStep:
             # a prompt named here may be gone: it went when the task failed, and a person has retried it
             untouched = entry is None or (entry.state is EffectState.PLANNED and entry.prompt_id not in state.prompts)
             if untouched and next_tool(state, call) is NextTool.ASK:
-                opened.append(self._prompt(call))
+                opened.append(self._prompt(call, state.calls.index(call)))
         self._open(opened)
 
-    def open_unknown(self, call: ToolCall, unknown: ToolResult) -> None:
-        """Note a question about an interrupted call whose outcome nothing knows."""
+    def open_unknown(self, call: ToolCall, index: int, unknown: ToolResult) -> None:
+        """Note a question about an interrupted call whose outcome nothing knows.
+
+        Args:
+            call: the call.
+            index: its number in its reply.
+            unknown: what is known.
+        """
         ledger = self._ledger
         question = f"{call.name} was interrupted: did it run? {unknown.text}"
         prompt = Prompt(
@@ -55,7 +61,9 @@ class PeopleStep:
             options=UNKNOWN_OPTIONS,
             tool=call.name,
             tool_use_id=call.tool_use_id,
+            params_summary=self._clean(params_summary(call.params)),
             opened_at_ms=ledger.now_ms(),
+            call_index=index,
         )
         self._open([prompt])
 
@@ -137,7 +145,7 @@ class PeopleStep:
             planned.append(entry.model_copy(update={"prompt_id": prompt.prompt_id}))
         self._ledger.note(journal=planned)
 
-    def _prompt(self, call: ToolCall) -> Prompt:
+    def _prompt(self, call: ToolCall, index: int) -> Prompt:
         record = self._ledger.record
         declaration = self._services.declarations[call.name]
         now_ms = self._ledger.now_ms()
@@ -151,10 +159,10 @@ class PeopleStep:
                 tool=call.name,
                 tool_use_id=call.tool_use_id,
                 opened_at_ms=now_ms,
+                call_index=index,
             )
         # other parameters are another prompt: one commit cannot close and open the same id
         purpose = f"permission:{self._digest(call)}"
-        summary = ", ".join(f"{name}={value!r}" for name, value in call.params.items())
         return Prompt(
             prompt_id=self._prompt_id(call, purpose),
             kind=PromptKind.PERMISSION,
@@ -162,11 +170,12 @@ class PeopleStep:
             options=PERMISSION_OPTIONS,
             tool=call.name,
             tool_use_id=call.tool_use_id,
-            params_summary=self._clean(summary),
+            params_summary=self._clean(params_summary(call.params)),
             params_hash=self._digest(call),
             opened_at_ms=now_ms,
             deadline_ms=None if timeout_s is None else now_ms + int(timeout_s * 1000),
             default_answer=None if timeout_s is None else "no",
+            call_index=index,
         )
 
     def _prompt_id(self, call: ToolCall, purpose: str) -> str:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 
+from neuraphage.decide.asking import asks_line, meant, named, short_prompt_id
 from neuraphage.decide.going_on import anew, going_on, reset
 from neuraphage.decide.limits import limit_failure, limit_reached
 from neuraphage.errors import BadInput, IllegalMove, LimitReached, PromptNotOpen, StoreError, TaskNotFound
 from neuraphage.model.effect import MarkerName
 from neuraphage.model.limits import NO_CHANGE, LimitChange
-from neuraphage.model.prompt import PromptKind
-from neuraphage.model.task import NAME_MAX_CHARS, TEXT_MAX_CHARS, TaskSpec
+from neuraphage.model.prompt import Prompt, PromptKind
+from neuraphage.model.task import NAME_MAX_CHARS, TEXT_MAX_CHARS, TaskRecord, TaskSpec
 from neuraphage.ports import Dispatcher, Redaction, Signal, SignalKind, Signalled, SignalVerdict, TaskStore
+
+SHOWN_ANSWER_CHARS = 60
+"""Of an answer that is repeated in the command that would have worked."""
 
 
 class TaskService:
@@ -78,38 +83,18 @@ class TaskService:
 
         Args:
             task_id: the task.
-            prompt_id: which prompt, by id or unique beginning; None when only one is open.
-            text: the answer; a permission prompt takes yes, no, always or never.
+            prompt_id: which prompt, by id or unique beginning; None only for a question, when no other prompt is open.
+            text: the answer; a permission prompt takes yes, no, always or never, a question its options' numbers too.
             key: idempotency key.
 
         Raises:
             PromptNotOpen: no such prompt is open.
-            BadInput: several are open and none is named, or the answer is none of the options.
+            BadInput: no prompt is named where one must be, several fit, or the answer is none of the options.
             TaskNotFound, IllegalMove: see the message.
         """
-        record = self._store.get(task_id)
-        prompts = [p for p in record.prompts if prompt_id is None or p.prompt_id.startswith(prompt_id)]
-        if not prompts:
-            raise PromptNotOpen(
-                f"{task_id} has no open prompt{f' {prompt_id!r}' if prompt_id else ''}; "
-                "it was answered, timed out, or never asked"
-            )
-        if len(prompts) > 1:
-            names = ", ".join(f"{p.prompt_id} ({p.text})" for p in prompts)
-            raise BadInput(f"several prompts are open, name one: {names}")
-        prompt = prompts[0]
-        word = text.strip()
-        if not word:
-            raise BadInput("the answer is empty; write what the task should know")
-        if prompt.options:
-            short = {"y": "yes", "n": "no"} if prompt.kind is PromptKind.PERMISSION else {}
-            meant = short.get(word.lower(), word).casefold()
-            fitting = [option for option in prompt.options if option.strip().casefold() == meant]
-            if not fitting:
-                raise BadInput(f"{text!r} is no answer to {prompt.text!r}; answer one of: {', '.join(prompt.options)}")
-            word = fitting[0]
-        sent = Signal(SignalKind.ANSWER, key or self._new_key(), self._redaction.text(word), prompt.prompt_id)
-        return self._signal(task_id, sent)
+        prompt = _meant_prompt(self._store.get(task_id), prompt_id, text)
+        word = self._redaction.text(meant(prompt, text))
+        return self._signal(task_id, Signal(SignalKind.ANSWER, key or self._new_key(), word, prompt.prompt_id))
 
     def pause(self, task_id: str, key: str | None = None) -> Signalled:
         """Stop after the step in hand, until resumed.
@@ -194,3 +179,33 @@ class TaskService:
             return f"{task_id}: {limit_failure(record) or 'a limit forbids a further call; raise it'}"
         reached = limit_reached(anew(record)) or "A limit forbids a further call."
         return f"{task_id}: {reached} To go on: {reset(record) if kind is SignalKind.RESET else going_on(record)}."
+
+
+def _meant_prompt(record: TaskRecord, prompt_id: str | None, text: str) -> Prompt:
+    """The open prompt that an answer is for. A permission must be named: an answer that is sent twice, or late, would
+    else be taken for the next question.
+    """
+    prompts, task_id = record.prompts, record.task_id
+    if prompt_id is None and len(prompts) == 1 and prompts[0].kind is not PromptKind.PERMISSION:
+        return prompts[0]
+    if not prompts:
+        which = f" {prompt_id!r}" if prompt_id else ""
+        raise PromptNotOpen(f"{task_id} has no open prompt{which}; it was answered, timed out, or never asked")
+    found = [] if prompt_id is None else named(prompts, prompt_id)
+    if len(found) == 1:
+        return found[0]
+    commands = "; ".join(_answer_line(record, prompt, text) for prompt in prompts)
+    if prompt_id is None:
+        raise BadInput(f"an answer must name its prompt, or it could go to another question; open are: {commands}")
+    if found:
+        raise BadInput(f"several prompts begin with {prompt_id!r}; open are: {commands}")
+    raise PromptNotOpen(
+        f"{task_id}: no prompt {prompt_id!r} is open; it was answered, timed out, or never asked. Open are: {commands}"
+    )
+
+
+def _answer_line(record: TaskRecord, prompt: Prompt, text: str) -> str:
+    """The command that answers a prompt, and what it would answer."""
+    word = shlex.quote(text) if 0 < len(text) <= SHOWN_ANSWER_CHARS and text.isprintable() else "ANSWER"
+    short_task = record.task_id.rpartition("-")[2]
+    return f"`neuraphage answer {short_task} {short_prompt_id(prompt)} {word}` ({asks_line(prompt)})"

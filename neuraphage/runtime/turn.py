@@ -232,7 +232,7 @@ class Turn:
 
     def _unknown(self, call: ToolCall, unknown: ToolResult) -> Settled | None:
         if self._ledger.record.spec.on_unknown_outcome is OnUnknownOutcome.ASK_USER:
-            self._people.open_unknown(call, unknown)
+            self._people.open_unknown(call, self._calls().index(call), unknown)
             return self._wait_for_people()
         self._tools.note(call, unknown)
         return None

@@ -162,7 +162,7 @@ def task_record(
         prompts = tuple(
             sorted(
                 (Prompt.model_validate_json(raw) for raw in _prefixed(values, "p:").values()),
-                key=lambda prompt: (prompt.opened_at_ms, prompt.prompt_id),
+                key=lambda prompt: (prompt.call_index, prompt.opened_at_ms, prompt.prompt_id),
             )
         )
         spec = _spec(values["spec"])

@@ -80,7 +80,9 @@ def test_a_task_from_submit_to_its_end(bench: Bench) -> None:
                 with pytest.raises(IllegalMove):
                     await call(task_id)
             prompt = Prompt(prompt_id="p", kind=PromptKind.PERMISSION, text="May it?", options=PERMISSION_OPTIONS)
-            assert (await client.answer(bench.kit.waiting(prompt), "y")).place == "outbox"
+            with pytest.raises(BadInput, match="must name its prompt"):
+                await client.answer(bench.kit.waiting(prompt), "y")
+            assert (await client.answer(bench.kit.waiting(prompt), "y", prompt_id="p")).place == "outbox"
 
     run(work())
 

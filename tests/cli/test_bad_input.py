@@ -192,7 +192,7 @@ def test_a_call_without_arguments_gets_the_help(cli: CommandLine) -> None:
     assert "Commands:" in ran.out
 
 
-# --- on a server: {queued}, {waiting}, {asked}, {paused}, {failed} and {completed} are tasks -------------
+# --- on a server: {queued}, {waiting}, {asked}, {two}, {paused} ... are tasks -------------
 
 ON_SERVER = {
     "nothing of an id": call("show task-", "at least one character"),
@@ -211,8 +211,15 @@ ON_SERVER = {
     "a model's name that is too long": Row(("submit", "x", "--model", "m" * 201), "model"),
     "an answer to nobody": call("answer {queued} yes", "no open prompt"),
     "an empty answer": Row(("answer", "{waiting}", ""), "answer"),
-    "an answer that is no option": call("answer {waiting} perhaps", "yes"),
+    "an answer that is no option": call("answer {waiting} p perhaps", "yes"),
     "an answer outside the options of a question": call("answer {asked} green", "Red, Blue"),
+    "a permission without its prompt's id": call("answer {waiting} yes", "must name its prompt"),
+    "an answer from a file that is not there": call("answer {asked} --file /nowhere/x", "/nowhere/x"),
+    "an answer given twice": call("send {queued} text --file /nowhere/x", "give the message once"),
+    "an editor without a terminal": call("answer {asked} --edit", "--edit needs a terminal"),
+    "a part of an id that is too short": call("answer {two} abc yes", "no prompt 'abc' is open"),
+    "a part of an id that fits two": call("answer {two} abcd yes", "several prompts begin with 'abcd'"),
+    "an answer to one that is open and one that is not": call("answer {two} abcd1 nosuch yes", "nosuch"),
     "an answer to another prompt": call("answer {waiting} yes --prompt nosuch", "nosuch"),
     "an empty message": Row(("send", "{queued}", " "), "empty"),
     "a message to a cancelled task": call("send {cancelled} hello", "submit a new task"),
@@ -236,6 +243,8 @@ def tasks(bench: Bench) -> dict[str, str]:
     which = Prompt(prompt_id="q", kind=PromptKind.QUESTION, text="Which?", options=("Red", "Blue"))
     statuses = {status.value.lower(): status for status in (Status.PAUSED, *TERMINAL)}
     found = {"queued": bench.kit.create(), "waiting": bench.kit.waiting(ask), "asked": bench.kit.waiting(which)}
+    both = [ask.model_copy(update={"prompt_id": prompt_id}) for prompt_id in ("abcd1", "abcd2")]
+    found["two"] = bench.kit.waiting(*both)
     return found | {name: bench.kit.put(status) for name, status in statuses.items()}
 
 

@@ -167,8 +167,8 @@ def test_an_answer_wakes_the_task(bench: Bench) -> None:
     """It is kept once; its message, which is only a hint, is sent again with a repeat (the first may be lost)."""
     task_id = bench.kit.waiting(PERMISSION)
     before = queued(bench)
-    assert bench.client.answer(task_id, "Y", key="k").place == "outbox"
-    assert bench.client.answer(task_id, "yes", key="k").verdict is SignalVerdict.REPEATED
+    assert bench.client.answer(task_id, "Y", prompt_id="p1", key="k").place == "outbox"
+    assert bench.client.answer(task_id, "yes", prompt_id="p1", key="k").verdict is SignalVerdict.REPEATED
     assert [item(raw).text for raw in bench.kit.inbox(task_id)] == ["yes"]
     assert queued(bench) == before + 2
 
@@ -176,7 +176,7 @@ def test_an_answer_wakes_the_task(bench: Bench) -> None:
 def test_answers_that_fit_no_prompt(bench: Bench) -> None:
     """The wrong prompt, several open ones, none at all."""
     two = bench.kit.waiting(PERMISSION, PERMISSION.model_copy(update={"prompt_id": "p2"}))
-    with pytest.raises(BadInput, match="name one"):
+    with pytest.raises(BadInput, match="must name its prompt"):
         bench.client.answer(two, "yes")
     with pytest.raises(PromptNotOpen):
         bench.client.answer(two, "yes", prompt_id="p3")

@@ -111,12 +111,12 @@ def test_a_task_on_real_input_goes_right_through_kills(stack: DevStack, tmp_path
     assert "asks the model again (call 2)" in seen
     assert "May write_file run?" in seen
     assert not (tmp_path / TOTAL).exists()
-    assert stack.cli("answer", task_id, "yes").code == 0
+    assert stack.cli("answer", task_id, open_prompt(stack, task_id), "yes").code == 0
     assert "May edit run?" in attach_to_the_end(stack, task_id, 3)
-    assert stack.cli("answer", task_id, "yes").code == 0
+    assert stack.cli("answer", task_id, open_prompt(stack, task_id), "yes").code == 0
     shown = attach_to_the_end(stack, task_id, 3)
     assert COMMAND in shown
-    assert stack.cli("answer", task_id, "yes").code == 0
+    assert stack.cli("answer", task_id, open_prompt(stack, task_id), "yes").code == 0
     wait_for((tmp_path / LOG).exists, "the command")
     kill_owner(stack, task_id)
     with stack.client() as client:
@@ -131,12 +131,19 @@ def test_a_task_on_real_input_goes_right_through_kills(stack: DevStack, tmp_path
     assert (counters.model_resends, counters.recoveries_total) == (1, 2)
 
 
+def open_prompt(stack: DevStack, task_id: str) -> str:
+    """The id of the only prompt that is open."""
+    with stack.client() as client:
+        (prompt,) = client.get(task_id).prompts
+    return prompt.prompt_id
+
+
 def test_a_refused_change_is_not_made(stack: DevStack, tmp_path: Path) -> None:
     """`no` is told to the model, which goes on without; `always` and `never` are remembered."""
     random_directory(tmp_path, random.Random(1))
     task_id = stack.cli("submit", "Add up.", "--dir", str(tmp_path)).out.strip()
     attach_to_the_end(stack, task_id, 3)
-    assert stack.cli("answer", task_id, "no").code == 0
+    assert stack.cli("answer", task_id, open_prompt(stack, task_id), "no").code == 0
     assert "May edit run?" in attach_to_the_end(stack, task_id, 3)
     assert not (tmp_path / TOTAL).exists()
     assert stack.cli("cancel", task_id).code == 0

@@ -135,7 +135,7 @@ def test_text_from_outside_steers_no_terminal(cli: CommandLine, bench: Bench) ->
     seen = [
         cli("list").out,
         *(cli(command, id_).out for command in ("show", "attach") for id_ in (task_id, waiting)),
-        cli("answer", waiting, STEERING).err,
+        cli("answer", waiting, "p", STEERING).err,
         cli("show", STEERING).err,
     ]
     for text in seen:
@@ -167,13 +167,13 @@ def test_show_names_the_command_that_answers(cli: CommandLine, bench: Bench) -> 
     shown = cli("show", task_id).out
     assert "? May a run? (yes/no/always/never)" in shown
     line = next(one for one in shown.splitlines() if "neuraphage answer" in one)
-    _, _, named, answer = line.split()
-    assert answer == "ANSWER"
-    assert cli("answer", named, "y").code == 0
+    _, _, named, asked, answer = line.split()
+    assert (asked, answer) == ("p1", "ANSWER")
+    assert cli("answer", named, asked, "y").code == 0
     two = bench.kit.waiting(prompt, prompt.model_copy(update={"prompt_id": "p2"}))
     shown = cli("show", two).out
-    assert "--prompt p1 ANSWER" in shown
-    assert "--prompt p2 ANSWER" in shown
+    assert " p1 ANSWER" in shown
+    assert " p2 ANSWER" in shown
     assert cli("answer", two, "yes").code == 2
     assert cli("answer", two, "yes", "--prompt", "p2").code == 0
 

@@ -21,7 +21,7 @@ from terminalkit import Terminal
 pytestmark = [pytest.mark.real_redis, pytest.mark.real_workers]
 PLAY = ("--script", "runscript:play")
 WIDTHS = [40, 80, 200]
-PROMPT_END = r"answer \[no\]: "
+PROMPT_END = r"answer \[no\]:"
 OLD_LINE, NEW_LINE = '-    return "hi " + name', '+    title = "Dr. "'
 
 
@@ -141,13 +141,13 @@ def test_attach_shows_what_was_and_asks_in_place(stack: DevStack, projects: dict
     ids = {columns: submit(stack, "ask me", projects[columns]) for columns in WIDTHS}
     wait_for(lambda: all(record_of(stack, one).prompts for one in ids.values()), "the questions")
     for seen in [on_terminal(stack, "attach", task_id, columns=columns) for columns, task_id in ids.items()]:
-        seen.see("answer: ")
+        seen.see("answer:")
         assert INTRODUCTION in seen.text
         assert QUESTION in seen.text
         assert f"2 = {OPTIONS[1]}" in seen.text
         seen.type("3")
         seen.see("type a number from 1 to 2")
-        seen.see("answer: ")
+        seen.see("answer:")
         seen.type("2")
         assert seen.ended() == 0
         assert f"You said: {OPTIONS[1]}" in seen.text
@@ -183,7 +183,7 @@ def test_an_attached_view_can_be_left(stack: DevStack, project: str) -> None:
 def test_an_answer_from_elsewhere_is_seen(stack: DevStack, project: str) -> None:
     """Two people, one question: who was not asked in time is told, and sees the task go on."""
     seen = on_terminal(stack, "run", "ask me", "--dir", project, *PLAY)
-    seen.see("answer: ")
+    seen.see("answer:")
     with stack.client() as client:
         client.answer(task_id_in(seen.raw), "Good day")
     assert seen.ended() == 0
@@ -204,7 +204,8 @@ def test_enter_alone_denies(stack: DevStack, project: str) -> None:
     seen.end_input()
     assert seen.ended() == 3
     assert "A person did not allow this edit call" in seen.text
-    assert f"neuraphage answer {task_id_in(seen.raw)} ANSWER" in seen.text
+    (left,) = record_of(stack, task_id_in(seen.raw)).prompts
+    assert f"neuraphage answer {task_id_in(seen.raw)} {left.prompt_id[:8]} ANSWER" in seen.text
     assert (Path(project) / FILE).read_text() == BEFORE
     assert re.search(r"\x1b\[[0-9;]*3[0-7]m", seen.raw) is None
 
@@ -222,7 +223,8 @@ def test_a_pipe_gets_plain_text_and_the_answer_command(stack: DevStack, project:
     assert stack.cli(*command[1:-1], "yes").code == 0
     wait_for(lambda: "run_command" in str(record_of(stack, task_id_in(ran.out)).prompts), "the second question")
     with stack.client() as client:
-        client.answer(task_id_in(ran.out), "yes")
+        (second,) = client.get(task_id_in(ran.out)).prompts
+        client.answer(task_id_in(ran.out), "yes", prompt_id=second.prompt_id)
     last = stack.cli("attach", task_id_in(ran.out))
     assert last.code == 0
     assert "cleared" in last.out

@@ -49,10 +49,10 @@ def test_a_conversation_in_one_terminal(stack: DevStack, project: str) -> None:
     seen = Terminal("run", "talk to me", "--mode", "conversational", "--dir", project, *PLAY, env=stack.env, columns=80)
     seen.see("This is answer 0")
     seen.see("/end or Ctrl-D leaves")
-    seen.see("you: ")
+    seen.see("you:")
     seen.type("and now?")
     seen.see("This is answer 1")
-    seen.see("you: ")
+    seen.see("you:")
     seen.type("/end")
     assert seen.ended() == 0
     task_id = short_id(seen.raw)
@@ -62,10 +62,10 @@ def test_a_conversation_in_one_terminal(stack: DevStack, project: str) -> None:
         assert (record.status, record.counters.iteration) == (Status.WAITING_FOR_USER, 2)
         assert "/end" not in str(client.conversation(task_id))
     again = Terminal("attach", task_id, env=stack.env, columns=80)
-    again.see("you: ")
+    again.see("you:")
     again.type("once more")
     again.see("This is answer 2")
-    again.see("you: ")
+    again.see("you:")
     again.end_input()
     assert again.ended() == 0
 

@@ -17,11 +17,12 @@ from rich.console import Console
 from rich.text import Text
 
 from clikit import Bench, CommandLine
+from neuraphage.cli.asked_text import asked_lines
 from neuraphage.cli.call_text import DIFF_LINES, OUTPUT_LINES, body, outcome, title
 from neuraphage.cli.console import wrapped
 from neuraphage.cli.interrupts import Interrupts
 from neuraphage.cli.known_files import MAX_KNOWN_CHARS, KnownFiles, diff_of, without_numbers
-from neuraphage.cli.prompts import meant
+from neuraphage.cli.prompts import meant_here
 from neuraphage.cli.run_command import NextCommands
 from neuraphage.cli.task_view import TaskView
 from neuraphage.cli.transcript import Transcript
@@ -112,9 +113,9 @@ def test_a_call_in_one_line(tool: str, params: dict[str, Any], shown: str) -> No
 def test_a_call_that_is_decided_about_is_shown_whole() -> None:
     """A long command, and the parameters of a tool that nobody here knows; in passing they are shortened."""
     command = {"command": "\n".join(f"step {number}" for number in range(100))}
-    assert len(body("run_command", command, None, whole=True)) == 100
+    assert len(asked_lines("run_command", command, None)) == 100
     assert texts(body("run_command", command, None))[-1] == f"... {99 - DIFF_LINES} more lines"
-    assert '  "a": 1' in texts(body("of_a_plugin", {"a": 1}, None, whole=True))
+    assert '  "a": 1' in texts(asked_lines("of_a_plugin", {"a": 1}, None))
     assert body("of_a_plugin", {"a": 1}, None) == []
 
 
@@ -145,10 +146,11 @@ FREE = Prompt(prompt_id="r", kind=PromptKind.QUESTION, text="What?")
         (PERMISSION, " Yes ", "yes"),
         (PERMISSION, "", "no"),
         (PERMISSION, "a", "always"),
-        (PERMISSION, "v", "never"),
+        (PERMISSION, "never", "never"),
+        (PERMISSION, "v", None),
         (PERMISSION, "sure", None),
         (CHOICE, "2", "Blue"),
-        (CHOICE, "red", "red"),
+        (CHOICE, "red", "Red"),
         (CHOICE, "3", None),
         (CHOICE, "", None),
         (FREE, "2", "2"),
@@ -159,9 +161,9 @@ def test_what_a_typed_line_means(prompt: Prompt, typed: str, answer: str | None)
     """Keys, words and numbers; anything else is asked again, and only a permission has a default."""
     if answer is None:
         with pytest.raises(BadInput):
-            meant(prompt, typed)
+            meant_here(prompt, typed)
     else:
-        assert meant(prompt, typed) == answer
+        assert meant_here(prompt, typed) == answer
 
 
 # --- the view ---
@@ -297,10 +299,9 @@ def test_broken_lines_fit_and_lose_nothing(text: str, width: int) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["run"], "either what to do, or --resume"),
-        (["run", "x", "--resume", "a"], "either what to do, or --resume"),
+        (["run"], "give what to do, or --resume"),
         (["run", "x", "--answer", "yes"], "--answer goes with --resume"),
-        (["run", "--resume", "a", "--max-cost", "0", "--allow", "*"], "--allow and --max-cost"),
+        (["run", "--resume", "a", "--dir", ".", "--allow", "*"], "--dir and --allow"),
         (["run", "--resume", "a", "--dir", "."], "--dir is for a new task"),
         (["run", "  "], "the prompt is empty"),
         (["run", "x"], "ANTHROPIC_API_KEY"),
@@ -350,9 +351,9 @@ def test_the_command_that_goes_on_starts_a_stack_when_there_will_be_none(bench: 
     """With a stack of its own `run` names itself, with the script; on another's stack the short commands do."""
     task_id = bench.kit.waiting(PERMISSION)
     record, short = bench.client.get(task_id), task_id.rpartition("-")[2]
-    assert NextCommands(task_id, own_stack=False, script=None).lines(record) == [f"neuraphage answer {short} ANSWER"]
+    assert NextCommands(task_id, own_stack=False, script=None).lines(record) == [f"neuraphage answer {short} p ANSWER"]
     own = NextCommands(task_id, own_stack=True, script="a:b").lines(record)
-    assert own[0] == f"neuraphage run --resume {short} --script a:b --answer ANSWER"
+    assert own[0] == f"neuraphage run --resume {short} --script a:b --prompt p --answer ANSWER"
     paused = bench.kit.put(Status.PAUSED)
     assert NextCommands(paused, own_stack=True, script=None).lines(bench.client.get(paused)) == [
         f"paused; go on with: neuraphage run --resume {paused.rpartition('-')[2]}"
@@ -364,8 +365,8 @@ def test_a_told_command_reaches_the_same_stack(cli: CommandLine, bench: Bench, t
     task_id = bench.kit.waiting(PERMISSION)
     shown = cli("attach", task_id, "--data-dir", str(tmp_path / "my data")).out
     short = task_id.rpartition("-")[2]
-    assert f"  neuraphage --data-dir '{tmp_path}/my data' answer {short} ANSWER\n" in shown
-    assert f"  neuraphage answer {short} ANSWER\n" in cli("attach", task_id).out
+    assert f"  neuraphage --data-dir '{tmp_path}/my data' answer {short} p ANSWER\n" in shown
+    assert f"  neuraphage answer {short} p ANSWER\n" in cli("attach", task_id).out
     paused = cli("pause", bench.kit.create(), "--data-dir", str(tmp_path)).out
     assert f"neuraphage --data-dir {tmp_path} resume " in paused
     assert "`neuraphage --data-dir /d dev`" in cli("health", "--data-dir", "/d").err

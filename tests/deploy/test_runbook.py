@@ -160,7 +160,7 @@ def test_backup_and_restore(deployment: Deployment) -> None:
         late = kit.claim(fenced, process="p1")
         (work / "gate").touch()
         assert client.wait(running, timeout_s=60).status is Status.COMPLETED
-        client.answer(asked, "yes")
+        client.answer(asked, "yes", prompt_id=client.get(asked).prompts[0].prompt_id)
         assert client.wait(asked, timeout_s=60).status is Status.COMPLETED
         newer = submit(client, work)
     deployment.compose.kill("redis")
@@ -171,7 +171,7 @@ def test_backup_and_restore(deployment: Deployment) -> None:
         assert client.wait(running, timeout_s=60).status is Status.COMPLETED
         assert (work / "log").read_text() == "begun\nended\n", "its end was read from the spool; it did not run again"
         when_waiting(client, asked)
-        client.answer(asked, "yes")
+        client.answer(asked, "yes", prompt_id=client.get(asked).prompts[0].prompt_id)
         assert isinstance(client.wait(asked, timeout_s=60).detail, CompletedDetail)
         assert not [record for record in client.list(limit=100) if record.task_id == newer]
     # fences: the same number again, and the lease of before the restore is refused

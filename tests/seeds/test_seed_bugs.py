@@ -45,7 +45,7 @@ def test_a_commit_keeps_what_it_does_not_mean_to_change(make_rig: MakeRig) -> No
     rig.people.pause(task_id)
     assert rig.get(task_id).counters == before.counters
     rig.people.resume(task_id)
-    rig.people.answer(task_id, None, "yes")
+    rig.people.answer(task_id, rig.get(task_id).prompts[0].prompt_id, "yes")
     rig.dispatcher.messages.clear()
     lease = rig.kit.claim(task_id, process="dead")
     rig.store.commit(lease, Changes())

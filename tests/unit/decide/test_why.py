@@ -147,7 +147,7 @@ CASES: dict[str, tuple[TaskReadings, list[str], list[tuple[str, int | None]]]] =
     "waits for a person": (
         readings(WaitingForUserDetail(prompts=(ASKS,), waiting_since_ms=0), "waits", 0, prompts=(ASKS,)),
         ["asks a person (2 min 5 s ago): May it?"],
-        [("`neuraphage answer 00000000abcd", None)],
+        [("Nothing by itself, it holds no worker; `neuraphage answer 00000000abcd", None)],
     ),
     "waits for a person until a time": (
         readings(
@@ -157,7 +157,10 @@ CASES: dict[str, tuple[TaskReadings, list[str], list[tuple[str, int | None]]]] =
             prompts=(ASKS.model_copy(update={"deadline_ms": NOW_MS + 90_000, "default_answer": "no"}),),
         ),
         ["asks a person"],
-        [("In 1 min 30 s the sweep answers 'no'", 90_000)],
+        [
+            ("In 1 min 30 s the sweep answers 'no'", 90_000),
+            ("Or before that; `neuraphage answer 00000000abcd", None),
+        ],
     ),
     "blocked": (
         readings(BlockedDetail(resource="file:a", waiting_since_ms=NOW_MS - 20_000), "waits", 0),

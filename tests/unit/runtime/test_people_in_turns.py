@@ -89,7 +89,7 @@ def test_what_each_answer_means_for_the_next_call(make_rig: MakeRig, answer: str
     tool = guarded()
     rig = make_rig(calls(("t1", "guarded", {})), calls(("t2", "guarded", {})), says("Done."), extra=[tool])
     task_id = rig.run(allow=())
-    rig.people.answer(task_id, None, answer)
+    rig.people.answer(task_id, rig.get(task_id).prompts[0].prompt_id, answer)
     rig.drain()
     assert (rig.get(task_id).status is Status.WAITING_FOR_USER) is asked_again
     assert len(tool.runs) == runs
@@ -109,12 +109,12 @@ def test_an_approval_holds_for_its_parameters_only(make_rig: MakeRig) -> None:
     rig.client.hset(keys.task(task_id), f"p:{stale.prompt_id}", stale.model_dump_json())
     entry = orjson.loads(rig.client.hget(keys.turn(task_id), "t1"))
     rig.client.hset(keys.turn(task_id), "t1", orjson.dumps({**entry, "prompt_id": stale.prompt_id}))
-    rig.people.answer(task_id, None, "yes")
+    rig.people.answer(task_id, rig.get(task_id).prompts[0].prompt_id, "yes")
     rig.drain()
     assert tool.runs == []
     (again,) = rig.get(task_id).prompts
     assert (again.prompt_id, again.params_hash) == (prompt.prompt_id, prompt.params_hash)
-    rig.people.answer(task_id, None, "yes")
+    rig.people.answer(task_id, rig.get(task_id).prompts[0].prompt_id, "yes")
     rig.drain()
     assert len(tool.runs) == 1
 
@@ -154,7 +154,7 @@ def test_ask_user_beside_other_calls_leaves_none_without_a_result(make_rig: Make
         extra=[tool],
     )
     task_id = rig.run()
-    rig.people.answer(task_id, None, "yes")
+    rig.people.answer(task_id, rig.get(task_id).prompts[0].prompt_id, "yes")
     rig.drain()
     assert set(rig.results(task_id)) == {"t1", "t2", "t3"}
     assert rig.get(task_id).status is Status.COMPLETED
@@ -216,7 +216,7 @@ def test_a_prompt_that_went_with_a_failed_task_is_asked_again(make_rig: MakeRig)
     rig.people.retry(task_id)
     rig.drain()
     assert [prompt.tool for prompt in rig.get(task_id).prompts] == ["guarded"]
-    rig.people.answer(task_id, None, "yes")
+    rig.people.answer(task_id, rig.get(task_id).prompts[0].prompt_id, "yes")
     rig.drain()
     assert len(second.runs) == 1
     assert rig.get(task_id).status is Status.COMPLETED

@@ -1,0 +1,138 @@
+"""`answer`: shows what a task asks, and answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from neuraphage.cli.answer_lines import answer_command as command_of
+from neuraphage.cli.answer_lines import permissions_of
+from neuraphage.cli.arguments import TaskId
+from neuraphage.cli.connection import connect
+from neuraphage.cli.console import out, short_id
+from neuraphage.cli.exit_codes import WAITING_EXIT
+from neuraphage.cli.prompts import ALLOWS, is_listed_whole, show_open_prompt
+from neuraphage.cli.text_input import Edit, TextFile, given_text
+from neuraphage.cli.transcript import Call, Transcript
+from neuraphage.cli.viewer import Viewer
+from neuraphage.client import Client
+from neuraphage.decide.asking import asks_line, meant, named, short_prompt_id
+from neuraphage.errors import BadInput
+from neuraphage.model.prompt import Prompt
+from neuraphage.model.task import TaskRecord
+
+Seen = Annotated[bool, typer.Option("--seen", help="I have seen all of a call that is too long for a listing.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog="Example: neuraphage answer 1dd199f3d80d 3fa2b7c1 yes")(answer)
+
+
+def answer(
+    task_id: TaskId,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PROMPT]... [ANSWER]",
+            help="Which prompts, by id or its beginning, and the answer to them; - reads it from standard input.",
+        ),
+    ] = None,
+    prompt: Annotated[list[str] | None, typer.Option(help="Which prompt; may be repeated.")] = None,
+    file: TextFile = None,
+    edit: Edit = False,
+    seen: Seen = False,
+) -> None:
+    """Answer what a task asks.
+
+    Without an answer: show all of what it asks, nothing left out (exit 3 if something is open).
+
+    A permission takes yes, no, always or never, and is answered by its prompt's id only. A question takes one of its
+    options or its number, or any text; it needs no id when nothing else is open.
+    """
+    given = list(words or ())
+    has_argument = bool(given) and file is None and not edit
+    argument = given.pop() if has_argument else None
+    wanted = [*given, *(prompt or ())]
+    with connect() as client:
+        record = client.get(task_id)
+        if argument is None and file is None and not edit:
+            raise typer.Exit(show_all(client, record, wanted))
+        about = "\n".join(asks_line(one) for one in record.prompts)
+        text = given_text("the answer", argument, file, edit=edit, about=about)
+        count = send_answer(client, record, wanted, text, seen=seen)
+    out.print("answered" if count == 1 else f"answered {count} prompts")
+
+
+def show_all(client: Client, record: TaskRecord, wanted: Sequence[str]) -> int:
+    """Show open prompts, nothing of them left out, each with the command that answers it.
+
+    Args:
+        client: reads.
+        record: of the task.
+        wanted: ids of prompts; all that are open when none is given.
+    """
+    transcript = _transcript(client, record)
+    prompts = [one for part in wanted for one in named(record.prompts, part)] if wanted else list(record.prompts)
+    if not prompts:
+        out.print(f"{short_id(record.task_id)} asks nothing" + (f" by {', '.join(wanted)}" if wanted else ""))
+        return 0
+    viewer = Viewer(out)
+    for prompt in prompts:
+        show_open_prompt(viewer, record, prompt, _call(transcript, prompt), whole=True)
+    if len(permissions_of(record)) > 1 and not wanted:
+        viewer.line(f"  all alike: {command_of(record, *permissions_of(record))}", "dim")
+    return WAITING_EXIT
+
+
+def send_answer(client: Client, record: TaskRecord, wanted: Sequence[str], text: str, *, seen: bool) -> int:
+    """Give prompts one answer: all of them, or none when one is not open or takes no such answer.
+
+    Args:
+        client: sends.
+        record: of the task.
+        wanted: ids of prompts; none for the only question that is open.
+        text: the answer.
+        seen: whether the person says to have seen all of what a listing shortens.
+
+    Returns:
+        How many were answered.
+
+    Raises:
+        BadInput, PromptNotOpen, IllegalMove: see `Client.answer`; or a call was not shown in full.
+    """
+    found = [(part, named(record.prompts, part)) for part in wanted]
+    chosen = [fitting[0] for _, fitting in found if len(fitting) == 1]
+    if len(chosen) < len(wanted) or not wanted:  # the service finds the only one, or says what is open
+        failing = next((part for part, fitting in found if len(fitting) != 1), None)
+        client.answer(record.task_id, text, prompt_id=failing)
+        return 1
+    prompts = list({one.prompt_id: one for one in chosen}.values())
+    answers = [meant(one, text) for one in prompts]
+    if not seen and any(one in ALLOWS for one in answers):
+        _refuse_unseen(client, record, prompts)
+    for one in prompts:
+        client.answer(record.task_id, text, prompt_id=one.prompt_id)
+    return len(prompts)
+
+
+def _refuse_unseen(client: Client, record: TaskRecord, prompts: Sequence[Prompt]) -> None:
+    """A call that no listing shows in full needs a word of the person that it was seen."""
+    transcript = _transcript(client, record)
+    cut = [one for one in prompts if not is_listed_whole(record, one, _call(transcript, one))]
+    if cut:
+        names, short = " and ".join(short_prompt_id(one) for one in cut), short_id(record.task_id)
+        raise BadInput(
+            f"{names} is too long for a listing: see all of it with `neuraphage answer {short}`, "
+            "then add --seen to this command"
+        )
+
+
+def _transcript(client: Client, record: TaskRecord) -> Transcript:
+    return Transcript(lambda first: client.conversation(record.task_id, first=first))
+
+
+def _call(transcript: Transcript, prompt: Prompt) -> Call | None:
+    return transcript.call(prompt.tool_use_id) if prompt.tool_use_id else None

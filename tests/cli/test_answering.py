@@ -1,0 +1,241 @@
+"""`answer` and the listings of what is asked, in this process on a real server."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clikit import Bench, CommandLine
+from neuraphage.cli.asked_text import LISTED_LINES
+from neuraphage.decide.asking import params_summary
+from neuraphage.model.message import Entry
+from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
+from neuraphage.model.task import TEXT_MAX_CHARS
+from neuraphage.ports import Changes, SuspendTo
+from storekit import item
+
+IDS = {"t1": "ffff0001aaaa", "t2": "aaaa0002bbbb", "t3": "cccc0003dddd"}
+LONG = "\n".join(f"step {number}" for number in range(LISTED_LINES + 50)) + "\nrm -rf everything"
+PATH = "deep/" * 80 + "file.txt"
+
+
+def permission(call_id: str, index: int, tool: str, params: dict[str, Any]) -> Prompt:
+    return Prompt(
+        prompt_id=IDS[call_id],
+        kind=PromptKind.PERMISSION,
+        text=f"May {tool} run?",
+        options=PERMISSION_OPTIONS,
+        tool=tool,
+        tool_use_id=call_id,
+        params_summary=params_summary(params),
+        call_index=index,
+        opened_at_ms=5,
+    )
+
+
+def asking(bench: Bench, **calls: tuple[str, dict[str, Any]]) -> str:
+    """A task whose model has called these tools, each of which asks."""
+    task_id, lease = bench.kit.running()
+    blocks = [{"type": "tool_use", "id": key, "name": tool, "input": params} for key, (tool, params) in calls.items()]
+    prompts = [permission(key, n, tool, params) for n, (key, (tool, params)) in enumerate(calls.items())]
+    entry = Entry(role="assistant", content=blocks, turn=0, stop_reason="tool_use")
+    opened = Changes(entries=(entry,), prompts_opened=tuple(reversed(prompts)))
+    bench.kit.suspend(lease, SuspendTo.WAIT, opened)
+    return task_id
+
+
+@pytest.fixture
+def three(bench: Bench) -> str:
+    """A task that asks for three calls, whose prompts' ids sort in another order."""
+    return asking(
+        bench,
+        t1=("run_command", {"command": "make deploy"}),
+        t2=("write_file", {"content": "text\n" * 50, "path": PATH}),
+        t3=("of_a_plugin", {"url": "http://example.invalid"}),
+    )
+
+
+def answers(bench: Bench, task_id: str) -> list[tuple[str | None, str]]:
+    return [(one.prompt_id, one.text) for one in map(item, bench.kit.inbox(task_id))]
+
+
+def test_prompts_come_in_the_order_of_the_calls(bench: Bench, three: str) -> None:
+    """Whatever their ids are."""
+    assert [prompt.tool_use_id for prompt in bench.client.get(three).prompts] == ["t1", "t2", "t3"]
+
+
+@pytest.mark.parametrize("command", ["list", "show", "why", "attach", "answer"])
+def test_every_listing_tells_what_is_asked(cli: CommandLine, three: str, command: str) -> None:
+    """The command, the path, in the order of the calls, each with the id that answers it."""
+    shown = " ".join(cli(command, *(() if command == "list" else (three,))).out.split())
+    places = [shown.index(words) for words in ("make deploy", PATH[:60], "http://example.invalid")]
+    assert places == sorted(places)
+    short = three.rpartition("-")[2]
+    for prompt_id in IDS.values():
+        assert f"neuraphage answer {short} {prompt_id[:8]} " in shown
+
+
+def test_one_word_answers_all_of_a_listed_set(cli: CommandLine, bench: Bench, three: str) -> None:
+    """By the line that the listing prints; and none of them when one is not open."""
+    ids = " ".join(one[:8] for one in IDS.values())
+    for command in ("answer", "attach", "show"):
+        assert f"all alike: neuraphage answer {three.rpartition('-')[2]} {ids} ANSWER\n" in cli(command, three).out
+    wrong = cli("answer", three, IDS["t1"], "nosuch1", "no")
+    assert wrong.code == 2
+    assert answers(bench, three) == []
+    assert cli("answer", three, *(one[:8] for one in IDS.values()), "no").out == "answered 3 prompts\n"
+    assert sorted(answers(bench, three)) == sorted((one, "no") for one in IDS.values())
+
+
+def test_a_permission_is_answered_by_its_id_only(cli: CommandLine, bench: Bench) -> None:
+    """Also when it is the only one: a second `yes` would else go to the next question. The refusal says what works."""
+    task_id = asking(bench, t1=("run_command", {"command": "make deploy"}))
+    short = task_id.rpartition("-")[2]
+    ran = cli("answer", task_id, "yes")
+    assert (ran.code, ran.out) == (2, "")
+    assert f"`neuraphage answer {short} ffff0001 yes` (run_command: command='make deploy')" in ran.err
+    assert answers(bench, task_id) == []
+    assert cli("answer", short, "ffff0001", "yes").code == 0
+    assert cli("answer", short, "ffff0001", "yes").code == 2
+    assert answers(bench, task_id) == [(IDS["t1"], "yes")]
+
+
+def test_yes_needs_that_all_of_it_was_seen(cli: CommandLine, bench: Bench) -> None:
+    """A call that no listing shows in full: `answer TASK` shows it, and --seen says so. A no needs nothing."""
+    task_id = asking(bench, t1=("run_command", {"command": LONG}), t2=("run_command", {"command": "ls"}))
+    short = task_id.rpartition("-")[2]
+    for command in ("show", "attach"):
+        shown = cli(command, task_id).out
+        assert "NOT SHOWN: 51 more lines" in shown
+        assert "rm -rf everything" not in shown
+        assert f"all of it: neuraphage answer {short}\n" in shown
+    for word in ("yes", "always", "y", "A"):
+        refused = cli("answer", task_id, IDS["t1"], word)
+        assert refused.code == 2
+        assert f"see all of it with `neuraphage answer {short}`" in refused.err
+    assert cli("answer", task_id, IDS["t2"], IDS["t1"], "yes").code == 2
+    assert answers(bench, task_id) == []
+    whole = cli("answer", task_id)
+    assert whole.code == 3
+    assert "rm -rf everything" in whole.out
+    assert "NOT SHOWN" not in whole.out
+    assert cli("answer", task_id, IDS["t1"], "yes", "--seen").code == 0
+    assert cli("answer", task_id, IDS["t2"], "yes").code == 0
+    other = asking(bench, t1=("run_command", {"command": LONG}))
+    assert cli("answer", other, IDS["t1"], "no").code == 0
+
+
+def test_json_has_the_whole_text(cli: CommandLine, bench: Bench) -> None:
+    """However long a call is."""
+    task_id = asking(bench, t1=("run_command", {"command": LONG}), t2=("write_file", {"path": PATH, "content": "x"}))
+    last = cli("attach", task_id, "--json")
+    for prompts in (
+        cli("show", task_id, "--json").json["prompts"],
+        cli("show", task_id, "--json").json["detail"]["prompts"],
+        cli("list", "--json").json[0]["prompts"],
+        json.loads(last.out.splitlines()[-1])["prompts"],
+    ):
+        assert [prompt["params"] for prompt in prompts] == [{"command": LONG}, {"path": PATH, "content": "x"}]
+
+
+def test_a_number_answers_as_it_does_in_place(cli: CommandLine, bench: Bench) -> None:
+    """The option that the listing shows beside it."""
+    which = Prompt(prompt_id="qqqq1", kind=PromptKind.QUESTION, text="Which?", options=("Red", "Blue"))
+    task_id = bench.kit.waiting(which)
+    assert "  2 = Blue\n" in cli("show", task_id).out
+    assert cli("answer", task_id, "2").code == 0
+    assert answers(bench, task_id) == [("qqqq1", "Blue")]
+
+
+def test_a_long_question_is_shown_whole(cli: CommandLine, bench: Bench) -> None:
+    """It is shortened where it is stored with the prompt."""
+    task_id, lease = bench.kit.running()
+    question = "Why? " * 1_000 + "The end."
+    block = {"type": "tool_use", "id": "t1", "name": "ask_user", "input": {"question": question}}
+    prompt = Prompt(prompt_id="q", kind=PromptKind.QUESTION, text=question[:2_000], tool="ask_user", tool_use_id="t1")
+    entry = Entry(role="assistant", content=[block], turn=0, stop_reason="tool_use")
+    bench.kit.suspend(lease, SuspendTo.WAIT, Changes(entries=(entry,), prompts_opened=(prompt,)))
+    assert "The end." in cli("show", task_id).out
+
+
+# --- from a file and from standard input ---
+
+
+class Stdin(io.TextIOWrapper):
+    """Standard input that is no terminal."""
+
+    def __init__(self, raw: bytes) -> None:
+        super().__init__(io.BytesIO(raw), encoding="utf-8")
+
+
+GIVEN = [
+    ("Good day\nto you\n", "Good day\nto you"),
+    ("\ufeffwith a mark\r\nand CRLF\r\n", "with a mark\nand CRLF"),
+    ("caf\u00e9", "caf\u00e9"),
+]
+
+
+@pytest.mark.parametrize(("text", "kept"), GIVEN)
+@pytest.mark.parametrize("way", ["-", "--file", "--file -"])
+@pytest.mark.parametrize("command", ["answer", "send", "submit"])
+def test_a_text_from_elsewhere(
+    cli: CommandLine,
+    bench: Bench,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    command: str,
+    way: str,
+    text: str,
+    kept: str,
+) -> None:
+    """Prompt, message and answer, all of its lines."""
+    file = tmp_path / "text"
+    file.write_bytes(text.encode())
+    monkeypatch.setattr("sys.stdin", Stdin(text.encode()))
+    where = {"-": ["-"], "--file": ["--file", str(file)], "--file -": ["--file", "-"]}[way]
+    task_id = bench.kit.waiting(Prompt(prompt_id="q", kind=PromptKind.QUESTION, text="What?"))
+    ran = cli(command, *(() if command == "submit" else (task_id,)), *where)
+    assert ran.code == 0, ran.err
+    if command == "submit":
+        assert bench.client.get(ran.out.strip()).spec.prompt == kept
+    else:
+        assert [one.text for one in map(item, bench.kit.inbox(task_id))] == [kept]
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        (b"", "is empty"),
+        (b" \n\n", "is empty"),
+        (b"caf\xe9", "is not UTF-8 text (byte 4)"),
+        (b"x" * (TEXT_MAX_CHARS + 1), f"the limit is {TEXT_MAX_CHARS}"),
+        (b"x" * (4 * TEXT_MAX_CHARS + 1), "more than"),
+    ],
+    ids=["nothing", "blank", "latin-1", "too long", "far too long"],
+)
+@pytest.mark.parametrize("command", ["answer TASK", "send TASK", "submit", "run"])
+def test_a_text_from_elsewhere_that_is_refused(
+    cli: CommandLine,
+    bench: Bench,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    command: str,
+    raw: bytes,
+    words: str,
+) -> None:
+    """Exit 2 with the reason, and nothing is stored."""
+    task_id = bench.kit.waiting(Prompt(prompt_id="q", kind=PromptKind.QUESTION, text="What?"))
+    file, before = tmp_path / "text", bench.kit.state()
+    file.write_bytes(raw)
+    named = [task_id if word == "TASK" else word for word in command.split()]
+    for where in (["-"], ["--file", str(file)]):
+        monkeypatch.setattr("sys.stdin", Stdin(raw))
+        ran = cli(*named, *where)
+        assert (ran.code, ran.out) == (2, ""), ran.err
+        assert words in ran.err
+        assert ran.err.count("\n") == 1
+    assert bench.kit.state() == before
