@@ -73,7 +73,8 @@ class JournalEntry(Frozen):
         tool: tool: its name.
         params_hash: tool: sha256 of the canonical JSON of its parameters.
         effect_class: tool: what a repeat does.
-        evidence: tool, checkable: facts read before the start which let a probe tell whether it happened;
+        evidence: tool, checkable: facts read before the start which let a probe tell whether it happened, and
+            `approved_file`, the file as it was when a person was asked about the call (then from the asking on);
             spooled: `spool` and `at_ms`, whose spool knows of it and since when (server time).
         permission: tool: what a person decided, if anyone was asked.
         permission_by: tool: who decided it (`user`, `timeout`: nobody had answered in time).

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from neuraphage.model.base import SCHEMA_VERSION, Frozen
+from neuraphage.model.tool import FileSight
 from neuraphage.model.usage import Usage
 
 Block = dict[str, Any]
@@ -29,6 +30,7 @@ class Entry(Frozen):
         stop_reason: of an assistant entry: why the model stopped.
         supersedes: index of the first entry that this one replaces for the model (retry, compaction); the
             replaced entries stay stored. None for an ordinary entry.
+        file: of a tool's result: the file that the call read or wrote. Never sent to the model.
         schema_version: version of this shape.
     """
 
@@ -37,6 +39,7 @@ class Entry(Frozen):
     turn: int = 0
     stop_reason: str | None = None
     supersedes: int | None = None
+    file: FileSight | None = None
     schema_version: int = Field(default=SCHEMA_VERSION, alias="v")
 
     model_config = Frozen.model_config | {"populate_by_name": True}

@@ -23,6 +23,35 @@ class ToolCall(Frozen):
     params: dict[str, Any]
 
 
+class SightKind(StrEnum):
+    """How a call came to know a file's content."""
+
+    READ = "read"
+    """It showed lines of it."""
+    WRITTEN = "written"
+    """It wrote all of it."""
+    EDITED = "edited"
+    """It changed a part and showed nothing more of it."""
+
+
+class FileSight(Frozen):
+    """The state of one file that a call has seen or made. Stored with the call's result.
+
+    Args:
+        path: the file, resolved and without secrets.
+        kind: how the call came to know it.
+        sha256: of all its bytes; None when nothing was there.
+        first_line: read: the first line that was shown, from 1 on.
+        last_line: read: the last one, below first_line when none was shown whole; None when the file ended with it.
+    """
+
+    path: str
+    kind: SightKind
+    sha256: str | None
+    first_line: int = 1
+    last_line: int | None = None
+
+
 class ToolResult(Frozen):
     """What a tool call came to.
 
@@ -30,11 +59,13 @@ class ToolResult(Frozen):
         text: what the model is shown; at most the tool's output limit.
         is_error: whether it tells of a failure.
         unknown_outcome: the effect may or may not have happened (an opaque tool that was interrupted).
+        file: the file that it read or wrote, so that a later call can tell whether it has changed since.
     """
 
     text: str
     is_error: bool = False
     unknown_outcome: bool = False
+    file: FileSight | None = None
 
 
 class ProbeVerdict(StrEnum):

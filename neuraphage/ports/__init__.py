@@ -6,6 +6,7 @@ Tests plug recorders, crash injectors and fakes into the same places.
 from neuraphage.ports.effects import (
     Clock,
     Delta,
+    ForeseesRefusal,
     Interrupt,
     ModelClient,
     Presence,
@@ -48,6 +49,7 @@ __all__ = [
     "Delta",
     "Dispatcher",
     "FinishTo",
+    "ForeseesRefusal",
     "HealthStore",
     "HeldRow",
     "HeldTask",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
+from neuraphage.decide.files_seen import SeenFile
 from neuraphage.model.message import ModelReply, ModelRequest
-from neuraphage.model.tool import Probe, ToolDeclaration, ToolResult
+from neuraphage.model.tool import FileSight, Probe, ToolDeclaration, ToolResult
 
 # --- time and identity ---------------------------------------------------------------------------------
 
@@ -192,7 +193,8 @@ class ToolContext:
         working_dir: absolute directory that paths resolve in; None when the task has none.
         spool: for commands.
         interrupt: asked by long work.
-        files_read: paths (absolute) that the conversation has read or written so far.
+        files_seen: files that the conversation has read or written so far, by path (resolved and redacted).
+        approved_file: the file of this call as it was when a person was asked about the call; None if nobody was.
         output_limit_chars: limit of the result text.
         redact: takes secrets out of a text. The turn redacts every result; a tool that shortens its own text calls
             this before, since nothing recognizes half of a secret.
@@ -203,7 +205,8 @@ class ToolContext:
     working_dir: str | None
     spool: Spool
     interrupt: Interrupt
-    files_read: frozenset[str] = frozenset()
+    files_seen: Mapping[str, SeenFile] = field(default_factory=dict)
+    approved_file: FileSight | None = None
     output_limit_chars: int = 30_000
     redact: Callable[[str], str] = str
 
@@ -238,6 +241,19 @@ class Tool(Protocol):
 
     def probe(self, params: Mapping[str, Any], evidence: Mapping[str, Any], context: ToolContext) -> Probe:
         """Checkable tools: look whether an interrupted call happened. Others answer UNKNOWN."""
+        ...
+
+
+@runtime_checkable
+class ForeseesRefusal(Protocol):
+    """A tool that may add this: it tells before a person is asked that a call can only fail as things stand."""
+
+    def refusal(self, params: Mapping[str, Any], context: ToolContext) -> str | None:
+        """Look, and change nothing.
+
+        Returns:
+            What the call's result would say, or None when it may succeed.
+        """
         ...
 
 

@@ -281,6 +281,7 @@ def note_result(ledger: Ledger, tool_use_id: str, tool: str, result: ToolResult)
                 turn=ledger.record.counters.iteration,
                 stop_reason=None,
                 supersedes=None,
+                file=result.file,
             )
         ],
         journal=[entry],

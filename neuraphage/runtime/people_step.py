@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from neuraphage.decide.asking import SUMMARY_CHARS, params_summary
 from neuraphage.decide.hashing import call_name, prompt_id, sha256_hex
@@ -35,14 +36,15 @@ class PeopleStep:
 
     def open_for(self, state: TurnState) -> None:
         """Note a prompt for every call that needs one, so that people see all of them at once."""
-        opened = []
+        opened, approved = [], {}
         for call in state.calls:
             entry = state.journal.get(call.tool_use_id)
             # a prompt named here may be gone: it went when the task failed, and a person has retried it
             untouched = entry is None or (entry.state is EffectState.PLANNED and entry.prompt_id not in state.prompts)
             if untouched and next_tool(state, call) is NextTool.ASK:
                 opened.append(self._prompt(call, state.calls.index(call)))
-        self._open(opened)
+                approved[call.tool_use_id] = self._tools.to_be_approved(call)
+        self._open(opened, approved)
 
     def open_unknown(self, call: ToolCall, index: int, unknown: ToolResult) -> None:
         """Note a question about an interrupted call whose outcome nothing knows.
@@ -129,7 +131,7 @@ class PeopleStep:
             ],
         )
 
-    def _open(self, prompts: Iterable[Prompt]) -> None:
+    def _open(self, prompts: Iterable[Prompt], approved: Mapping[str, dict[str, Any] | None] | None = None) -> None:
         opened = list(prompts)
         self._ledger.open_prompts(opened)
         planned = []
@@ -142,6 +144,8 @@ class PeopleStep:
                 fence=self._ledger.held.lease.fence,
                 tool=prompt.tool,
             )
+            if approved is not None:
+                entry = entry.model_copy(update={"evidence": approved.get(key)})
             planned.append(entry.model_copy(update={"prompt_id": prompt.prompt_id}))
         self._ledger.note(journal=planned)
 

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from typing import Any
 
-from neuraphage.decide.conversation import tool_calls
+from neuraphage.decide.files_seen import files_seen
 from neuraphage.decide.hashing import call_name, canonical, effect_id, sha256_hex
 from neuraphage.errors import SpoolError
 from neuraphage.model.effect import EffectClass, EffectKind, EffectState, JournalEntry, Marker, MarkerName
 from neuraphage.model.prompt import Event
-from neuraphage.model.tool import Probe, ProbeVerdict, ToolCall, ToolDeclaration, ToolResult
-from neuraphage.ports import SpoolState, SpoolStatus, Tool, ToolContext
+from neuraphage.model.tool import FileSight, Probe, ProbeVerdict, ToolCall, ToolDeclaration, ToolResult
+from neuraphage.ports import ForeseesRefusal, SpoolState, SpoolStatus, Tool, ToolContext
 from neuraphage.runtime.ledger import Ledger
 from neuraphage.runtime.model_step import note_result
 from neuraphage.runtime.services import Services
 from neuraphage.tools.command_result import interrupted_result, result_of_status
+from neuraphage.tools.freshness import present_state
 from neuraphage.tools.paths import file_of_call
 from neuraphage.tools.shorten import printable, shorten
 
 log = logging.getLogger(__name__)
+
+_APPROVED = "approved_file"
 
 
 class ToolStep:
@@ -48,6 +50,26 @@ class ToolStep:
             log.exception("check of %s failed", call.name, extra={"task": self._ledger.record.task_id})
             return f"The parameters of {call.name} could not be checked, so it was not run: {type(error).__name__}."
 
+    def refusal(self, call: ToolCall) -> str | None:
+        """Why a call that a person would be asked about can only fail as things stand, or None."""
+        tool, declaration = self._tool(call)
+        if not isinstance(tool, ForeseesRefusal):
+            return None
+        try:
+            return tool.refusal(call.params, self._context(call, declaration, 0))
+        except Exception:  # a third-party tool: the person decides, and the run shows what is wrong
+            log.exception("refusal of %s failed", call.name, extra={"task": self._ledger.record.task_id})
+            return None
+
+    def to_be_approved(self, call: ToolCall) -> dict[str, Any] | None:
+        """Evidence for the journal of a call that a person is asked about: its file as it is now. None without one."""
+        path = file_of_call(call)
+        declaration = self._services.declarations.get(call.name)
+        if path is None or declaration is None:
+            return None
+        state = present_state(path, self._context(call, declaration, 0))
+        return None if state is None else {_APPROVED: state.model_dump(mode="json")}
+
     def run(self, call: ToolCall, *, attempt: int = 0) -> None:
         """Announce the call with its evidence, run it, note its result.
 
@@ -65,6 +87,8 @@ class ToolStep:
             evidence = self._spool_facts()
         elif declaration.effect_class is EffectClass.CHECKABLE:
             evidence = self._prepared(tool, call, context)
+            if context.approved_file is not None:
+                evidence[_APPROVED] = context.approved_file.model_dump(mode="json")
         self._announce(call, declaration, evidence, attempt)
         self._carry_out(tool, call, declaration, context)
 
@@ -169,24 +193,17 @@ class ToolStep:
             working_dir=record.spec.working_dir,
             spool=self._services.spool,
             interrupt=self._ledger.held,
-            files_read=self._files_read() if needs_files else frozenset(),
+            files_seen=files_seen(self._ledger.entries) if needs_files else {},
+            approved_file=self._approved_file(call),
             output_limit_chars=declaration.output_limit_chars,
             redact=self._services.redaction.text,
         )
 
-    def _files_read(self) -> frozenset[str]:
-        """Files that successful calls of this conversation have read or written; from what is stored alone."""
-        working_dir = self._ledger.record.spec.working_dir
-        succeeded: set[str] = set()
-        calls: list[ToolCall] = []
-        for stored in self._ledger.entries:
-            if stored["role"] == "assistant":
-                calls += tool_calls(stored["content"])
-            else:
-                succeeded |= {b["tool_use_id"] for b in stored["content"] if _tells_success(b)}
-        # a call without a result, such as the one at hand, has shown the model nothing yet
-        found = (file_of_call(call, working_dir) for call in calls if call.tool_use_id in succeeded)
-        return frozenset(path for path in found if path is not None)
+    def _approved_file(self, call: ToolCall) -> FileSight | None:
+        """The file of a call as it was when a person was asked; None when nobody was."""
+        entry = self._ledger.journal.get(call.tool_use_id)
+        state = (entry.evidence or {}).get(_APPROVED) if entry else None
+        return None if state is None else FileSight.model_validate(state)
 
     def _spool_facts(self) -> dict[str, Any]:
         """Whose spool will know of a command, and since when; empty when it cannot be used, so nobody trusts it."""
@@ -287,10 +304,6 @@ def _result(returned: object) -> ToolResult:
     if not isinstance(returned, ToolResult):
         raise TypeError(f"it returned {type(returned).__name__}, not a ToolResult")
     return returned
-
-
-def _tells_success(block: Mapping[str, Any]) -> bool:
-    return block.get("type") == "tool_result" and not block.get("is_error")
 
 
 def _command(call: ToolCall) -> str:

@@ -185,6 +185,8 @@ class Turn:
                 if self._too_soon(call):
                     return self._ledger.suspend(SuspendTo.TIMER, due_ms=self._ledger.record.unsafe_until_ms)
                 self._tools.run(call)
+            case NextTool.ASK if (refusal := self._tools.refusal(call)) is not None:
+                self._tools.note(call, ToolResult(text=refusal, is_error=True))  # nobody is asked for nothing
             case NextTool.ASK:
                 self._people.open_for(self.state())
                 return self._wait_for_people()

@@ -72,7 +72,7 @@ def entry_bytes(entry: Entry) -> bytes:
 
 
 def entry_json(entry: Entry) -> bytes:
-    """JSON of a conversation entry: `{"role","content","turn","v"}`, and `stop_reason`, `supersedes` where set."""
+    """JSON of a conversation entry: `{"role","content","turn","v"}`; `stop_reason`, `supersedes`, `file` where set."""
     plain: dict[str, Any] = {
         "role": entry.role,
         "content": entry.content,
@@ -83,6 +83,8 @@ def entry_json(entry: Entry) -> bytes:
         plain["stop_reason"] = entry.stop_reason
     if entry.supersedes is not None:
         plain["supersedes"] = entry.supersedes
+    if entry.file is not None:
+        plain["file"] = entry.file.model_dump(mode="json", exclude_defaults=True)
     return orjson.dumps(plain)
 
 

@@ -16,15 +16,19 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from neuraphage.tools.base import ToolCallError
+from neuraphage.tools.files import RawFile, read_raw_or_none
+from neuraphage.tools.paths import Place
+
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
+# File systems without hard links say so with one of these.
+_NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
 # File systems that cannot flush a directory say so with one of these.
 _NO_DIRECTORY_FLUSH = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
 
 
 # Attributes that say something of the bytes: they do not hold for others.
 _BOUND_TO_CONTENT = frozenset({"security.capability", "security.ima", "security.evm"})
-# Not the inode: some file systems in user space make up a new one for each look.
-_TELLING = ("st_size", "st_mtime_ns")
 
 
 class FlushError(Exception):
@@ -47,20 +51,21 @@ def discard_leftover(target: Path, effect_id: str) -> None:
         temp_path(target, effect_id).unlink(missing_ok=True)
 
 
-def replace_file(target: Path, data: bytes, effect_id: str, before: os.stat_result | None) -> None:
-    """Give `target` the bytes `data`; parents are made.
+def replace_file(place: Place, data: bytes, effect_id: str, before: RawFile | None) -> None:
+    """Give a file the bytes `data`; parents are made.
 
     Args:
-        target: resolved path (not a link).
+        place: the file (not a link).
         data: the whole new content.
         effect_id: names the temporary file.
-        before: of the file to be replaced, as it was read; its mode, owner and attributes are kept. None for a new one.
+        before: the file to be replaced, as it was read; its mode, owner and attributes are kept. None for a new one.
 
     Raises:
         OSError: it failed, and the target is unchanged.
         ChangedMeanwhileError: the target is not as it was read, and stays so.
         FlushError: the target has the new bytes, but they may not outlive a power cut.
     """
+    target = place.path
     make_parents(target.parent)
     discard_leftover(target, effect_id)
     temp = temp_path(target, effect_id)
@@ -69,13 +74,16 @@ def replace_file(target: Path, data: bytes, effect_id: str, before: os.stat_resu
         try:
             _write_all(fd, data)
             if before is not None:
-                _copy_owner_and_mode(fd, target, before)
+                _copy_owner_and_mode(fd, target, before.info)
             os.fsync(fd)
             _require_same_file(fd, temp)
         finally:
             os.close(fd)
-        _require_unchanged(target, before)
-        temp.replace(target)
+        if before is None:
+            _put_new(temp, target)
+        else:
+            _require_unchanged(place, before)
+            temp.replace(target)
     except (OSError, ChangedMeanwhileError):
         discard_leftover(target, effect_id)
         raise
@@ -154,16 +162,33 @@ def _names_of(file: int | Path) -> list[str]:
     return []
 
 
-def _require_unchanged(target: Path, before: os.stat_result | None) -> None:
+def _put_new(temp: Path, target: Path) -> None:
+    """Move a new file into place in one step that no file of somebody else can get under."""
+    try:
+        os.link(temp, target, follow_symlinks=False)
+    except FileExistsError as error:
+        raise ChangedMeanwhileError from error
+    except OSError as error:
+        if error.errno not in _NO_HARD_LINKS:
+            raise
+        if os.path.lexists(target):
+            raise ChangedMeanwhileError from error
+        temp.replace(target)
+    else:
+        temp.unlink()
+
+
+def _require_unchanged(place: Place, before: RawFile) -> None:
     """Refuse to replace what another process has written since it was read.
 
-    Between this look and the rename lie some microseconds; no file system can do both in one step.
+    The content decides: a write may leave size and time as they were. Between this look and the rename lie some
+    microseconds; no file system does both in one step.
     """
     try:
-        now = target.lstat()
-    except FileNotFoundError:
-        return  # nothing is lost
-    if before is None or any(getattr(now, name) != getattr(before, name) for name in _TELLING):
+        now = read_raw_or_none(place)
+    except ToolCallError as error:
+        raise ChangedMeanwhileError from error
+    if now is None or now.data != before.data:
         raise ChangedMeanwhileError
 
 

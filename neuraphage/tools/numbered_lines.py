@@ -48,9 +48,14 @@ def numbered_lines(
     return shown, end + 1
 
 
+def number_lines(lines: list[str], first: int) -> list[str]:
+    """Rows of lines, the first of which has the number `first`."""
+    return [f"{number:>6}\t{line}" for number, line in enumerate(lines, first)]
+
+
 def _redacted_rows(lines: list[str], first: int, end: int, redact: Redact) -> list[tuple[int, str]]:
     """Number the lines from index `first` to `end`, redact them as one text, and tell the numbers that are left."""
-    text = "\n".join(f"{number:>6}\t{line}" for number, line in enumerate(lines[first:end], first + 1))
+    text = "\n".join(number_lines(lines[first:end], first + 1))
     rows: list[tuple[int, str]] = []
     for row in redact(text).split("\n"):
         found = _NUMBER.match(row)

@@ -104,19 +104,10 @@ def resolve(path: str, working_dir: str | None) -> Place:
     return Place(root, found, shown_path(found.relative_to(root).as_posix()))
 
 
-def file_of_call(call: ToolCall, working_dir: str | None) -> str | None:
-    """The resolved path of the file that a read_file, write_file or edit call names, else None.
-
-    The set of these over the successful calls of a conversation is `ToolContext.files_read`: it is made from
-    what is stored, so a recovered task still knows what it has read.
-    """
+def file_of_call(call: ToolCall) -> str | None:
+    """The path of the file that a write_file or edit call is about, as the call spells it; else None."""
     path = call.params.get("path")
-    if call.name not in {"read_file", "write_file", "edit"} or not isinstance(path, str) or "\0" in path:
-        return None
-    try:
-        return str(resolve(path, working_dir).path)
-    except (ToolCallError, ValueError):
-        return None
+    return path if call.name in {"write_file", "edit"} and isinstance(path, str) else None
 
 
 def shown_path(path: str) -> str:

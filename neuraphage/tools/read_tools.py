@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from itertools import islice
@@ -10,11 +11,12 @@ from typing import Annotated
 from pydantic import Field
 
 from neuraphage.model.effect import EffectClass
-from neuraphage.model.tool import ToolDeclaration, ToolResult
+from neuraphage.model.tool import SightKind, ToolDeclaration, ToolResult
 from neuraphage.ports import ToolContext
 from neuraphage.tools.base import Params, ParsedTool, PathText, ToolCallError, input_schema
-from neuraphage.tools.files import LineEnd, decode, read_raw
-from neuraphage.tools.numbered_lines import numbered_lines
+from neuraphage.tools.files import LineEnd, decode, read_raw_or_none
+from neuraphage.tools.freshness import absent, written
+from neuraphage.tools.numbered_lines import number_lines, numbered_lines
 from neuraphage.tools.paths import os_failure, resolve
 from neuraphage.tools.shorten import printable
 
@@ -58,9 +60,14 @@ class ReadFile(ParsedTool[ReadFileParams]):
     def carry_out(self, params: ReadFileParams, context: ToolContext) -> ToolResult:
         """Read, decode, number, and stop at whole lines."""
         place = resolve(params.path, context.working_dir)
-        file = decode(read_raw(place).data, place.shown)
+        raw = read_raw_or_none(place)
+        if raw is None:
+            missing = os_failure("read", place.shown, FileNotFoundError(errno.ENOENT, ""))
+            return ToolResult(text=str(missing), is_error=True, file=absent(place, context))
+        file = decode(raw.data, place.shown)
+        sight = written(place, SightKind.READ, raw.data, context)
         if not file.text:
-            return ToolResult(text=f"[{place.shown} is empty]")
+            return ToolResult(text=f"[{place.shown} is empty]", file=sight)
         lines = split_lines(file.text)
         if params.offset > len(lines):
             raise ToolCallError(
@@ -68,14 +75,21 @@ class ReadFile(ParsedTool[ReadFileParams]):
                 f" of 1 to {len(lines)}."
             )
         limit_chars = min(context.output_limit_chars, self.declaration.output_limit_chars)
-        limit_chars = min(context.output_limit_chars, self.declaration.output_limit_chars)
         shown, next_line = numbered_lines(lines, params.offset, params.limit, limit_chars - _NOTE_CHARS, context.redact)
         notes = []
         if file.line_end is not LineEnd.LF:
             notes.append(f"[line ends: {file.line_end.value}; edit keeps them]")
         if next_line <= len(lines):
             notes.append(f"[{len(lines) - next_line + 1} lines left out below; go on with offset={next_line}]")
-        return ToolResult(text="\n".join([*shown, *notes]))
+        sight = sight.model_copy(update=_shown_lines(lines, params.offset, next_line, shown))
+        return ToolResult(text="\n".join([*shown, *notes]), file=sight)
+
+
+def _shown_lines(lines: list[str], offset: int, next_line: int, shown: list[str]) -> dict[str, int | None]:
+    """Fields of the sight: the lines that were shown as they are; none where one was shortened or lost a secret."""
+    if shown != number_lines(lines[offset - 1 : next_line - 1], offset):
+        return {"first_line": offset, "last_line": offset - 1}
+    return {"first_line": offset, "last_line": next_line - 1 if next_line <= len(lines) else None}
 
 
 def split_lines(text: str) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -13,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from neuraphage.model.effect import EffectClass
-from neuraphage.model.tool import Probe, ProbeVerdict, ToolDeclaration, ToolResult
+from neuraphage.model.tool import Probe, ProbeVerdict, SightKind, ToolDeclaration, ToolResult
 from neuraphage.ports import ToolContext
 from neuraphage.tools.atomic_write import (
     ChangedMeanwhileError,
@@ -24,6 +23,7 @@ from neuraphage.tools.atomic_write import (
 )
 from neuraphage.tools.base import P, Params, ParsedTool, PathText, Text, ToolCallError, input_schema
 from neuraphage.tools.files import RawFile, decode, read_raw, read_raw_or_none, require_size
+from neuraphage.tools.freshness import digest, require_fresh, written
 from neuraphage.tools.paths import Place, os_failure, resolve
 from neuraphage.tools.read_tools import FILE_TIMEOUT_S
 from neuraphage.tools.text_edit import happened, kept_of_replaced, replaced, rewritten
@@ -47,6 +47,8 @@ class Change:
 class _ChangeTool(ParsedTool[P]):
     """What write_file and edit share: evidence, probe and the write itself."""
 
+    sight: SightKind
+
     @abstractmethod
     def plan(self, params: P, context: ToolContext) -> Change:
         """Work out the change without making it.
@@ -56,8 +58,8 @@ class _ChangeTool(ParsedTool[P]):
         """
 
     @abstractmethod
-    def success(self, params: P, place: Place, written: bytes) -> ToolResult:
-        """The result of a change that left the bytes `written`; the same however often it is asked."""
+    def success(self, params: P, place: Place, data: bytes) -> str:
+        """The text for a change that left these bytes; the same however often it is asked."""
 
     @abstractmethod
     def guess(self, params: P, place: Place, now: RawFile | None) -> ProbeVerdict:
@@ -68,9 +70,17 @@ class _ChangeTool(ParsedTool[P]):
         change = self.plan(params, context)
         return {
             "path": str(change.place.path),
-            "before_sha256": _sha256(change.before),
-            "after_sha256": hashlib.sha256(change.after).hexdigest(),
+            "before_sha256": digest(change.before.data if change.before else None),
+            "after_sha256": digest(change.after),
         }
+
+    def refusal(self, params: Mapping[str, Any], context: ToolContext) -> str | None:
+        """Why the call can only fail as things stand, so that nobody is asked to allow it; None if it may succeed."""
+        try:
+            self.plan(self._parse(params), context)
+        except ToolCallError as error:
+            return str(error)
+        return None
 
     def carry_out(self, params: P, context: ToolContext) -> ToolResult:
         """Make the change in one step."""
@@ -81,7 +91,7 @@ class _ChangeTool(ParsedTool[P]):
             if change.before is not None and not os.access(place.path, os.W_OK):
                 # A rename would get past the file's own write protection, so it is asked here.
                 raise PermissionError(errno.EACCES, "write protected")
-            replace_file(place.path, change.after, context.effect_id, change.before.info if change.before else None)
+            replace_file(place, change.after, context.effect_id, change.before)
         except OSError as error:
             raise os_failure("write", place.shown, error, unchanged) from error
         except ChangedMeanwhileError as error:
@@ -95,7 +105,10 @@ class _ChangeTool(ParsedTool[P]):
                 " cut may undo it."
                 " Read the file before you rely on it."
             ) from error
-        return self.success(params, place, change.after)
+        return self._done(params, place, change.after, context)
+
+    def _done(self, params: P, place: Place, data: bytes, context: ToolContext) -> ToolResult:
+        return ToolResult(text=self.success(params, place, data), file=written(place, self.sight, data, context))
 
     def look_after(self, params: P, evidence: Mapping[str, Any], context: ToolContext) -> Probe:
         """Compare the file with the hashes taken before; also removes what a crashed write left."""
@@ -109,20 +122,16 @@ class _ChangeTool(ParsedTool[P]):
             flush_directory(place.path.parent)  # the crash may have come between the rename and its flush
         except OSError:
             return Probe(verdict=ProbeVerdict.UNKNOWN)
-        return Probe(verdict=verdict, result=self.success(params, place, now.data))
+        return Probe(verdict=verdict, result=self._done(params, place, now.data, context))
 
     @staticmethod
     def _compare(place: Place, now: RawFile | None, evidence: Mapping[str, Any]) -> ProbeVerdict:
         if evidence.get("path") != str(place.path):
             return ProbeVerdict.UNKNOWN  # a link was turned meanwhile: this is another file
-        current = _sha256(now)
+        current = digest(now.data if now else None)
         if current == evidence["after_sha256"]:
             return ProbeVerdict.HAPPENED
         return ProbeVerdict.NOT_HAPPENED if current == evidence.get("before_sha256") else ProbeVerdict.UNKNOWN
-
-
-def _sha256(file: RawFile | None) -> str | None:
-    return None if file is None else hashlib.sha256(file.data).hexdigest()
 
 
 class WriteFileParams(Params):
@@ -136,12 +145,14 @@ class WriteFile(_ChangeTool[WriteFileParams]):
     """Create or replace a file."""
 
     params_model = WriteFileParams
+    sight = SightKind.WRITTEN
 
     def __init__(self) -> None:
         super().__init__(
             ToolDeclaration(
                 name="write_file",
-                description="Create a file, or replace all of it. Missing directories are made. A replaced file keeps"
+                description="Create a file, or replace all of one that was read or written before. Missing directories"
+                " are made. A replaced file keeps"
                 " its mode, its byte order mark and, if all its lines end in CRLF and content has no CRLF, its line"
                 " ends. To change a part, use edit.",
                 input_schema=input_schema(WriteFileParams),
@@ -160,15 +171,16 @@ class WriteFile(_ChangeTool[WriteFileParams]):
             )
         require_size(len(params.content), place.shown, "write")
         before = read_raw_or_none(place, "write")
+        require_fresh(place, before, context, replaces=True)
         after = rewritten(before.data if before else None, params.content)
         require_size(len(after), place.shown, "write")
         return Change(place, before, after)
 
-    def success(self, params: WriteFileParams, place: Place, written: bytes) -> ToolResult:
+    def success(self, params: WriteFileParams, place: Place, data: bytes) -> str:
         """Say how much was written, and what of the replaced file was kept; a probe sees both in the bytes."""
-        kept = kept_of_replaced(params.content, written)
+        kept = kept_of_replaced(params.content, data)
         but = f", with the {' and '.join(kept)} of the file that was replaced" if kept else ""
-        return ToolResult(text=f"Wrote {place.shown}: {len(written)} bytes{but}.")
+        return f"Wrote {place.shown}: {len(data)} bytes{but}."
 
     def guess(self, params: WriteFileParams, place: Place, now: RawFile | None) -> ProbeVerdict:  # noqa: ARG002 - the base's shape
         """Without evidence: the same bytes are there or they are not; why not, nobody knows."""
@@ -191,6 +203,7 @@ class Edit(_ChangeTool[EditParams]):
     """Replace a string in a file."""
 
     params_model = EditParams
+    sight = SightKind.EDITED
 
     def __init__(self) -> None:
         super().__init__(
@@ -212,20 +225,17 @@ class Edit(_ChangeTool[EditParams]):
         """The file with the string replaced."""
         place = resolve(params.path, context.working_dir)
         before = read_raw(place, "edit")
-        if str(place.path) not in context.files_read:
-            raise ToolCallError(
-                f"{place.shown} was not read in this conversation yet. Read it with read_file first, then edit it."
-            )
+        require_fresh(place, before, context, replaces=False)
         file = decode(before.data, place.shown)
         text = replaced(file, params.old_string, params.new_string, every=params.replace_all, shown=place.shown)
         after = file.encode(text)
         require_size(len(after), place.shown, "write")
         return Change(place, before, after)
 
-    def success(self, params: EditParams, place: Place, written: bytes) -> ToolResult:  # noqa: ARG002 - the base's shape
+    def success(self, params: EditParams, place: Place, data: bytes) -> str:  # noqa: ARG002 - the base's shape
         """Say what was replaced; without a count, which a probe could not tell."""
         what = "every occurrence of old_string" if params.replace_all else "the one occurrence of old_string"
-        return ToolResult(text=f"Edited {place.shown}: {what} was replaced.")
+        return f"Edited {place.shown}: {what} was replaced."
 
     def guess(self, params: EditParams, place: Place, now: RawFile | None) -> ProbeVerdict:
         """Without evidence: look for the two strings."""

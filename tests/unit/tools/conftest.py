@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from tools_fakes import FakeInterrupt
 
+from neuraphage.decide.files_seen import SeenFile
 from neuraphage.ports import ToolContext
+from neuraphage.tools.freshness import digest
 from neuraphage.tools.local_command import UnspooledCommands
 
 
@@ -38,5 +40,10 @@ def context(root: Path, interrupt: FakeInterrupt, spool: UnspooledCommands) -> T
 
 @pytest.fixture
 def having_read(context: ToolContext) -> Callable[[Path], ToolContext]:
-    """The context of a conversation that has read a file."""
-    return lambda path: replace(context, files_read=frozenset({str(path.resolve())}))
+    """The context of a conversation that has read a file, all of it, as it is now."""
+
+    def read(path: Path) -> ToolContext:
+        data = path.read_bytes() if path.is_file() else None
+        return replace(context, files_seen={str(path.resolve()): SeenFile(digest(data), ((1, None),))})
+
+    return read

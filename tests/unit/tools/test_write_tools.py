@@ -32,6 +32,11 @@ def identity(path: Path) -> tuple[int, ...]:
     return info.st_ino, info.st_mode, info.st_size, info.st_mtime_ns
 
 
+def move_of(exists: bool) -> str:
+    """The call that gives the new bytes their name."""
+    return "replace" if exists else "link"
+
+
 def names(directory: Path) -> list[str]:
     return sorted(entry.name for entry in directory.iterdir())
 
@@ -57,11 +62,11 @@ def test_the_mode_of_a_replaced_file_is_kept(root: Path, having_read: HavingRead
     assert path.read_text() == "fresh again"
 
 
-def test_a_link_to_a_file_stays_a_link(root: Path, context: ToolContext) -> None:
+def test_a_link_to_a_file_stays_a_link(root: Path, having_read: HavingRead) -> None:
     """The file behind it is replaced, not the link."""
     (root / "real.txt").write_text("old")
     (root / "a.txt").symlink_to("real.txt")
-    assert not WriteFile().run(WRITE, context).is_error
+    assert not WriteFile().run(WRITE, having_read(root / "a.txt")).is_error
     assert (root / "a.txt").is_symlink()
     assert (root / "real.txt").read_text() == "new\n"
 
@@ -110,12 +115,12 @@ MARK = b"\xef\xbb\xbf"
     ],
 )
 def test_a_replaced_file_keeps_its_byte_order_mark_and_line_ends(
-    root: Path, context: ToolContext, before: bytes, content: str, after: bytes, kept: str
+    root: Path, having_read: HavingRead, before: bytes, content: str, after: bytes, kept: str
 ) -> None:
     """What the content does not spell itself is taken from the file, and the answer says so; twice is once."""
     path = root / "a.txt"
     path.write_bytes(before)
-    params = {"path": "a.txt", "content": content}
+    params, context = {"path": "a.txt", "content": content}, having_read(path)
     evidence = WriteFile().prepare(params, context)
     result = WriteFile().run(params, context)
     assert path.read_bytes() == after
@@ -123,7 +128,7 @@ def test_a_replaced_file_keeps_its_byte_order_mark_and_line_ends(
     assert (result.is_error, result.text) == (False, f"Wrote a.txt: {len(after)} bytes{kept}.")
     for known in (evidence, {}):
         assert WriteFile().probe(params, known, context) == Probe(verdict=ProbeVerdict.HAPPENED, result=result)
-    WriteFile().run(params, context)
+    WriteFile().run(params, having_read(path))
     assert path.read_bytes() == after
 
 
@@ -188,8 +193,8 @@ def test_what_cannot_be_edited_is_left_alone(root: Path, having_read: HavingRead
 @pytest.mark.parametrize(
     ("call", "number", "words"),
     [
-        ("replace", errno.EACCES, "permission denied"),
-        ("replace", errno.EROFS, "read-only"),
+        ("move", errno.EACCES, "permission denied"),
+        ("move", errno.EROFS, "read-only"),
         ("open", errno.EACCES, "permission denied"),
         ("write", errno.ENOSPC, "disk is full"),
         ("fsync", errno.EIO, "Input/output error"),
@@ -197,12 +202,20 @@ def test_what_cannot_be_edited_is_left_alone(root: Path, having_read: HavingRead
 )
 @pytest.mark.parametrize("exists", [True, False])
 def test_a_write_that_the_system_refuses_changes_nothing(
-    root: Path, context: ToolContext, monkeypatch: pytest.MonkeyPatch, call: str, number: int, words: str, exists: bool
+    root: Path,
+    having_read: HavingRead,
+    monkeypatch: pytest.MonkeyPatch,
+    call: str,
+    number: int,
+    words: str,
+    exists: bool,
 ) -> None:
     """The answer names the cause, the file is untouched and no temporary file is left."""
     path = root / "a.txt"
     if exists:
         path.write_text("before")
+    context = having_read(path)
+    call = move_of(exists) if call == "move" else call
     real = getattr(os, call)
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
@@ -220,9 +233,12 @@ def test_a_write_that_the_system_refuses_changes_nothing(
     assert not exists or path.read_text() == "before"
 
 
-def test_a_disk_that_fills_up_in_the_middle(root: Path, context: ToolContext, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_fills_up_in_the_middle(
+    root: Path, having_read: HavingRead, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A short write followed by ENOSPC leaves the old file whole."""
     (root / "a.txt").write_text("before")
+    context = having_read(root / "a.txt")
     real = os.write
     left = [2]
 
@@ -237,10 +253,11 @@ def test_a_disk_that_fills_up_in_the_middle(root: Path, context: ToolContext, mo
 
 
 def test_write_protection_of_the_file_itself_counts(
-    root: Path, context: ToolContext, monkeypatch: pytest.MonkeyPatch
+    root: Path, having_read: HavingRead, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A rename could get past it, so it is asked first."""
     (root / "a.txt").write_text("before")
+    context = having_read(root / "a.txt")
     monkeypatch.setattr(os, "access", lambda *_: False)
     assert "permission denied" in WriteFile().run(WRITE, context).text
     assert (root / "a.txt").read_text() == "before"
@@ -261,32 +278,37 @@ def test_a_directory_that_cannot_be_flushed_is_told(
     assert (root / "a.txt").read_text() == "new\n"
 
 
+@pytest.mark.parametrize("exists", [True, False])
 def test_bytes_are_flushed_before_the_rename_and_the_name_after(
-    root: Path, context: ToolContext, monkeypatch: pytest.MonkeyPatch
+    root: Path, having_read: HavingRead, monkeypatch: pytest.MonkeyPatch, exists: bool
 ) -> None:
     """The order that a power cut needs."""
+    if exists:
+        (root / "a.txt").write_text("before")
+    context = having_read(root / "a.txt")
     order: list[str] = []
-    real_fsync, real_replace = os.fsync, os.replace
+    real_fsync, real_move = os.fsync, getattr(os, move_of(exists))
 
     def fsync(fd: int) -> None:
         order.append("directory" if Path(f"/proc/self/fd/{fd}").is_dir() else "file")
         real_fsync(fd)
 
-    def replace(*args: Any) -> None:
+    def move(*args: Any, **kwargs: Any) -> None:
         order.append("rename")
-        real_replace(*args)
+        real_move(*args, **kwargs)
 
     monkeypatch.setattr(os, "fsync", fsync)
-    monkeypatch.setattr(os, "replace", replace)
+    monkeypatch.setattr(os, move_of(exists), move)
     WriteFile().run(WRITE, context)
     assert order == ["file", "rename", "directory"]
 
 
 def test_a_frozen_writer_does_not_move_its_successors_file(
-    root: Path, context: ToolContext, monkeypatch: pytest.MonkeyPatch
+    root: Path, having_read: HavingRead, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When another process has taken the temporary name, the first one gives up instead of renaming it."""
     (root / "a.txt").write_text("before")
+    context = having_read(root / "a.txt")
     temp = atomic_write.temp_path(root / "a.txt", context.effect_id)
     real = os.fsync
 
@@ -338,7 +360,7 @@ def test_evidence_is_read_without_a_change(
     assert before is None or path.read_bytes() == before
 
 
-@pytest.mark.parametrize("at", ["open", "write", "fsync", "replace", "after_replace"])
+@pytest.mark.parametrize("at", ["open", "write", "fsync", "move", "after_move"])
 @pytest.mark.parametrize(("tool", "params", "before", "after"), CASES)
 def test_a_kill_at_any_step_ends_in_one_clean_change(
     root: Path,
@@ -356,13 +378,13 @@ def test_a_kill_at_any_step_ends_in_one_clean_change(
         path.write_bytes(before)
     context = having_read(path)
     evidence = tool.prepare(params, context)
-    call = "replace" if at == "after_replace" else at
+    call = move_of(before is not None) if at.endswith("move") else at
     real = getattr(os, call)
 
     def kill(*args: Any, **kwargs: Any) -> Any:
         if call == "open" and not args[1] & os.O_CREAT:
             return real(*args, **kwargs)
-        if at == "after_replace":
+        if at == "after_move":
             real(*args, **kwargs)
         raise Killed
 
@@ -372,7 +394,7 @@ def test_a_kill_at_any_step_ends_in_one_clean_change(
             tool.run(params, context)
     assert len([name for name in names(root) if name != "a.txt"]) <= 1
     probe = tool.probe(params, evidence, context)
-    assert probe.verdict is (ProbeVerdict.HAPPENED if at == "after_replace" else ProbeVerdict.NOT_HAPPENED)
+    assert probe.verdict is (ProbeVerdict.HAPPENED if at == "after_move" else ProbeVerdict.NOT_HAPPENED)
     assert [name for name in names(root) if name != "a.txt"] == []
     result = probe.result if probe.verdict is ProbeVerdict.HAPPENED else tool.run(params, context)
     assert path.read_bytes() == after
@@ -401,11 +423,12 @@ def test_a_file_that_someone_else_changed_is_unknown(
     assert tool.probe(params, evidence, having_read(path)) == Probe(verdict=ProbeVerdict.UNKNOWN)
 
 
-def test_a_link_turned_to_another_file_is_unknown(root: Path, context: ToolContext) -> None:
+def test_a_link_turned_to_another_file_is_unknown(root: Path, having_read: HavingRead) -> None:
     """The evidence is about one file; another with the right bytes proves nothing."""
     (root / "one").write_text("old")
     (root / "two").write_text("new\n")
     (root / "a.txt").symlink_to("one")
+    context = having_read(root / "one")
     evidence = WriteFile().prepare(WRITE, context)
     (root / "a.txt").unlink()
     (root / "a.txt").symlink_to("two")
