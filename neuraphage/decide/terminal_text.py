@@ -13,11 +13,13 @@ from collections.abc import Callable
 Redact = Callable[[str], str]
 
 _OBEYED = re.compile(r"\r(?!\n)|\x08|\x1b\[[\d;]*[ABCDEFGJK]")
-_TOKEN = re.compile(r"(\r*\n|\r|\x08|\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]{0,500}(?:\x07|\x1b\\)|\x1b[ -/]*[0-Z^-~])")
+_CODE = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]{0,500}(?:\x07|\x1b\\)|\x1b[ -/]*[0-Z^-~]"
+_PIECE = re.compile(rf"(\r*\n|\r|\x08|{_CODE})")
 _MOVE = re.compile(r"\x1b\[(\d{0,4})(?:;\d{0,4})?([ABCDEFGJK])")
-_CODES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]{0,500}(?:\x07|\x1b\\)|\x1b[ -/]*[0-Z^-~]|[^\n\t\r\x08 -~\x80-\U0010ffff]|[\x80-\x9f]")
+_UNSEEN = re.compile(rf"{_CODE}|[\x00-\x07\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _HIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_MAX_COLUMN = 1_000
+_MAX_COLUMN = 2_000
+"""A row that is longer is no progress: nothing is written over it, and so no text takes more than linear time."""
 _MAX_ROWS_UP = 200
 
 
@@ -42,9 +44,9 @@ def shown_output(text: str, redact: Redact | None) -> str:
 
 
 def _without_secrets(text: str, redact: Redact) -> str:
-    bare = _CODES.sub("", text)
+    bare = _UNSEEN.sub("", text)
     clean = redact(bare)
-    return clean if clean != bare else redact(text)
+    return clean if clean != bare or bare == text else redact(text)
 
 
 def visible(text: str) -> str:
@@ -60,7 +62,7 @@ def fold(text: str) -> str:
     if not holds_controls(text):
         return text
     screen = _Screen()
-    for number, piece in enumerate(_TOKEN.split(text)):
+    for number, piece in enumerate(_PIECE.split(text)):
         if number % 2 == 0:
             screen.write(piece)
         else:
@@ -92,17 +94,23 @@ class _Screen:
             cells[self._column : self._column + len(written)] = written
         self._column += len(text)
 
-    def control(self, token: str) -> None:
-        if token.endswith("\n"):
-            self._down(1)
-        elif token == "\r":
-            self._column = 0
-        elif token == "\x08":
-            self._column = max(0, self._column - 1)
-        elif move := _MOVE.fullmatch(token):
+    def control(self, control: str) -> None:
+        if control.endswith("\n"):
+            self._down()
+        elif max(self._column, len(self._rows[self._row])) > _MAX_COLUMN:
+            if control == "\r":
+                self._down()
+            else:
+                self._codes += control
+        elif control == "\r":
+            self._codes, self._column = "", 0
+        elif control == "\x08":
+            self._codes, self._column = "", max(0, self._column - 1)
+        elif move := _MOVE.fullmatch(control):
+            self._codes = ""
             self._move(move[1], move[2])
         else:
-            self._codes += token
+            self._codes += control
 
     def text(self) -> str:
         self._flush()
@@ -112,10 +120,8 @@ class _Screen:
         count = max(1, int(digits or 1))
         match letter:
             case "A" | "F":
-                self._flush()
                 self._row = max(0, self._row - min(count, _MAX_ROWS_UP))
             case "B" | "E":
-                self._flush()
                 self._row = min(len(self._rows) - 1, self._row + count)
             case "C":
                 self._column = min(self._column + count, max(self._column, _MAX_COLUMN))
@@ -140,9 +146,9 @@ class _Screen:
         else:
             self._codes += f"\x1b[{digits}J"  # to clear the whole screen would take results away
 
-    def _down(self, count: int) -> None:
+    def _down(self) -> None:
         self._flush()
-        self._row += count
+        self._row += 1
         self._column = 0
         if self._row == len(self._rows):
             self._rows.append("")

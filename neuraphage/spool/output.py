@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import BinaryIO
 
 from neuraphage.decide.redacted_ends import GAP_CHARS, Redact, redacted_ends
+from neuraphage.decide.terminal_text import holds_controls, shown_output
 
 _UTF8_MAX_BYTES = 4
 _NOTE_CHARS = 80
 """Room kept for the note between head and tail."""
+_FOLDED_BYTES = 2 * 1024 * 1024
+"""Read of an output that is to be folded, since most of it may be progress that a terminal would not show any more."""
 _CUT_END_CHARS = 4_096
 """Most that is dropped of an output which was cut off."""
 
 
 def read_output(path: Path, limit_chars: int, redact: Redact | None = None) -> str:
-    """Read output as text; what is no UTF-8 becomes U+FFFD.
+    """Read output as a terminal would show it; what is no UTF-8 becomes U+FFFD.
 
     Args:
         path: the file; a missing one is empty.
@@ -32,20 +36,31 @@ def read_output(path: Path, limit_chars: int, redact: Redact | None = None) -> s
     try:
         with path.open("rb") as file:
             size_bytes = os.fstat(file.fileno()).st_size
-            if size_bytes <= window_bytes:
-                whole = file.read(window_bytes).decode(errors="replace")
-                return shorten(redact(whole) if redact else whole, limit_chars)
-            head = file.read(window_bytes // 2)
-            file.seek(-(window_bytes // 2), os.SEEK_END)
-            tail = file.read(window_bytes // 2)
+            head, tail = _ends(file, size_bytes, window_bytes)
+            if tail and (holds_controls(head) or holds_controls(tail)):
+                head, tail = _ends(file, size_bytes, max(window_bytes, _FOLDED_BYTES))
     except FileNotFoundError:
         return ""
+    if not tail:
+        return shorten(shown_output(head, redact), limit_chars)
     keep = _kept_chars(limit_chars)
-    clean = redacted_ends(head.decode(errors="replace"), tail.decode(errors="replace"), redact)
-    first, last = clean[0][:keep], _last(clean[2], keep)
-    read_bytes = sum(len(part.encode()) for part in clean)
-    left_out_bytes = size_bytes - len(head) - len(tail) + read_bytes - len(first.encode()) - len(last.encode())
-    return f"{first}{_note(left_out_bytes, 'bytes')}{last}"[:limit_chars]
+    clean_head, gap, clean_tail = redacted_ends(head, tail, redact)
+    clean_head, clean_tail = shown_output(clean_head, redact), shown_output(clean_tail, redact)
+    first, last = clean_head[:keep], _last(clean_tail, keep)
+    # what was folded away is shown no more by any terminal, so it is not counted
+    unread_bytes = size_bytes - len(head.encode()) - len(tail.encode()) + len(gap.encode())
+    cut_bytes = len(clean_head[keep:].encode()) + len(clean_tail.encode()) - len(last.encode())
+    return f"{first}{_note(unread_bytes + cut_bytes, 'bytes')}{last}"[:limit_chars]
+
+
+def _ends(file: BinaryIO, size_bytes: int, window_bytes: int) -> tuple[str, str]:
+    """The whole file and nothing, or its beginning and its end, if it is larger than the window."""
+    file.seek(0)
+    if size_bytes <= window_bytes:
+        return file.read(window_bytes).decode(errors="replace"), ""
+    head = file.read(window_bytes // 2)
+    file.seek(-(window_bytes // 2), os.SEEK_END)
+    return head.decode(errors="replace"), file.read(window_bytes // 2).decode(errors="replace")
 
 
 def shorten(text: str, limit_chars: int) -> str:

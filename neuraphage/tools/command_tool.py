@@ -74,7 +74,8 @@ class RunCommand(ParsedTool[RunCommandParams]):
                 description=(
                     "Run a shell command in the working directory and show its output (stdout and stderr as"
                     " they came) and"
-                    f" exit code. Default limit {DEFAULT_TIMEOUT_MS} ms, highest {max_timeout_s * 1000:.0f} ms."
+                    " exit code. No editor opens and nobody answers questions: give messages and answers as options"
+                    f" (git commit -m). Default limit {DEFAULT_TIMEOUT_MS} ms, highest {max_timeout_s * 1000:.0f} ms."
                 ),
                 input_schema=input_schema(RunCommandParams),
                 effect_class=EffectClass.OPAQUE,

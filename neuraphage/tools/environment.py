@@ -12,8 +12,34 @@ PASSED_ON = (
 )  # fmt: skip
 """Variables that commands get from the worker's environment."""
 
-# A command has no terminal and nobody to press a key.
-_FIXED = {"TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
+# A command has no terminal and nobody to press a key. These win over what git and others are configured to open.
+_EDITORS = (
+    "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "HGEDITOR", "SVN_EDITOR", "SUDO_EDITOR", "KUBE_EDITOR",
+    "GH_EDITOR", "JJ_EDITOR", "FCEDIT",
+)  # fmt: skip
+_PAGERS = ("PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "GH_PAGER", "AWS_PAGER", "BAT_PAGER", "DELTA_PAGER")
+_NO_QUESTIONS = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "",  # set but empty: git then asks no program at all, whatever core.askPass says
+    "SSH_ASKPASS": "",
+    "SSH_ASKPASS_REQUIRE": "never",
+    "GCM_INTERACTIVE": "never",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "PIP_NO_INPUT": "1",
+    "POETRY_NO_INTERACTION": "1",
+    "npm_config_yes": "true",  # npx installs what it is told to run
+    "COMPOSER_NO_INTERACTION": "1",
+    "TF_INPUT": "0",
+    "GH_PROMPT_DISABLED": "1",
+    "CLOUDSDK_CORE_DISABLE_PROMPTS": "1",
+}
+_FIXED = {
+    "TERM": "dumb",
+    # an editor that is content with what it finds: the message as prepared, the list of commits as proposed
+    **dict.fromkeys(_EDITORS, "true"),
+    **dict.fromkeys(_PAGERS, "cat"),
+    **_NO_QUESTIONS,
+}
 _DEFAULTS = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/", "LANG": "C.UTF-8"}
 _SECRET_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")
 _SECRET_PREFIXES = ("NEURAPHAGE_", "ANTHROPIC_")

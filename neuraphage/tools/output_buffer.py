@@ -5,9 +5,10 @@ from __future__ import annotations
 import codecs
 
 from neuraphage.decide.redacted_ends import Redact, redacted_ends
+from neuraphage.decide.terminal_text import shown_output
 from neuraphage.tools.shorten import join_ends, shorten
 
-KEPT_CHARS = 64_000
+KEPT_CHARS = 256_000
 """Characters kept of the head, and of the tail."""
 
 
@@ -36,11 +37,10 @@ class OutputBuffer:
         self._tail = (self._tail + text[len(to_head) :])[-self._kept_chars :]
 
     def text(self, limit_chars: int, redact: Redact | None = None) -> str:
-        """What was written, first redacted if `redact` is given, then shortened to the limit, head and tail kept."""
-        if redact is None:
-            return join_ends(self._head, self._tail or self._head, self._total_chars, limit_chars)
+        """What a terminal would show, first redacted if `redact` is given, then shortened, head and tail kept."""
         unknown_chars = self._total_chars - len(self._head) - len(self._tail)
         if unknown_chars == 0:
-            return shorten(redact(self._head + self._tail), limit_chars)
-        clean = redacted_ends(self._head, self._tail, redact)
-        return join_ends(clean[0], clean[2], unknown_chars + sum(map(len, clean)), limit_chars)
+            return shorten(shown_output(self._head + self._tail, redact), limit_chars)
+        head, gap, tail = redacted_ends(self._head, self._tail, redact)
+        head, tail = shown_output(head, redact), shown_output(tail, redact)
+        return join_ends(head, tail, unknown_chars + len(head) + len(gap) + len(tail), limit_chars)
