@@ -172,6 +172,13 @@ def _searchable(path: str, context: ToolContext) -> Place:
 
 def _limits(answer: dict[str, Any]) -> list[str]:
     notes = []
+    if not answer["lines"] and any(answer["ignored"]):
+        files, directories = answer["ignored"]
+        counts = [f"{files} file{'s' * (files != 1)}"] * bool(files)
+        counts += [f"{directories} director{'ies' if directories != 1 else 'y'}"] * bool(directories)
+        notes.append(
+            f"[ignored by rules of git: {', '.join(counts)}; name one of them as path to search it, or use run_command]"
+        )
     if answer["stopped"]:
         notes.append(f"[stopped early: {answer['stopped']}; narrow the pattern or the path]")
     if answer["too_deep"]:

@@ -94,7 +94,7 @@ def test_git_and_what_gitignore_names_is_left_out(root: Path, context: ToolConte
     """Directory rules, anchors, negation and nested files hold; a directory named by `path` is searched anyway."""
     make(root, ".git/config", "keep.py", "a.log", "sub/b.log", "sub/important.log", "build/x.py", "sub/build", "top/z")
     make(root, "sub/top/z", "sub/local.tmp", "local.tmp")
-    (root / ".gitignore").write_text("# comment\n*.log\n!important.log\nbuild/\n/top\n\n[z-a]\n")
+    (root / ".gitignore").write_text("# comment\n*.log\n!important.log\nbuild/\n/top\n\n[z-a\n")
     (root / "sub/.gitignore").write_text("*.tmp\n")
     found = {"keep.py", "sub/important.log", "sub/build", "sub/top/z", "local.tmp", ".gitignore", "sub/.gitignore"}
     assert set(glob(context, "**/*")) == found
