@@ -10,19 +10,16 @@ from neuraphage.decide.hashing import call_name, canonical, effect_id, sha256_he
 from neuraphage.errors import SpoolError
 from neuraphage.model.effect import EffectClass, EffectKind, EffectState, JournalEntry, Marker, MarkerName
 from neuraphage.model.prompt import Event
-from neuraphage.model.tool import FileSight, Probe, ProbeVerdict, ToolCall, ToolDeclaration, ToolResult
+from neuraphage.model.tool import Probe, ProbeVerdict, ToolCall, ToolDeclaration, ToolResult
 from neuraphage.ports import ForeseesRefusal, SpoolState, SpoolStatus, Tool, ToolContext
+from neuraphage.runtime.approved_file import approved_file, as_evidence, to_be_approved
 from neuraphage.runtime.ledger import Ledger
 from neuraphage.runtime.model_step import note_result
 from neuraphage.runtime.services import Services
 from neuraphage.tools.command_result import interrupted_result, result_of_status
-from neuraphage.tools.freshness import present_state
-from neuraphage.tools.paths import file_of_call
 from neuraphage.tools.shorten import printable, shorten
 
 log = logging.getLogger(__name__)
-
-_APPROVED = "approved_file"
 
 
 class ToolStep:
@@ -63,12 +60,7 @@ class ToolStep:
 
     def to_be_approved(self, call: ToolCall) -> dict[str, Any] | None:
         """Evidence for the journal of a call that a person is asked about: its file as it is now. None without one."""
-        path = file_of_call(call)
-        declaration = self._services.declarations.get(call.name)
-        if path is None or declaration is None:
-            return None
-        state = present_state(path, self._context(call, declaration, 0))
-        return None if state is None else {_APPROVED: state.model_dump(mode="json")}
+        return to_be_approved(call, self._context(call, self._tool(call)[1], 0))
 
     def run(self, call: ToolCall, *, attempt: int = 0) -> None:
         """Announce the call with its evidence, run it, note its result.
@@ -87,8 +79,7 @@ class ToolStep:
             evidence = self._spool_facts()
         elif declaration.effect_class is EffectClass.CHECKABLE:
             evidence = self._prepared(tool, call, context)
-            if context.approved_file is not None:
-                evidence[_APPROVED] = context.approved_file.model_dump(mode="json")
+            evidence |= as_evidence(context.approved_file)
         self._announce(call, declaration, evidence, attempt)
         self._carry_out(tool, call, declaration, context)
 
@@ -194,16 +185,10 @@ class ToolStep:
             spool=self._services.spool,
             interrupt=self._ledger.held,
             files_seen=files_seen(self._ledger.entries) if needs_files else {},
-            approved_file=self._approved_file(call),
+            approved_file=approved_file(self._ledger.journal.get(call.tool_use_id)),
             output_limit_chars=declaration.output_limit_chars,
             redact=self._services.redaction.text,
         )
-
-    def _approved_file(self, call: ToolCall) -> FileSight | None:
-        """The file of a call as it was when a person was asked; None when nobody was."""
-        entry = self._ledger.journal.get(call.tool_use_id)
-        state = (entry.evidence or {}).get(_APPROVED) if entry else None
-        return None if state is None else FileSight.model_validate(state)
 
     def _spool_facts(self) -> dict[str, Any]:
         """Whose spool will know of a command, and since when; empty when it cannot be used, so nobody trusts it."""
