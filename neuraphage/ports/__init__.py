@@ -6,7 +6,6 @@ Tests plug recorders, crash injectors and fakes into the same places.
 from neuraphage.ports.effects import (
     Clock,
     Delta,
-    ForeseesRefusal,
     Interrupt,
     ModelClient,
     Presence,
@@ -19,6 +18,7 @@ from neuraphage.ports.effects import (
     ToolBox,
     ToolContext,
 )
+from neuraphage.ports.foresight import ForeseesRefusal
 from neuraphage.ports.health import HealthStore
 from neuraphage.ports.people import Dispatcher, NextTurn, Signal, SignalKind, Signalled, SignalVerdict, TaskStore
 from neuraphage.ports.standby import HeldRow, Standby

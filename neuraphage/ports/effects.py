@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from neuraphage.decide.files_seen import SeenFile
 from neuraphage.model.message import ModelReply, ModelRequest
@@ -241,19 +241,6 @@ class Tool(Protocol):
 
     def probe(self, params: Mapping[str, Any], evidence: Mapping[str, Any], context: ToolContext) -> Probe:
         """Checkable tools: look whether an interrupted call happened. Others answer UNKNOWN."""
-        ...
-
-
-@runtime_checkable
-class ForeseesRefusal(Protocol):
-    """A tool that may add this: it tells before a person is asked that a call can only fail as things stand."""
-
-    def refusal(self, params: Mapping[str, Any], context: ToolContext) -> str | None:
-        """Look, and change nothing.
-
-        Returns:
-            What the call's result would say, or None when it may succeed.
-        """
         ...
 
 

@@ -22,10 +22,12 @@ from neuraphage.store.tasks import RedisStore
 from neuraphage.tools.base import ParsedTool
 from neuraphage.tools.local_command import UnspooledCommands
 from neuraphage.tools.registry import StaticToolBox
+from neuraphage.tools.write_tools import Edit, WriteFile
 
 PARTS: dict[type, list[type]] = {
     ports.Clock: [SystemClock],
     ports.Dispatcher: [CeleryDispatcher],
+    ports.ForeseesRefusal: [Edit, WriteFile],
     ports.HealthStore: [RedisStore],
     ports.Interrupt: [HeldLease],
     ports.ModelClient: [AnthropicClient],
