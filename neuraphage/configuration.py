@@ -63,19 +63,20 @@ def load_or_exit() -> Settings:
         sys.exit(2)
 
 
-def shown(settings: Settings, *, running: Settings | None = None, **flags: Any) -> list[ShownSetting]:
+def shown(settings: Settings, *, running: Settings | None = None, note: str = "", **flags: Any) -> list[ShownSetting]:
     """Every setting in the order of its definition.
 
     Args:
         settings: as loaded with these flags.
         running: those that reach the local stack; None when none runs, or none would be used.
+        note: the file that says where the local stack is.
         flags: see `load`.
     """
     where = _Origins(flags)
     found = []
     for name in Settings.model_fields:
         value, used = getattr(settings, name), getattr(running or settings, name)
-        origin = where.of(name) if used == value else ("running stack", "")
+        origin = where.of(name) if used == value else ("running stack", note)
         found.append(ShownSetting(name, _plain(used), *origin))
     return found
 

@@ -11,9 +11,7 @@ from neuraphage.cli.completion import task_ids
 from neuraphage.errors import BadInput
 from neuraphage.model.task import Mode
 
-TaskId = Annotated[
-    str, typer.Argument(help="Task id, or a unique part of its beginning or end.", autocompletion=task_ids)
-]
+TaskId = Annotated[str, typer.Argument(help="Task id, or any unique part of it.", autocompletion=task_ids)]
 MaxTurns = Annotated[int | None, typer.Option(help="Limit of turns for one piece of work.", min=0)]
 MaxCost = Annotated[float | None, typer.Option(help="Limit of money for the whole task, dollars.", min=0)]
 TaskMode = Annotated[
@@ -32,8 +30,11 @@ def existing_dir(directory: Path) -> str:
     Raises:
         BadInput: there is none, or its path is not UTF-8 text, which no task can hold.
     """
+    if "\0" in str(directory):
+        raise BadInput(f"--dir {str(directory)!r}: a path holds no NUL character")
     if not directory.is_dir():
-        raise BadInput(f"--dir {directory}: there is no such directory")
+        found = "this is a file, and a directory is wanted" if directory.exists() else "there is no such directory"
+        raise BadInput(f"--dir {directory}: {found}")
     path = str(directory.resolve())
     try:
         path.encode("utf-8")

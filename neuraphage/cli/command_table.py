@@ -52,6 +52,7 @@ TABLE = {
     "recover": Place("admin_commands", "Show the last recovery, or put tasks back to work."),
     "health": Place("health_command", "Say whether the workers of this host work, by exit 0 or 1."),
     "version": Place("version_command", "Show the version."),
+    "env": Place("env_command", "Print the variables that lead other programs to this stack."),
     "config": Place("config_commands", "Show settings and where they come from."),
     "where": Place("where_command", "Show where data, settings and logs are, and how large."),
     "purge": Place("purge_command", "Remove the data folder of this host with all its tasks."),

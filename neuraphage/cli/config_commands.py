@@ -14,10 +14,11 @@ from rich.text import Text
 
 from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.connection import load_settings
-from neuraphage.cli.console import harmless, one_line, out, plain_table, print_json, print_table
+from neuraphage.cli.console import harmless, one_line, out, plain_table, print_json, print_table, print_wrapped
 from neuraphage.cli.flags import chosen_flags
+from neuraphage.cli.hints import command_line
 from neuraphage.configuration import ShownSetting, masked_url, shown
-from neuraphage.dev.stack_file import settings_of_running_stack
+from neuraphage.dev.stack_file import note_path, settings_of_running_stack
 from neuraphage.errors import StackError
 from neuraphage.setting_sources import LOWER_ONLY_KEYS, PROJECT_KEYS, project_file, user_file, variable
 from neuraphage.settings import Settings
@@ -47,7 +48,7 @@ def show(as_json: AsJson = False) -> None:
         running = settings_of_running_stack(settings)
     except StackError:  # none runs
         running = None
-    found = shown(settings, running=running, **chosen_flags())
+    found = shown(settings, running=running, note=str(note_path(settings.data_dir)), **chosen_flags())
     if as_json:
         print_json({s.name: {"value": s.value, "origin": s.origin, "place": s.place} for s in found})
         return
@@ -56,6 +57,21 @@ def show(as_json: AsJson = False) -> None:
         style = "" if setting.origin == "default" else "bold"
         table.add_row(Text(setting.name, style), _text(setting.value, style), one_line(_origin(setting)))
     print_table(table)
+    if out.is_terminal:
+        print_wrapped(harmless(f"\n{_used(settings, running)}"), "  ")
+
+
+def _used(settings: Settings, running: Settings | None) -> str:
+    """Which servers a command would really use."""
+    if settings.names_servers:
+        return "commands use the servers that are named above"
+    if running is not None:
+        for_others = f'eval "$({command_line("env")})"'
+        return f"commands use the stack that runs for {settings.data_dir}; to lead celery to it: {for_others}"
+    return (
+        f"no stack runs for {settings.data_dir}: commands use no server; the ones above are a worker's"
+        f" default; start a stack with: {command_line('dev')}"
+    )
 
 
 def keys(as_json: AsJson = False) -> None:

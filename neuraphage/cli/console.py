@@ -17,8 +17,6 @@ from rich.text import Text
 
 BROKEN_PIPE_EXIT = 141
 """As a shell reports a process that SIGPIPE ended."""
-PIPE_WIDTH_CHARS = 500
-"""Tables in pipes are as wide as their content, up to this, so that nothing is cut for the next program."""
 LEAST_CHARS = 12
 """Of the last column of a table; a terminal that has no room for it gets each row as a text of its own."""
 TAB = "    "
@@ -146,15 +144,21 @@ def plain_table(*columns: str) -> Table:
 
 
 def print_table(table: Table) -> None:
-    """A table; in a pipe as wide as its content, on a terminal that is too narrow row by row, with nothing cut."""
+    """A table; in a pipe with tabs between its columns, on a terminal that is too narrow row by row: nothing is cut."""
     if not out.is_terminal:
-        console(width=PIPE_WIDTH_CHARS).print(table, soft_wrap=False)
+        for cells in ([column.header for column in table.columns], *_rows(table)):
+            line = "\t".join(cell.plain if isinstance(cell, Text) else str(cell) for cell in cells)
+            out.file.write(f"{line}\n")  # rich would make blanks of the tabs
     elif _has_room(table, out.width):
         out.print(table, soft_wrap=False)
     else:
         print_wrapped(Text(_BETWEEN.join(str(column.header) for column in table.columns), table.header_style), "  ")
-        for cells in zip(*(column.cells for column in table.columns), strict=True):
+        for cells in _rows(table):
             print_wrapped(Text(_BETWEEN).join(Text(cell) if isinstance(cell, str) else cell for cell in cells), "  ")
+
+
+def _rows(table: Table) -> list[tuple[Any, ...]]:
+    return list(zip(*(column.cells for column in table.columns), strict=True))
 
 
 def _has_room(table: Table, width: int) -> bool:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from neuraphage.cli.arguments import AsJson, TaskId
-from neuraphage.cli.connection import connect
+from neuraphage.cli.connection import connect, connect_to_read
 from neuraphage.cli.console import harmless, local_time, out, print_wrapped
 from neuraphage.cli.event_text import STYLES, event_text
 from neuraphage.cli.hints import typed_here
@@ -32,7 +32,7 @@ def events(
     Each line begins with its event id; --after ID goes on behind it. With --json: one JSON document a line.
     """
     lines, found = JsonLines(), False
-    with connect() as client:
+    with connect() if follow else connect_to_read() as client:
         for event in client.events(task_id, after=after, follow=follow):
             found = True
             if as_json:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from neuraphage.cli.answer_lines import answer_command
 from neuraphage.cli.arguments import AsJson
-from neuraphage.cli.connection import connect
+from neuraphage.cli.connection import connect_to_read
 from neuraphage.cli.console import (
     dollars,
     harmless,
@@ -24,34 +26,61 @@ from neuraphage.cli.console import (
 )
 from neuraphage.cli.hints import command_line
 from neuraphage.decide.asking import asks_line
+from neuraphage.decide.selection import Selection, Sort
+from neuraphage.errors import BadInput
 from neuraphage.model.task import Status, TaskRecord
 
 if TYPE_CHECKING:
     from neuraphage.client import Client
 
 QUOTED_PROMPT = '"..."'
+_AGE = re.compile(r"(\d{1,9})\s*([smhdw])")
+_UNITS_S = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 7 * 86_400}
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("list", epilog="Example: neuraphage list --status Running --status WaitingForUser")(list_tasks)
+    app.command("list", epilog="Example: neuraphage list --status Running --newer 2h")(list_tasks)
 
 
-def list_tasks(
+def list_tasks(  # noqa: PLR0913, PLR0917 - every way to filter; typer passes them by name
     status: Annotated[
         list[Status] | None, typer.Option(help="Only these statuses; may be repeated.", case_sensitive=False)
     ] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="Only with this tag; repeated: with all of them.")] = None,
+    name: Annotated[str, typer.Option(help="Only with this in their name.")] = "",
+    text: Annotated[str, typer.Option(help="Only with this in name, request, summary or error.")] = "",
+    newer: Annotated[str | None, typer.Option(help="Only created since: 90s, 15m, 2h, 3d, 1w.")] = None,
+    older: Annotated[str | None, typer.Option(help="Only created longer ago than: 90s, 15m, 2h, 3d, 1w.")] = None,
+    sort: Annotated[Sort, typer.Option(help="The order.", case_sensitive=False)] = Sort.CREATED,
+    reverse: Annotated[bool, typer.Option("--reverse", help="Turn the order around.")] = False,
     limit: Annotated[int, typer.Option(help="At most so many.", min=1, max=10_000)] = 50,
+    page: Annotated[int, typer.Option(help="Which so many, from 1.", min=1, max=1_000_000)] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """List tasks, newest first."""
-    with connect() as client:
-        records = client.list(*(status or ()), limit=limit)
+    """List tasks, newest first.
+
+    Several filters hold together. In a pipe the columns are parted by tabs.
+    """
+    now_ms = time.time_ns() // 1_000_000
+    selection = Selection(
+        statuses=frozenset(status or ()),
+        tags=frozenset(tag or ()),
+        name=name,
+        text=text,
+        created_after_ms=None if newer is None else now_ms - _age_ms("--newer", newer),
+        created_before_ms=None if older is None else now_ms - _age_ms("--older", older),
+        sort=sort,
+        reverse=reverse,
+    )
+    with connect_to_read() as client:
+        found = client.select(selection, skip=(page - 1) * limit, limit=limit + 1)
+        records = found[:limit]
         if as_json:
             print_json([_as_json(client, record) for record in records])
             return
     if not records:
-        out.print(_nothing(status))
+        out.print(_nothing(selection, page))
         return
     table = plain_table("task", "status", "turns", "cost", f"created {offset_here()}", "name")
     for number in (2, 3):
@@ -69,6 +98,8 @@ def list_tasks(
     for record in records:
         for prompt in record.prompts if record.status is Status.WAITING_FOR_USER else ():
             print_wrapped(harmless(f"{answer_command(record, prompt)}  # {asks_line(prompt)}"), "  ")
+    if len(found) > limit and out.is_terminal:
+        out.print(f"there are more: --page {page + 1}", style="dim")
 
 
 def _as_json(client: Client, record: TaskRecord) -> dict[str, Any]:
@@ -79,8 +110,19 @@ def _as_json(client: Client, record: TaskRecord) -> dict[str, Any]:
     return with_params(record, Transcript(lambda first: client.conversation(record.task_id, first=first)))
 
 
-def _nothing(statuses: list[Status] | None) -> str:
-    if statuses:
-        named = " or ".join(status.value for status in statuses)
+def _age_ms(option: str, text: str) -> int:
+    found = _AGE.fullmatch(text.strip().lower())
+    if found is None:
+        raise BadInput(f"{option} {text!r} is no time; write a whole number and a unit: 90s, 15m, 2h, 3d or 1w")
+    return int(found[1]) * _UNITS_S[found[2]] * 1_000
+
+
+def _nothing(selection: Selection, page: int) -> str:
+    if page > 1:
+        return f"there is no page {page}; see the first with: {command_line('list')}"
+    if selection == Selection(statuses=selection.statuses) and selection.statuses:
+        named = " or ".join(status.value for status in Status if status in selection.statuses)
         return f"no tasks are {named}; see all with: {command_line('list')}"
+    if selection != Selection(sort=selection.sort, reverse=selection.reverse):
+        return f"no tasks fit all of that; see all with: {command_line('list')}"
     return f"no tasks; submit one with: {command_line('submit', QUOTED_PROMPT, '--dir', '.')}"

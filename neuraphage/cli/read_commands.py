@@ -6,7 +6,7 @@ import typer
 
 from neuraphage.cli.answer_lines import answer_command, permissions_of
 from neuraphage.cli.arguments import AsJson, TaskId
-from neuraphage.cli.connection import connect
+from neuraphage.cli.connection import connect_to_read
 from neuraphage.cli.console import (
     dollars,
     harmless,
@@ -41,7 +41,7 @@ def show(task_id: TaskId, as_json: AsJson = False) -> None:
 
     Status and why it waits, marker, counters, journal, recoveries, last messages and open prompts.
     """
-    with connect() as client:
+    with connect_to_read() as client:
         record = client.get(task_id)
         journal = client.journal(record.task_id)
         entries = client.conversation(record.task_id, first=-LAST_MESSAGES)
@@ -116,7 +116,7 @@ def checkpoint(task_id: TaskId, as_json: AsJson = False) -> None:
 
     Every step is committed as it happens, so there is nothing to force.
     """
-    with connect() as client:
+    with connect_to_read() as client:
         record = client.get(task_id)
     if as_json:
         print_json(

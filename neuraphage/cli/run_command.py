@@ -20,6 +20,7 @@ from neuraphage.cli.follow import Scene, WorkerHint, follow, left_talking, scene
 from neuraphage.cli.interrupts import Interrupts
 from neuraphage.cli.json_lines import JsonLines
 from neuraphage.cli.local_stack import LocalStack
+from neuraphage.cli.new_task import check_new_task
 from neuraphage.cli.resuming import NextCommands, Wanted, resumed
 from neuraphage.cli.task_view import TaskView
 from neuraphage.cli.text_input import TextFile, given_text
@@ -80,6 +81,8 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     if resume is not None:
         _refuse_of_new_task({"--dir": directory, "--model": model, "--allow": allow, "--mode": mode})
     text = given_text("the prompt", prompt, file) if has_text else None
+    if resume is None:
+        check_new_task(text or "", model=model, max_turns=max_turns, max_cost=max_cost, script=script)
     if script is not None and not all(script.partition(":")):
         raise BadInput(f"--script {script}: write module:attribute")
     working_dir = existing_dir(directory or Path())

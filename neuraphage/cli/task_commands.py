@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -12,14 +12,17 @@ from neuraphage.cli.allowing import Allow, hint_at_misspelt
 from neuraphage.cli.answer_lines import answer_commands
 from neuraphage.cli.arguments import AsJson, MaxCost, MaxTurns, TaskId, TaskMode, existing_dir
 from neuraphage.cli.connection import connect
-from neuraphage.cli.console import dollars, harmless, out, print_wrapped, short_id
+from neuraphage.cli.console import dollars, harmless, out, print_json, print_wrapped, short_id
 from neuraphage.cli.exit_codes import INTERRUPTED_EXIT, exit_code
 from neuraphage.cli.follow import WorkerHint, follow, left_talking, scene, tell_end
 from neuraphage.cli.hints import command_line, typed_here
 from neuraphage.cli.json_lines import JsonLines
+from neuraphage.cli.new_task import check_new_task
 from neuraphage.cli.text_input import Edit, TextFile, given_text
+from neuraphage.client import Client
 from neuraphage.decide.going_on import going_on, when_read
-from neuraphage.model.task import TERMINAL, Mode, Status, TaskRecord
+from neuraphage.errors import BadInput
+from neuraphage.model.task import TERMINAL, Mode, OnUnknownOutcome, Status, TaskRecord
 
 
 def register(app: typer.Typer) -> None:
@@ -38,7 +41,7 @@ def register(app: typer.Typer) -> None:
         app.command(epilog=f"Example: {example}")(command)
 
 
-def submit(
+def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them by name
     prompt: Annotated[str | None, typer.Argument(help="What to do; - reads it from standard input.")] = None,
     directory: Annotated[
         Path | None, typer.Option("--dir", help="Directory that the tools work in; without it they have no files.")
@@ -48,14 +51,27 @@ def submit(
     max_turns: MaxTurns = None,
     max_cost: MaxCost = None,
     mode: TaskMode = None,
+    name: Annotated[str | None, typer.Option(help="A name for lists, in place of the prompt's first words.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="A label for `list --tag`; may be repeated.")] = None,
+    priority: Annotated[int, typer.Option(help="0 (critical) to 4 (low).", min=0, max=4)] = 2,
+    system: Annotated[str, typer.Option(help="More text for the system prompt.")] = "",
+    on_unknown_outcome: Annotated[
+        OnUnknownOutcome,
+        typer.Option(help="When a command was interrupted and nothing knows whether it ran.", case_sensitive=False),
+    ] = OnUnknownOutcome.TELL_MODEL,
     key: Annotated[str | None, typer.Option(help="Idempotency key: a repeat finds the first task.")] = None,
     file: TextFile = None,
+    follow_it: Annotated[bool, typer.Option("--follow", "-f", help="Show it as it goes, as `attach` does.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Submit a task and print its id.
 
     Every tool with side effects asks first, unless it is allowed. A task stops at 50 turns or $10.
     """
     text = given_text("the prompt", prompt, file)
+    check_new_task(text, model=model, max_turns=max_turns, max_cost=max_cost, name=name)
+    if any(not label.strip() for label in tag or ()):
+        raise BadInput("--tag is empty; give a word")
     working_dir = None if directory is None else existing_dir(directory)
     hint_at_misspelt(allow or ())
     with connect() as client:
@@ -67,9 +83,21 @@ def submit(
             max_turns=max_turns,
             max_cost_usd=max_cost,
             mode=mode or Mode.AUTONOMOUS,
+            name=name,
+            tags=tag or (),
+            priority=priority,
+            system=system,
+            on_unknown_outcome=on_unknown_outcome,
             key=key,
         )
-    out.print(task_id)
+        if follow_it:
+            if not as_json:  # JSON begins with the id
+                out.print(task_id)
+            _follow(client, task_id, as_json=as_json)
+    if as_json:
+        print_json({"task": task_id}, None)
+    else:
+        out.print(task_id)
 
 
 def attach(task_id: TaskId, as_json: AsJson = False) -> None:
@@ -80,18 +108,22 @@ def attach(task_id: TaskId, as_json: AsJson = False) -> None:
     detaches; the task goes on. With --json: one JSON document a line.
     """
     with connect() as client:
-        full_id = client.find(task_id)
-        shown = scene(client, full_id, as_json=as_json)
-        if isinstance(shown.show, JsonLines):
-            shown.show.begin(full_id)
-        try:
-            record = follow(client, full_id, shown, on_round=WorkerHint(shown.show).look)
-        except KeyboardInterrupt:
-            if shown.viewer is not None:
-                shown.viewer.interrupted()
-            shown.show.line("detached; the task goes on", "dim")
-            raise typer.Exit(INTERRUPTED_EXIT) from None
-        tell_end(shown, record, _next_commands)
+        _follow(client, client.find(task_id), as_json=as_json)
+
+
+def _follow(client: Client, full_id: str, *, as_json: bool) -> NoReturn:
+    """Show a task until it rests, and exit as it stands then."""
+    shown = scene(client, full_id, as_json=as_json)
+    if isinstance(shown.show, JsonLines):
+        shown.show.begin(full_id)
+    try:
+        record = follow(client, full_id, shown, on_round=WorkerHint(shown.show).look)
+    except KeyboardInterrupt:
+        if shown.viewer is not None:
+            shown.viewer.interrupted()
+        shown.show.line("detached; the task goes on", "dim")
+        raise typer.Exit(INTERRUPTED_EXIT) from None
+    tell_end(shown, record, _next_commands)
     raise typer.Exit(0 if left_talking(shown, record) else exit_code(record.status))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from neuraphage.cli.arguments import AsJson, TaskId
-from neuraphage.cli.connection import connect
+from neuraphage.cli.connection import connect_to_read
 from neuraphage.cli.console import harmless, local_time, out, print_json, print_wrapped, wrapped
 from neuraphage.cli.decision_text import clocks_text, decision_text
 from neuraphage.cli.hints import typed_here
@@ -25,7 +25,7 @@ def why(task_id: TaskId, as_json: AsJson = False) -> None:
 
     With every decision of the sweep, the watchers and the recovery, and what each was made from. Changes nothing.
     """
-    with connect() as client:
+    with connect_to_read() as client:
         found = client.why(task_id)
     if as_json:
         print_json(found.model_dump(mode="json"))

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, ParamSpec, Self, TypeVar
 
 from neuraphage.client.sync import FIRST_EVENT, OUTAGE_PATIENCE_S, OUTAGE_PAUSE_S, Client
+from neuraphage.decide.selection import Selection
 from neuraphage.errors import AccessRefused, StoreUnavailable
 from neuraphage.model.effect import JournalEntry
 from neuraphage.model.prompt import Event
@@ -136,6 +137,10 @@ class AsyncClient:
     async def list(self, *statuses: Status, limit: int = 100) -> Sequence[TaskRecord]:
         """As `Client.list`."""
         return await self._call(self._client.list, *statuses, limit=limit)
+
+    async def select(self, selection: Selection, *, skip: int = 0, limit: int = 100) -> Sequence[TaskRecord]:
+        """As `Client.select`."""
+        return await self._call(self._client.select, selection, skip=skip, limit=limit)
 
     async def conversation(self, task_id: str, *, first: int = 0) -> Sequence[dict[str, Any]]:
         """As `Client.conversation`."""

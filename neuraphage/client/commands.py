@@ -19,7 +19,7 @@ class TaskCommands(TaskSubmitter):
         The limit of turns counts anew from a message that finds the task completed, or waiting for one.
 
         Args:
-            task_id: the task, by id or a unique beginning or end of it.
+            task_id: the task, by id or any unique part of it.
             text: the message.
             key: idempotency key; a repeat under the same one changes nothing.
 
@@ -36,7 +36,7 @@ class TaskCommands(TaskSubmitter):
         """Answer an open prompt.
 
         Args:
-            task_id: the task, by id or a unique beginning or end of it.
+            task_id: the task, by id or any unique part of it.
             text: the answer; a permission prompt takes yes, no, always or never, a question one of its options or the
                 number of one.
             prompt_id: which prompt, by id or a unique beginning of at least four characters. A permission is answered
@@ -56,7 +56,7 @@ class TaskCommands(TaskSubmitter):
         """Stop after the step in hand, until resumed.
 
         Args:
-            task_id: the task, by id or a unique beginning or end of it.
+            task_id: the task, by id or any unique part of it.
             key: idempotency key; a repeat under the same one changes nothing.
 
         Raises:
@@ -71,7 +71,7 @@ class TaskCommands(TaskSubmitter):
         """Go on with a paused task.
 
         Args:
-            task_id: the task, by id or a unique beginning or end of it.
+            task_id: the task, by id or any unique part of it.
             key: idempotency key; a repeat under the same one changes nothing.
 
         Raises:
@@ -86,7 +86,7 @@ class TaskCommands(TaskSubmitter):
         """End a task; a running effect is stopped.
 
         Args:
-            task_id: the task, by id or a unique beginning or end of it.
+            task_id: the task, by id or any unique part of it.
             reason: kept with the task.
             key: idempotency key; a repeat under the same one changes nothing.
 
@@ -109,7 +109,7 @@ class TaskCommands(TaskSubmitter):
         """Go on with a failed task from its last step.
 
         Args:
-            task_id: the task, by id or a unique beginning or end of it.
+            task_id: the task, by id or any unique part of it.
             max_turns: limit of turns from now on; None leaves it as it is.
             max_cost_usd: limit of money of the whole task, dollars; None leaves it as it is.
             key: idempotency key; a repeat under the same one changes nothing.
@@ -134,7 +134,7 @@ class TaskCommands(TaskSubmitter):
         """Start a failed task anew; its conversation is archived. Turns count anew, its cost counts on.
 
         Args:
-            task_id: the task, by id or a unique beginning or end of it.
+            task_id: the task, by id or any unique part of it.
             max_turns: limit of turns from now on; None leaves it as it is.
             max_cost_usd: limit of money of the whole task, dollars; None leaves it as it is.
             key: idempotency key; a repeat under the same one changes nothing.
@@ -159,7 +159,7 @@ class TaskCommands(TaskSubmitter):
         """Set the limits of a task, from its next model call on. One that has failed at a limit still needs `retry`.
 
         Args:
-            task_id: the task, by id or a unique beginning or end of it.
+            task_id: the task, by id or any unique part of it.
             max_turns: limit of turns; None leaves it as it is.
             max_cost_usd: limit of money of the whole task, dollars; None leaves it as it is.
             key: idempotency key; a repeat under the same one changes nothing.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import threading
 from typing import TYPE_CHECKING, Self
@@ -11,14 +12,14 @@ from neuraphage.configuration import load
 from neuraphage.dev import stack_file
 from neuraphage.runtime.service import TaskService
 from neuraphage.settings import Settings
-from neuraphage.store import reading
+from neuraphage.store import listing
 
 if TYPE_CHECKING:
     from celery import Celery
 
     from neuraphage.queue import CeleryDispatcher
 
-FULL_ID_CHARS = len("task-") + 36
+_WHOLE_ID = re.compile(r"task-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class Connections:
@@ -73,14 +74,15 @@ class Connections:
         """The full id of the one task that fits.
 
         Args:
-            prefix: a whole id, or a unique beginning or end of one.
+            prefix: a whole id, or any unique part of one; an ellipsis around it counts nothing.
 
         Raises:
             TaskNotFound: none fits. A whole id is not looked up, so it is returned as it is.
             BadInput: several fit, or the text is empty.
             StoreUnavailable, StoreError: the ids could not be read.
         """
-        return reading.find(self._store.context, prefix) if len(prefix) < FULL_ID_CHARS else prefix
+        whole = prefix.strip()
+        return whole if _WHOLE_ID.fullmatch(whole) else listing.find(self._store.context, prefix)
 
 
 def _settings_here() -> Settings:

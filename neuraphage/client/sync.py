@@ -7,12 +7,14 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any, TypeVar
 
 from neuraphage.client.commands import TaskCommands
 from neuraphage.client.following import Following
+from neuraphage.decide.selection import Selection, Sort
 from neuraphage.decide.why import Rules, explain
-from neuraphage.errors import AccessRefused, BadInput, CorruptRecord, StoreUnavailable, TaskNotFound
+from neuraphage.errors import AccessRefused, BadInput, CorruptRecord, StoreUnavailable
 from neuraphage.model.effect import JournalEntry
 from neuraphage.model.prompt import Event
 from neuraphage.model.readings import Explanation
@@ -20,7 +22,7 @@ from neuraphage.model.recovery import Decision, RecoveryReport
 from neuraphage.model.task import TERMINAL, Status, TaskRecord
 from neuraphage.ports import Delta
 from neuraphage.settings import Settings
-from neuraphage.store import reading, readings, reports
+from neuraphage.store import listing, reading, readings, reports
 
 T = TypeVar("T")
 
@@ -48,7 +50,7 @@ class Client(TaskCommands):
         """One task.
 
         Args:
-            task_id: the task, by id or a unique beginning or end of it.
+            task_id: the task, by id or any unique part of it.
 
         Raises:
             TaskNotFound: there is no such task.
@@ -60,16 +62,31 @@ class Client(TaskCommands):
         return self._store.get(self.find(task_id))
 
     def list(self, *statuses: Status, limit: int = 100) -> Sequence[TaskRecord]:
-        """Tasks by status (all when none is named), newest first; unreadable ones are skipped (R40).
+        """Tasks by status (all when none is named), by creation, newest first; unreadable ones are skipped (R40).
 
         Raises:
             StoreUnavailable, StoreError: the state server did not answer.
         """
-        found = []
-        for task_id in reading.task_ids(self._store.context, statuses or tuple(Status), limit):
-            with contextlib.suppress(TaskNotFound, CorruptRecord):
-                found.append(self._store.get(task_id))
-        return found
+        return self.select(Selection(statuses=frozenset(statuses)), limit=limit)
+
+    def select(self, selection: Selection, *, skip: int = 0, limit: int = 100) -> Sequence[TaskRecord]:
+        """Tasks that a selection takes, in its order; unreadable ones are skipped (R40).
+
+        By creation, records are read as far as needed; in another order, all of them.
+
+        Args:
+            selection: which ones, and in which order.
+            skip: how many of them to leave out.
+            limit: at most so many.
+
+        Raises:
+            StoreUnavailable, StoreError: the state server did not answer.
+        """
+        oldest_first = selection.reverse and selection.sort is Sort.CREATED
+        every = listing.records(self._store.context, oldest_first=oldest_first)
+        found = (record for record in every if selection.takes(record))
+        ordered = found if selection.sort is Sort.CREATED else iter(selection.ordered(list(found)))
+        return list(islice(ordered, skip, skip + limit))
 
     def conversation(self, task_id: str, *, first: int = 0) -> Sequence[dict[str, Any]]:
         """The stored conversation from entry number `first` on, oldest first. Raises: see `get`."""

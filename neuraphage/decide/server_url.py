@@ -114,7 +114,7 @@ def _check_piece(url: str, schemes: frozenset[str]) -> None:
         try:
             _ = parts.port
         except ValueError:  # its words quote the port, which may be the beginning of a password
-            raise SettingsError(f"its port is no number; {_QUOTING}") from None
+            raise SettingsError(f"its port is no number from 0 to {MAX_PORT}; {_QUOTING}") from None
         _database(parts.path)
 
 

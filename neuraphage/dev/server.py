@@ -40,6 +40,7 @@ class EmbeddedServer:
         port: loopback port; None for the last one, or any free one.
         environ: searched for the program (see `find_binary`); None for the process's own.
         answer_timeout_s: longest wait for a first answer.
+        is_tied: on Linux it ends with the thread that starts it.
     """
 
     def __init__(
@@ -50,8 +51,10 @@ class EmbeddedServer:
         port: int | None = None,
         environ: Mapping[str, str] | None = None,
         answer_timeout_s: float = ANSWER_TIMEOUT_S,
+        is_tied: bool = False,
     ) -> None:
         self.answer_timeout_s = answer_timeout_s
+        self._is_tied = is_tied
         self._data_dir = data_dir
         self._fsync: Fsync = fsync
         self._asked_port = port
@@ -195,7 +198,7 @@ class EmbeddedServer:
         for attempts_left in reversed(range(PORT_ATTEMPTS)):
             rotate(self.files.log)
             log_start_bytes = size_bytes(self.files.log)
-            child = spawn(self.argv(), self.environment(), self.files.log)
+            child = spawn(self.argv(), self.environment(), self.files.log, tethered=self._is_tied)
             self._process = child
             if self._answers_in_time(child):
                 return

@@ -38,6 +38,11 @@ def write(
     return path
 
 
+def note_path(data_dir: Path) -> Path:
+    """The file that says where the stack of this folder is."""
+    return data_dir / FILE_NAME
+
+
 def exists(data_dir: Path) -> bool:
     """Whether a stack of this folder says that it is up."""
     return (data_dir / FILE_NAME).exists()

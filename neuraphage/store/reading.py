@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from neuraphage.decide.resume import remaining_tools
-from neuraphage.errors import BadInput, CorruptRecord, TaskNotFound
+from neuraphage.errors import CorruptRecord, TaskNotFound
 from neuraphage.model.effect import JournalEntry
 from neuraphage.model.prompt import Event
 from neuraphage.model.task import PausedDetail, Status, TaskRecord
-from neuraphage.store.client import translated
+from neuraphage.store.client import RedisClient, translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.encode import journal_entry, loads, stored_entry
 from neuraphage.store.record import task_record
 
 PLACES = ("outbox", "leases", "timers", "waits")
+_ASKED = 2 + len(PLACES)
+"""Commands that read one task."""
 
 
 def get(context: StoreContext, task_id: str) -> TaskRecord:
@@ -25,11 +29,32 @@ def get(context: StoreContext, task_id: str) -> TaskRecord:
         CorruptRecord, SchemaTooNew: it cannot be read.
     """
     with translated("read task"), context.client.pipeline(transaction=True) as pipe:
-        pipe.hgetall(context.keys.task(task_id))
-        for name in PLACES:
-            pipe.zscore(getattr(context.keys, name), task_id)
-        pipe.hlen(context.keys.turn(task_id))
-        raw, *scores, effects = pipe.execute()
+        _ask(context, pipe, task_id)
+        raw, *rest = pipe.execute()
+    return _record(context, task_id, raw, rest)
+
+
+def get_many(context: StoreContext, task_ids: Sequence[str]) -> list[Callable[[], TaskRecord]]:
+    """Several tasks, read at one instant; a call gives one record, or raises as `get` does."""
+    if not task_ids:
+        return []
+    with translated("read tasks"), context.client.pipeline(transaction=True) as pipe:
+        for task_id in task_ids:
+            _ask(context, pipe, task_id)
+        replies = pipe.execute()
+    rows = [replies[first : first + _ASKED] for first in range(0, len(replies), _ASKED)]
+    return [partial(_record, context, one, row[0], row[1:]) for one, row in zip(task_ids, rows, strict=True)]
+
+
+def _ask(context: StoreContext, pipe: RedisClient, task_id: str) -> None:
+    pipe.hgetall(context.keys.task(task_id))
+    for name in PLACES:
+        pipe.zscore(getattr(context.keys, name), task_id)
+    pipe.hlen(context.keys.turn(task_id))
+
+
+def _record(context: StoreContext, task_id: str, raw: Mapping[bytes, bytes], rest: Sequence[Any]) -> TaskRecord:
+    *scores, effects = rest
     if not raw:
         raise TaskNotFound(f"no task {task_id!r}; list them with `neuraphage list`")
     values = {name.decode(): value for name, value in raw.items()}
@@ -53,16 +78,6 @@ def _with_remaining_tools(context: StoreContext, record: TaskRecord, effects: in
         return record
     point = detail.resume_point.model_copy(update={"remaining_tools": left})
     return record.model_copy(update={"detail": detail.model_copy(update={"resume_point": point})})
-
-
-def task_ids(context: StoreContext, statuses: tuple[Status, ...], limit: int) -> list[str]:
-    """Ids by status, newest first."""
-    with translated("list tasks"), context.client.pipeline(transaction=False) as pipe:
-        for status in statuses:
-            pipe.zrevrange(context.keys.status(status), 0, limit - 1, withscores=True)
-        rows = [row for group in pipe.execute() for row in group]
-    rows.sort(key=lambda row: row[1], reverse=True)
-    return [member.decode() for member, _ in rows[:limit]]
 
 
 def ids_by_creation(
@@ -90,28 +105,6 @@ def ids_by_creation(
             context.keys.ids, skip, skip + limit - 1, desc=newest_first, withscores=True, score_cast_func=float
         )
     return [(member.decode(), int(made_ms)) for member, made_ms in rows]
-
-
-def find(context: StoreContext, prefix: str) -> str:
-    """The one task whose id begins (after `task-`, or in full) with the prefix, or ends with it.
-
-    Raises:
-        TaskNotFound: none fits.
-        BadInput: several fit.
-    """
-    wanted = prefix.removeprefix("task-")
-    if not wanted:
-        raise BadInput("an empty task id fits every task; give at least one character of it")
-    ids = task_ids(context, tuple(Status), 100_000)
-    bodies = {task_id: task_id.removeprefix("task-") for task_id in ids}
-    hits = [i for i, body in bodies.items() if body == wanted] or [
-        i for i, body in bodies.items() if body.startswith(wanted) or body.endswith(wanted)
-    ]
-    if not hits:
-        raise TaskNotFound(f"no task begins or ends with {prefix!r}; list them with `neuraphage list`")
-    if len(hits) > 1:
-        raise BadInput(f"{len(hits)} tasks fit {prefix!r}; give more of the id, e.g. {hits[0]}")
-    return hits[0]
 
 
 def conversation(context: StoreContext, task_id: str, first: int = 0, last: int = -1) -> list[dict[str, Any]]:

@@ -55,7 +55,7 @@ def test_show_tells_value_and_origin_without_passwords(cli: CommandLine, here: P
     assert found["data_dir"]["origin"] == "environment"
     shown = cli("config", "show")
     assert "pa55word" not in shown.out + shown.err
-    (line,) = [line.split() for line in shown.out.splitlines() if line.startswith("lease_s ")]
+    (line,) = [line.split() for line in shown.out.splitlines() if line.startswith("lease_s\t")]
     assert line == ["lease_s", "30", "user", "file", f"{own_file}:2"]
 
 

@@ -30,6 +30,7 @@ CALLS = {
     "version": WORKERS_ONLY | SERVERS | EVERYWHERE | {"psutil"},
     "config show": WORKERS_ONLY | SERVERS | EVERYWHERE | {"psutil"},
     "config keys": WORKERS_ONLY | SERVERS | EVERYWHERE | {"psutil"},
+    "env": WORKERS_ONLY | SERVERS | EVERYWHERE | {"psutil"},
     "where": WORKERS_ONLY | SERVERS | EVERYWHERE | {"psutil"},
     "health": WORKERS_ONLY | SERVERS | EVERYWHERE,
     "list": WORKERS_ONLY | EVERYWHERE | {"psutil", "neuraphage.cli.viewer"},

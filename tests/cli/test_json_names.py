@@ -85,6 +85,14 @@ def test_checkpoint_and_version(cli: CommandLine, every_record: list[str]) -> No
     assert set(paths(cli("version", "--json").json)) == documented("version")
 
 
+def test_submit_and_env(cli: CommandLine, bench: Bench) -> None:
+    """What a script keeps of a task, and what leads a program to the servers."""
+    made = cli("submit", "x", "--json").json
+    assert set(made) == documented("submit")
+    assert bench.client.get(made["task"]).spec.prompt == "x"
+    assert set(cli("env", "--json").json) == documented("env")
+
+
 @pytest.mark.parametrize("command", ["events", "attach"])
 def test_lines(cli: CommandLine, every_record: list[str], command: str) -> None:
     """One document a line."""

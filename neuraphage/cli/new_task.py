@@ -1,0 +1,89 @@
+"""What a person gives a new task by options, checked before anything is stored; each complaint names the option."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+from pathlib import Path
+
+import neuraphage
+from neuraphage.cli.connection import load_settings
+from neuraphage.cli.console import complain
+from neuraphage.dev.stack_file import script_of_running_stack
+from neuraphage.errors import BadInput
+from neuraphage.model.limits import MOST_TURNS
+
+MOST_DOLLARS = 1_000_000_000
+MODEL_CHARS = 200
+NEWER = "claude-"
+"""So do the ids of models begin that the provider may have added since this release."""
+_PRICES = Path(neuraphage.__file__).parent / "llm" / "prices.json"
+"""Read as a file: the package beside it takes longer to import than a command may take."""
+
+
+def check_new_task(
+    prompt: str,
+    *,
+    model: str | None,
+    max_turns: int | None,
+    max_cost: float | None,
+    name: str | None = None,
+    script: str | None = None,
+) -> None:
+    """Refuse what no task can be made of.
+
+    Args:
+        prompt: what to do.
+        model: of --model.
+        max_turns: of --max-turns.
+        max_cost: of --max-cost, dollars.
+        name: of --name.
+        script: of --script, which takes any model.
+
+    Raises:
+        BadInput: one of them is of no use; the message says what to give.
+    """
+    if not prompt.strip():
+        raise BadInput("the prompt is empty; write what the task should do")
+    if max_turns == 0:
+        raise BadInput("--max-turns 0: such a task could not begin; give 1 or more")
+    if max_turns is not None and max_turns > MOST_TURNS:
+        raise BadInput(f"--max-turns {max_turns} is above {MOST_TURNS:,}; give less")
+    if max_cost is not None:
+        _check_money(max_cost)
+    if name is not None and not name.strip():
+        raise BadInput("--name is empty; write a few words, or leave it out and the prompt's first words are taken")
+    if model is not None:
+        _check_model(model, script)
+
+
+def _check_money(dollars: float) -> None:
+    if not math.isfinite(dollars):
+        raise BadInput(f"--max-cost {dollars} is no amount; give a number of dollars")
+    if round(dollars * 1_000_000) == 0:
+        raise BadInput(f"--max-cost {dollars:g}: such a task could not begin; give more than a millionth of a dollar")
+    if dollars > MOST_DOLLARS:
+        raise BadInput(f"--max-cost {dollars:g} is above {MOST_DOLLARS:,} dollars; give less")
+
+
+def _check_model(model: str, script: str | None) -> None:
+    if not model.strip():
+        raise BadInput("--model is empty; give a model's id, or leave it out for that of the settings")
+    if model != "".join(model.split()) or not model.isprintable() or len(model) > MODEL_CHARS:
+        raise BadInput(f"--model {model!r} is no id of a model; one has no blanks and at most {MODEL_CHARS} characters")
+    known = known_models()
+    settings = load_settings()
+    if script or any(model.startswith(row) for row in known) or script_of_running_stack(settings.data_dir):
+        return
+    near = difflib.get_close_matches(model, known, n=1)
+    meant = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+    may_know = model.startswith(NEWER) or settings.anthropic_base_url or settings.names_servers
+    if not may_know:
+        raise BadInput(f"--model {model}: there is no such model at the provider's own address; {meant}")
+    complain(f"warning: --model {model} is not in the price table: it counts as the dearest model; {meant}")
+
+
+def known_models() -> list[str]:
+    """The ids in the price table of this release."""
+    return list(json.loads(_PRICES.read_text(encoding="utf-8"))["models"])
