@@ -139,7 +139,7 @@ class _GuardedCommand:
         self._final: SpoolStatus | None = None
         self._started_s = time.monotonic()
         self._report_fd, report_end = os.pipe()
-        argv = [
+        argv: list[str | bytes] = [
             sys.executable,
             "-I",
             "-S",
@@ -147,7 +147,8 @@ class _GuardedCommand:
             str(report_end),
             str(command.timeout_s),
             str(grace_s),
-            *command.argv,
+            # as a terminal would send it, also where the worker's locale cannot say it
+            *(word.encode("utf-8", "surrogateescape") for word in command.argv),
         ]
         try:
             with terminal_signals_held():
