@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from neuraphage.decide.redaction_environment import names_secret
 
 PASSED_ON = (
-    "PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOCPATH", "LOCALE_ARCHIVE", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "VIRTUAL_ENV",
+    "PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOCPATH", "LOCALE_ARCHIVE", "USER",
+    "LOGNAME", "SHELL", "TMPDIR", "TZ", "VIRTUAL_ENV",
     "SSL_CERT_FILE", "SSL_CERT_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR",
 )  # fmt: skip
 """Variables that commands get from the worker's environment."""
