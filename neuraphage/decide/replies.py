@@ -119,6 +119,8 @@ def end_of(content: Sequence[Mapping[str, Any]], stop_reason: str | None) -> Rep
 def streak(entries: Sequence[Mapping[str, Any]]) -> Streak:
     """Count the replies in a row, up to the last one, that came to no end.
 
+    One of whose calls none could be used counts as cut: the next one is often the same.
+
     Two replies of one turn have a person's retry between them, which begins the count anew.
 
     Args:
@@ -129,11 +131,16 @@ def streak(entries: Sequence[Mapping[str, Any]]) -> Streak:
         if entry["role"] != "assistant":
             continue
         end = end_of(entry["content"], entry.get("stop_reason"))
-        cut_off, asked = end in _COUNTED_AS_CUT, end is ReplyEnd.ASK_AGAIN
+        cut_off, asked = end in _COUNTED_AS_CUT or _is_unusable(entry), end is ReplyEnd.ASK_AGAIN
         if not (cut_off or asked) or entry.get("turn", 0) == turn:
             break
         cut, empty, turn = cut + cut_off, empty + asked, entry.get("turn", 0)
     return Streak(cut, empty)
+
+
+def _is_unusable(entry: Mapping[str, Any]) -> bool:
+    unusable = entry.get("unusable_calls", 0)
+    return bool(unusable) and unusable == len(tool_calls(entry["content"]))
 
 
 def actual_stop(reply: ModelReply, max_tokens: int) -> str:
@@ -200,8 +207,14 @@ def replies_markdown() -> str:
     return "\n".join(lines)
 
 
-def why_failed(stop_reason: str | None, counted: Streak) -> str:
-    """Why a reply failed its task, and what a person can do, for people."""
+def why_failed(stop_reason: str | None, counted: Streak, end: ReplyEnd) -> str:
+    """Why a reply failed its task, and what a person can do, for people.
+
+    Args:
+        stop_reason: of the reply.
+        counted: the replies in a row that came to no end, with it.
+        end: what it came to by itself.
+    """
     match stop_of(stop_reason):
         case Stop.REFUSED:
             return (
@@ -215,7 +228,12 @@ def why_failed(stop_reason: str | None, counted: Streak) -> str:
                 f"The model stopped for a reason this release does not know: {stop_reason!r}. A retry asks again;"
                 " a newer release may know it."
             )
-        case Stop.CUT | Stop.PAUSED if counted.cut:
+        case Stop.NATURAL | Stop.TOOL_USE if end is ReplyEnd.GO_ON:
+            return (
+                f"The model made calls whose input cannot be used, {counted.cut} times in a row without an end. It was"
+                " told what is wrong with each. A retry asks again; the conversation shows what it was told."
+            )
+        case Stop.CUT | Stop.PAUSED:
             advice = "Ask for less at a time, or submit with a higher max_tokens. A retry asks again."
             return f"The model stopped {counted.cut} times in a row without an end ({stop_reason}). {advice}"
         case _:

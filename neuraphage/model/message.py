@@ -28,6 +28,7 @@ class Entry(Frozen):
         content: content blocks, in order.
         turn: the iteration that wrote it (0 for the first turn).
         stop_reason: of an assistant entry: why the model stopped.
+        unusable_calls: of an assistant entry: calls whose input could not be used (see ModelReply.invalid_inputs).
         supersedes: index of the first entry that this one replaces for the model (retry, compaction); the
             replaced entries stay stored. None for an ordinary entry.
         file: of a tool's result: the file that the call read or wrote. Never sent to the model.
@@ -38,6 +39,7 @@ class Entry(Frozen):
     content: list[Block]
     turn: int = 0
     stop_reason: str | None = None
+    unusable_calls: int = 0
     supersedes: int | None = None
     file: FileSight | None = None
     schema_version: int = Field(default=SCHEMA_VERSION, alias="v")

@@ -191,6 +191,7 @@ class ModelStep:
             content=content,
             turn=ledger.record.counters.iteration,
             stop_reason=stop_reason,
+            unusable_calls=len(reply.invalid_inputs),
             supersedes=None,
         )
         digest = sha256_hex(content)

@@ -54,7 +54,7 @@ class TurnEnd:
         counted = streak(ledger.entries)
         over = counted.cut > settings.max_continues or counted.empty > settings.max_empty_replies
         if end is ReplyEnd.FAIL or over:
-            return self._fail_reply(why_failed(stop_reason, counted))
+            return self._fail_reply(why_failed(stop_reason, counted, end))
         match end:
             case ReplyEnd.REST:
                 return self._rest()

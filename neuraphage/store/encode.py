@@ -72,7 +72,7 @@ def entry_bytes(entry: Entry) -> bytes:
 
 
 def entry_json(entry: Entry) -> bytes:
-    """JSON of a conversation entry: `{"role","content","turn","v"}`; `stop_reason`, `supersedes`, `file` where set."""
+    """JSON of a conversation entry: `{"role","content","turn","v"}`, and the others where set."""
     plain: dict[str, Any] = {
         "role": entry.role,
         "content": entry.content,
@@ -81,6 +81,8 @@ def entry_json(entry: Entry) -> bytes:
     }
     if entry.stop_reason is not None:
         plain["stop_reason"] = entry.stop_reason
+    if entry.unusable_calls:
+        plain["unusable_calls"] = entry.unusable_calls
     if entry.supersedes is not None:
         plain["supersedes"] = entry.supersedes
     if entry.file is not None:

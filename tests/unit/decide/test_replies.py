@@ -110,5 +110,5 @@ def test_what_a_reply_broke_off_in(content: list[dict[str, Any]], cut: str | Non
 @pytest.mark.parametrize("reason", [*[reason.value for reason in StopReason], "other", None])
 def test_every_failure_says_what_to_do(reason: str | None) -> None:
     """The reason by its name, and that a retry is possible."""
-    told = why_failed(reason, Streak(cut=11, empty=0))
+    told = why_failed(reason, Streak(cut=11, empty=0), end_of([], reason))
     assert "retry" in told.lower()

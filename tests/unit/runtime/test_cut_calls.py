@@ -89,6 +89,21 @@ def test_cut_calls_are_counted_like_cut_texts(make_rig: MakeRig) -> None:
     assert len(rig.model.requests) == 6
 
 
+def test_calls_that_can_never_be_used_are_counted_too(make_rig: MakeRig) -> None:
+    """kilocode 11844: broken JSON, told, and sent again without end. A call that works begins the count anew."""
+
+    def broken(number: int) -> ModelReply:
+        return calls((f"t{number}", "act", {}), invalid_inputs={f"t{number}": "{'a': 1}"})
+
+    rig = make_rig(
+        broken(1), calls(("ok", "act", {})), *[broken(n) for n in range(2, 9)], extra=[FakeTool()], max_continues=2
+    )
+    detail = rig.get(rig.run()).detail
+    assert isinstance(detail, FailedDetail)
+    assert (len(rig.model.requests), detail.recoverable) == (5, True)
+    assert "input cannot be used, 3 times in a row" in detail.error
+
+
 def test_a_cut_that_its_server_calls_otherwise_is_a_cut(make_rig: MakeRig) -> None:
     """Half a call at the very limit was cut, also where the stop reason says tool_use."""
     usage = Usage(input_tokens=1, output_tokens=500)
