@@ -11,6 +11,7 @@ NeuraphageError
 │   ├── StoreUnavailable      it is down, loading, read-only or full: wait, then repeat
 │   │   └── AccessRefused     wrong password, ACL, certificate, service or version: correct the settings
 │   └── CorruptRecord         a stored record breaks its own rules
+│       ├── DamagedKey        a key holds another type than it should: `neuraphage repair`
 │       └── SchemaTooNew      it was written by a newer release: upgrade this process
 ├── ModelFault                a call of the model failed; `kind` says how
 ├── SpoolError                a command could not be handed to its own process
@@ -80,6 +81,13 @@ class AccessRefused(StoreUnavailable):
 
 class CorruptRecord(StoreError):
     """A stored record breaks its own rules; the message names the record and the rule."""
+
+
+class DamagedKey(CorruptRecord):
+    """A key of the state server holds another type than it should, and nothing was begun.
+
+    `neuraphage repair` puts it right, so a worker holds a paid outcome until then; other tasks go on.
+    """
 
 
 class SchemaTooNew(CorruptRecord):

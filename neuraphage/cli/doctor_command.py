@@ -24,11 +24,12 @@ from neuraphage.decide import diagnosis
 from neuraphage.decide.diagnosis import Finding, Level
 from neuraphage.dev.server_checks import queues_of_workers, read_broker, read_state_server
 from neuraphage.dev.stack_file import script_of_running_stack
-from neuraphage.errors import NeuraphageError
+from neuraphage.errors import NeuraphageError, StoreError
 from neuraphage.host_health import host_health
 from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE
 from neuraphage.setting_sources import user_file
 from neuraphage.settings import Settings
+from neuraphage.store.tasks import RedisStore
 
 _MARKS = {Level.OK: ("ok", "green"), Level.WARNING: ("warning", "yellow"), Level.PROBLEM: ("PROBLEM", "bold red")}
 
@@ -104,7 +105,15 @@ def _servers(settings: Settings) -> Iterator[Finding]:
         yield diagnosis.databases_finding(state, broker)
     if state is not None:
         store = build_store(settings)
+        yield _access(store)
         yield diagnosis.sweep_finding(store.last_sweep_ms(), store.now_ms(), settings.sweep_s)
+
+
+def _access(store: RedisStore) -> Finding:
+    try:
+        return diagnosis.access_finding(None, is_told=store.check_access())
+    except StoreError as error:
+        return diagnosis.access_finding(str(error), is_told=True)
 
 
 def _packages() -> Finding:

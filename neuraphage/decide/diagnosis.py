@@ -143,6 +143,20 @@ def clock_finding(reading: ServerReading) -> Finding:
     return Finding("clock", Level.OK, found)
 
 
+def access_finding(problem: str | None, *, is_told: bool) -> Finding:
+    """Whether the state server lets this user run every command that neuraphage runs.
+
+    Args:
+        problem: what was refused, or None.
+        is_told: whether the server tells its rules; one before Redis 7 is tried, with the scripts' commands alone.
+    """
+    check = "access rules"
+    if problem is not None:
+        return Finding(check, Level.PROBLEM, problem, "until then workers wait and begin nothing")
+    found = "this user may run every command" if is_told else "this user may run every command of the scripts"
+    return Finding(check, Level.OK, found)
+
+
 def databases_finding(state: ServerReading, broker: ServerReading) -> Finding:
     """Whether tasks and messages lie apart."""
     if state.run_id and state.run_id == broker.run_id and state.db == broker.db:

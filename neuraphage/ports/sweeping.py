@@ -168,6 +168,10 @@ class SweepStore(Protocol):
         """The used share of the memory that the server may take; None where there is no limit, or it is not told."""
         ...
 
+    def check_access(self) -> bool:
+        """See that the server lets this user run every command; raises AccessRefused."""
+        ...
+
     def register(self, row: ProcessRow) -> None:
         """Enter a worker process."""
         ...

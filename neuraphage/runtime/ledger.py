@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-from neuraphage.errors import LeaseLost, WriteLost
+from neuraphage.errors import DamagedKey, LeaseLost, StoreUnavailable, WriteLost
 from neuraphage.model.effect import JournalEntry, Marker
 from neuraphage.model.message import Entry
 from neuraphage.model.prompt import Event, InboxItem, Prompt
@@ -176,7 +176,8 @@ class Ledger:
         held.flag(cancel=answer.cancel, pause=answer.pause, lost=not answer.held)
 
     def _write(self, what: str, write: Callable[[], T]) -> T:
-        answer = persistently(write, lambda: self.held.lost, self._draining)
+        waits_for = (StoreUnavailable, DamagedKey)  # a paid outcome is held until the key is repaired
+        answer = persistently(write, lambda: self.held.lost, self._draining, waits_for)
         if answer.verdict in (CommitVerdict.STALE, CommitVerdict.LOST):
             self.held.flag(lost=True)
             lost = WriteLost if answer.verdict is CommitVerdict.LOST else LeaseLost

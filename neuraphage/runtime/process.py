@@ -97,6 +97,7 @@ class WorkerProcess:
             return
         with self._entering:
             if not self._entered:
+                self._registry.check_access()  # before any work: a turn that could not be stored is not begun
                 self._registry.register(self._row)
                 self._entered = True
 

@@ -51,10 +51,12 @@ local function change_fields(groups, now)
   return set
 end
 
--- Everything of the changes outside the task hash. `keep_journal` is false when the turn ends.
-local function write_rest(groups, keep_journal)
+-- Writes the changes. What grows comes first, then the task hash with the token, by which a repeat is known: a repeat is
+-- never told COMMITTED over a conversation or a journal that is not there. `keep_journal` is false when the turn ends.
+local function apply(groups, set, keep_journal)
   call_with('RPUSH', MESSAGES, groups.entries)
   if keep_journal then call_with('HSET', TURN, groups.journal) end
+  write(set)
   for _, value in ipairs(groups.consumed) do redis.call('LREM', INBOX, 1, value) end
   for i = 1, #groups.opened, 3 do
     local answered = redis.call('HEXISTS', TASK, 'a:' .. groups.opened[i]) == 1

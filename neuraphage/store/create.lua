@@ -1,6 +1,8 @@
 -- create: a new task, in the outbox. KEYS[26] is the idempotency key, KEYS[27] the tombstones.
 -- ARGV: spec (JSON), first entry, name, priority, reason, events_max, republish_ms, key_ttl_ms
 local CREATED, TOMBSTONES = KEYS[26], KEYS[27]
+refused = not_allowed('GET', CREATED) or not_allowed('SET', CREATED) or not_allowed('ZSCORE', TOMBSTONES)
+if refused then return refused end
 local first = redis.call('GET', CREATED)
 if first then return { 'EXISTS', first } end
 if redis.call('EXISTS', TASK) == 1 or redis.call('ZSCORE', TOMBSTONES, ID) then return { 'EXISTS', ID } end

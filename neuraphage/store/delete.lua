@@ -1,6 +1,8 @@
 -- delete: the index entries of an ended task whose keys have expired; its id stays as a tombstone.
 -- KEYS[26] is the tombstones. ARGV: tombstone_ms, force (1: a person purges an ended task now)
 local TOMBSTONES = KEYS[26]
+refused = not_allowed('ZADD', TOMBSTONES)
+if refused then return refused end
 local row = read(COMMON)
 local due = tonumber(redis.call('ZSCORE', RETENTION, ID))
 local now = now_ms()

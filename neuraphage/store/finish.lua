@@ -1,6 +1,6 @@
 -- finish: write changes and end the turn.
 -- After the groups: to, detail (JSON), iteration that the worker holds.
-local refused = refusal()
+refused = refusal()
 if refused == 'REPLAY' then return replayed() end
 if refused then return { refused } end
 local groups, at = parse_groups()
@@ -20,9 +20,8 @@ local function answer(verdict, status, where)
   reply[1] = verdict
   set.verdict = cjson.encode(reply)
 end
-local function apply()
-  write(set)
-  write_rest(groups, not ends)
+local function apply_all()
+  apply(groups, set, not ends)
   if ends then redis.call('DEL', TURN) end
 end
 
@@ -45,22 +44,22 @@ if to == 'completed' and unread() then
 end
 if to == 'completed' and not row.cancel then
   answer('COMMITTED', 'Completed', '')
-  apply()
+  apply_all()
   end_task(row, 'Completed', now, detail, {}, limits)
 elseif row.cancel then
   answer('CANCELLED', 'Cancelled', '')
-  apply()
+  apply_all()
   end_task(row, 'Cancelled', now, cancel_detail(row), {}, limits)
 elseif to == 'failed' then
   answer('COMMITTED', 'Failed', '')
-  apply()
+  apply_all()
   end_task(row, 'Failed', now, detail, {}, limits)
 elseif row.pause then
   answer('COMMITTED', 'Paused', 'waits')
-  apply()
+  apply_all()
   pause_task(row, now, 'user', {}, limits.events_max)
 elseif to == 'wait' then
-  apply()
+  apply_all()
   if inbox_ready() then
     answer('COMMITTED', 'Running', 'outbox')
     queue_task(row, now, 'Running', 'user_input', { verdict = set.verdict, turns_from = iteration }, limits)
@@ -75,7 +74,7 @@ elseif to == 'wait' then
   end
 else
   answer('COMMITTED', 'Running', 'outbox')
-  apply()
+  apply_all()
   redis.call('ZREM', LEASES, ID)
   redis.call('ZADD', OUTBOX, now + limits.republish_ms, ID)
 end

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import redis
 
-from neuraphage.errors import AccessRefused, StoreError, StoreUnavailable
+from neuraphage.errors import AccessRefused, DamagedKey, StoreError, StoreUnavailable
 from neuraphage.store.sentinel import LoginRefused, NoSuchService
 from neuraphage.store.tls import SpeaksNoTls
 
@@ -32,6 +32,8 @@ _UNAVAILABLE_PREFIXES = (
     "CLUSTERDOWN",
 )
 _LOGIN_PREFIXES = ("NOAUTH", "WRONGPASS")
+_NOT_ALLOWED_PREFIXES = ("NOPERM", "ACL failure in script", "The user executing the script can't ")
+"""A refusal by the user's rules: of a command of its own, and inside a script of servers from 7 and before."""
 _INSIDE_A_SCRIPT = re.compile(r"Error running script \(call to f_\w+\): (?:@user_script: ?\d+: )+")
 """What a server before Redis 7 puts before a refusal that a script of ours met."""
 
@@ -67,6 +69,8 @@ def store_error(what: str, error: redis.exceptions.RedisError) -> StoreError:
     advice = refused_because(error)
     if advice is not None:
         return AccessRefused(f"{what}: {advice}")
+    if words_of(error).startswith("WRONGTYPE"):
+        return DamagedKey(f"{what}: a stored key is damaged ({words_of(error)}); `neuraphage repair` puts it right")
     if is_unavailable(error):
         # a refusal under the base class would hide that the server is there: its words are what an operator needs
         said = words_of(error) if _has_answered(error) else ""
@@ -88,7 +92,7 @@ def refused_because(error: redis.exceptions.RedisError) -> str | None:
         return text
     if isinstance(error, LoginRefused | redis.exceptions.AuthenticationError) or text.startswith(_LOGIN_PREFIXES):
         return _login_advice(text)
-    if isinstance(error, redis.exceptions.NoPermissionError) or text.startswith("NOPERM"):
+    if isinstance(error, redis.exceptions.NoPermissionError) or text.startswith(_NOT_ALLOWED_PREFIXES):
         return f"the state server's ACL does not allow this to the user of the URL ({text}); extend the user's rules"
     if "unknown command" in text.lower():
         return f"the state server is too old: {too_old_text()} ({text})"

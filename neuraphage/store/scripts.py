@@ -17,6 +17,8 @@ from neuraphage.store.round_trip import Command
 
 _WITH_CHANGES = frozenset({"commit", "suspend", "finish"})
 _BARE = frozenset({"renew"})
+_REPAIRS = frozenset({"repair"})
+"""Begins also where a key has another type than it should have: it puts that right."""
 
 
 class Script:
@@ -72,13 +74,14 @@ def _read(name: str) -> str:
 
 
 def source_of(name: str) -> str:
-    """The whole source of a script: key names, prelude, changes where used, and its own file."""
+    """The whole source of a script: key names, prelude, access, changes where used, and its own file."""
     if name in _BARE:
         return _read(name)
     names = "".join(f"local {key} = KEYS[{i}]\n" for i, key in enumerate(SCRIPT_KEY_NAMES, start=1))
     first = len(SCRIPT_KEY_NAMES) + 1
     statuses = ", ".join(f"{status} = KEYS[{first + i}]" for i, status in enumerate(STATUSES))
-    parts = [names, f"local STATUS = {{ {statuses} }}\n", _read("prelude")]
+    repairs = "local REPAIRS = true\n" if name in _REPAIRS else "local REPAIRS = false\n"
+    parts = [names, f"local STATUS = {{ {statuses} }}\n", repairs, _read("prelude"), _read("access")]
     if name in _WITH_CHANGES:
         parts.append(_read("changes"))
     return "".join([*parts, _read(name)])

@@ -145,10 +145,10 @@ end
 -- retry and reset lead out of Failed only (K2).
 local function begin_again()
   if row.status ~= 'Failed' then return reply('ILLEGAL') end
-  local detail = cjson.decode(redis.call('HGET', TASK, 'detail'))
-  if kind == 'retry' and not detail.recoverable then return reply('ILLEGAL') end
-  local first = redis.call('LINDEX', MESSAGES, 0)
-  if not first then return reply('ILLEGAL') end
+  -- what is broken is met before anything is written
+  local read_detail, detail = pcall(cjson.decode, redis.call('HGET', TASK, 'detail') or '')
+  if kind == 'retry' and not (read_detail and type(detail) == 'table' and detail.recoverable) then return reply('ILLEGAL') end
+  if redis.call('LLEN', MESSAGES) == 0 then return reply('ILLEGAL') end
   local readable, entry = pcall(cjson.decode, redis.call('HGET', TURN, 'model') or '')
   local call = readable and type(entry) == 'table' and entry.state
   local set = { retry_count = (row.retry_count or 0) + 1, max_turns = raised.max_turns, max_cost_microusd = raised.max_cost_microusd }
@@ -159,12 +159,14 @@ local function begin_again()
   end
   -- it would fail at once; a reply that is there can still be worked off
   if (kind == 'reset' or call ~= 'completed') and at_limit(set) then return reply('AT_LIMIT') end
+  if kind == 'reset' then -- a copy first: at no moment does the conversation stand nowhere
+    local archive = ARGV[13] .. row.fence
+    redis.call('COPY', MESSAGES, archive)
+    redis.call('PEXPIRE', archive, limits.conversation_ms)
+  end
   revive(kind == 'retry' and 'retried' or 'reset', set)
   if kind == 'reset' then
-    local archive = ARGV[13] .. row.fence
-    redis.call('RENAME', MESSAGES, archive)
-    redis.call('PEXPIRE', archive, limits.conversation_ms)
-    redis.call('RPUSH', MESSAGES, first)
+    redis.call('LTRIM', MESSAGES, 0, 0)
     redis.call('DEL', TURN)
   elseif call == 'failed' then
     redis.call('HDEL', TURN, 'model')

@@ -1,6 +1,6 @@
 -- suspend: write changes and drop the lease in mid-turn; journal and iteration stay.
 -- After the groups: to, due_ms (server time, or 0), reason, detail (JSON).
-local refused = refusal()
+refused = refusal()
 if refused == 'REPLAY' then return replayed() end
 if refused then return { refused } end
 local groups, at = parse_groups()
@@ -15,28 +15,23 @@ end
 
 if row.cancel then
   set.verdict = cjson.encode({ 'CANCELLED', 'Cancelled', '', tostring(seq), row.iteration })
-  write(set)
-  write_rest(groups, true)
+  apply(groups, set, true)
   end_task(row, 'Cancelled', now, cancel_detail(row), {}, limits)
 elseif to == 'poisoned' then
   answer('Failed', '')
-  write(set)
-  write_rest(groups, true)
+  apply(groups, set, true)
   end_task(row, 'Failed', now, detail, {}, limits)
 elseif row.pause then
   answer('Paused', 'waits')
-  write(set)
-  write_rest(groups, true)
+  apply(groups, set, true)
   pause_task(row, now, 'user', {}, limits.events_max)
 elseif to == 'timer' then
   answer('Running', 'timers')
-  write(set)
-  write_rest(groups, true)
+  apply(groups, set, true)
   place(TIMERS, due_ms)
 elseif to == 'wait' then
   -- opened prompts must stand before the inbox is asked whether it answers them
-  write(set)
-  write_rest(groups, true)
+  apply(groups, set, true)
   if inbox_ready() then
     answer('Running', 'outbox')
     queue_task(row, now, 'Running', 'user_input', { verdict = set.verdict }, limits)
@@ -53,15 +48,13 @@ elseif to == 'blocked' then
   answer('Blocked', 'waits')
   status_fields(set, row, 'Blocked', now)
   set.detail = detail
-  write(set)
-  write_rest(groups, true)
+  apply(groups, set, true)
   move_status(row, 'Blocked', now)
   place(WAITS, now)
   event('TaskBlocked', detail, limits.events_max)
 else -- shutdown, and a pause whose flag is gone: the outbox at once
   answer('Running', 'outbox')
-  write(set)
-  write_rest(groups, true)
+  apply(groups, set, true)
   queue_task(row, now, 'Running', reason ~= '' and reason or nil, {}, limits)
 end
 return cjson.decode(set.verdict)

@@ -26,7 +26,7 @@ from neuraphage.ports import (
     SuspendTo,
 )
 from neuraphage.settings import Settings
-from neuraphage.store import claim, commit, leases, live, memory, places, processes, reading, reports, signals
+from neuraphage.store import access, claim, commit, leases, live, memory, places, processes, reading, reports, signals
 from neuraphage.store.client import RedisClient, connect
 from neuraphage.store.context import StoreContext
 from neuraphage.store.keys import Keys
@@ -48,6 +48,10 @@ class RedisStore:
             Keys(settings.namespace),
             settings,
         )
+
+    def check_access(self) -> bool:
+        """See access.check_access."""
+        return access.check_access(self.context)
 
     # --- people ---
 

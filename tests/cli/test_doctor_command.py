@@ -103,6 +103,22 @@ def test_a_user_who_may_not_ask(bench: Bench) -> None:
     assert reading.ahead_ms is not None
 
 
+def test_rules_that_would_stop_a_turn(cli: CommandLine, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user who may not run one of the scripts' commands is told which, before a turn meets it."""
+    bench.kit.client.execute_command("ACL", "SETUSER", "poor", "on", ">pw", "~*", "&*", "+@all", "-rpush")
+    url = bench.client.settings.state_url.get_secret_value().replace("://", "://poor:pw@")
+    monkeypatch.setenv("NEURAPHAGE_STATE_URL", url)
+    try:
+        ran = cli("doctor", "--json")
+        bench.kit.client.execute_command("ACL", "SETUSER", "poor", "+rpush")
+        right = levels(cli("doctor", "--json"))
+    finally:
+        bench.kit.client.execute_command("ACL", "DELUSER", "poor")
+    (found,) = [finding for finding in ran.json["findings"] if finding["check"] == "access rules"]
+    assert (found["level"], right["access rules"]) == ("problem", "ok")
+    assert "RPUSH" in found["found"]
+
+
 def test_a_workers_package_that_hides_ours(cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is named, with what to write instead."""
     (tmp_path / "workers").mkdir()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from neuraphage.errors import StoreError, StoreUnavailable
+from neuraphage.errors import DamagedKey, StoreError, StoreUnavailable
 from neuraphage.runtime import patience
 from neuraphage.runtime.patience import persistently
 
@@ -62,3 +62,13 @@ def test_patience_ends(draining: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(StoreUnavailable):
         persistently(server.write, lambda: False, lambda: draining)
     assert server.tries > 1
+
+
+def test_a_damaged_key_is_waited_for_by_who_holds_an_outcome(caplog: pytest.LogCaptureFixture) -> None:
+    """A person repairs the key meanwhile; the log says why it takes so long. A claim does not wait: others go on."""
+    assert persistently(Server(2, DamagedKey).write, lambda: False, lambda: False, (DamagedKey,)) == "written"
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    server = Server(FOR_EVER, DamagedKey)
+    with pytest.raises(DamagedKey):
+        persistently(server.write, lambda: False, lambda: False)
+    assert server.tries == 1

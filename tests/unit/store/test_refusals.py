@@ -7,7 +7,7 @@ import ssl
 import pytest
 import redis
 
-from neuraphage.errors import AccessRefused, StoreError, StoreUnavailable
+from neuraphage.errors import AccessRefused, DamagedKey, StoreError, StoreUnavailable
 from neuraphage.store.refusals import ServerTooOld, store_error
 from neuraphage.store.sentinel import LoginRefused, NoSuchService
 from neuraphage.store.tls import SpeaksNoTls
@@ -35,6 +35,11 @@ def caused(cause: BaseException) -> redis.exceptions.RedisError:
         (exceptions.AuthenticationError("AUTH <password> called without any password configured"), "has no password"),
         (exceptions.NoPermissionError("User u has no permissions to run the 'get' command"), "ACL"),
         (exceptions.ResponseError("Command # 1 (GET k) of pipeline caused error: NOPERM no keys"), "ACL"),
+        (
+            exceptions.ResponseError("ACL failure in script: User u has no permissions to run the 'rpush' command"),
+            "ACL",
+        ),
+        (exceptions.ResponseError(IN_A_SCRIPT + "The user executing the script can't run this command"), "ACL"),
         (exceptions.ResponseError("unknown command `HELLO`, with args beginning with: `3`"), "too old"),
         (ServerTooOld("the state server is too old"), "too old"),
         (NoSuchService("the Sentinels know no service 'x'"), "service_name"),
@@ -74,5 +79,12 @@ def test_away(error: redis.exceptions.RedisError) -> None:
 
 def test_other_errors() -> None:
     """A bug is neither of both, nor is one of a script that quotes a refusal."""
-    for text in ("WRONGTYPE", IN_A_SCRIPT + "bad argument to 'unpack'", "it said: " + IN_A_SCRIPT + "-OOM"):
+    for text in (IN_A_SCRIPT + "bad argument to 'unpack'", "it said: " + IN_A_SCRIPT + "-OOM"):
         assert type(store_error("claim", exceptions.ResponseError(text))) is StoreError
+
+
+def test_a_damaged_key_is_no_refusal_of_all() -> None:
+    """It is one record's trouble, so a sweep goes on with the others; the message says what puts it right."""
+    found = store_error("claim", exceptions.ResponseError("WRONGTYPE np:{a}:outbox is a string and should be a zset"))
+    assert type(found) is DamagedKey
+    assert "neuraphage repair" in str(found)

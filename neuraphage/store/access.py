@@ -1,0 +1,53 @@
+"""Whether the user of the state server may run every command that neuraphage runs, asked before any work is begun.
+
+Each script asks for itself too (access.lua), since rules change while workers run. This asks for all, with the commands
+that are sent outside scripts.
+"""
+
+from __future__ import annotations
+
+from neuraphage.model.task import Status
+from neuraphage.store.context import StoreContext
+from neuraphage.store.encode import dumps
+from neuraphage.store.failover import GREETING
+from neuraphage.store.scripts import script
+
+PROBE = "task-00000000-0000-0000-0000-000000000000"
+"""Id of no task: create makes time-ordered ones."""
+
+
+def check_access(context: StoreContext) -> bool:
+    """See that this user may run every command.
+
+    Returns:
+        Whether commands outside scripts were asked for too; a server before Redis 7 can only be tried, and is for the
+        scripts' own.
+
+    Raises:
+        AccessRefused: it may not; the message names the command and the key.
+        DamagedKey: a key of the namespace has another type than it should.
+        StoreUnavailable, StoreError: the server does not answer.
+    """
+    keys = context.keys
+    plain = [
+        *(("HSET", key) for key in (keys.processes, keys.sweep)),
+        *(("HGET", key) for key in (keys.sweep, keys.suspects)),
+        *((command, keys.processes) for command in ("HGETALL", "HDEL")),
+        *((command, keys.report) for command in ("GET", "SET")),
+        *((command, keys.sweep_guard) for command in ("SET", "PTTL")),
+        *((command, keys.create(PROBE)) for command in ("GET", "SET", "EXISTS")),
+        *(("ZRANGEBYSCORE", key) for key in (keys.outbox, keys.leases, keys.timers, keys.deadlines, keys.retention)),
+        *((command, keys.tombstones) for command in ("ZADD", "ZSCORE", "ZREMRANGEBYSCORE")),
+        *((command, keys.status(Status.QUEUED)) for command in ("ZREVRANGE", "ZCARD")),
+        *((command, keys.ids) for command in ("ZRANGE", "ZCARD")),
+        *((command, keys.live(PROBE)) for command in ("XADD", "PEXPIRE")),
+        ("HLEN", keys.turn(PROBE)),
+        ("XREAD", "STREAMS", keys.events(PROBE), "0"),
+        ("SET", keys.health(PROBE)),
+        ("SUBSCRIBE", keys.nudge),
+        ("CLIENT", "LIST"),
+        ("SCAN", "0"),
+        *((command,) for command in (GREETING, "MULTI", "EXEC", "EVALSHA", "EVAL")),
+    ]
+    reply = script("allowed").run(context, keys.script_keys(PROBE), [dumps(plain)])
+    return bool(reply[0] == b"ALLOWED")

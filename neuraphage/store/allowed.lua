@@ -1,0 +1,37 @@
+-- allowed: whether this user may run what neuraphage needs. access.lua, above, has asked for the commands of the scripts.
+-- ARGV: the other commands, as JSON: a list of lists. A server before Redis 7 cannot be asked and is tried, on keys of a
+-- task that is not there: first what takes away, so that what the second half adds can be taken away again.
+if redis.acl_check_cmd then
+  for _, command in ipairs(cjson.decode(ARGV[1])) do
+    local found = not_allowed(unpack(command))
+    if found then return found end
+  end
+  return { 'ALLOWED' }
+end
+
+local ARGUMENTS = {
+  HSET = { ID, '1' }, HGET = { ID }, HMGET = { ID }, HDEL = { ID }, HEXISTS = { ID }, PEXPIRE = { '60000' }, RPUSH = { ID },
+  LRANGE = { '0', '-1' }, LINDEX = { '0' }, LTRIM = { '0', '-1' }, LREM = { '1', ID }, XADD = { '*', ID, '1' },
+  XTRIM = { 'MAXLEN', '10' }, ZADD = { '0', ID }, ZREM = { ID }, ZSCORE = { ID }, ZREMRANGEBYRANK = { '0', '0' },
+  PUBLISH = { ID },
+}
+local ADDS = { HSET = true, RPUSH = true, XADD = true, ZADD = true }
+local function try(adds)
+  local uses = { { STATUS_USES, {} } }
+  for _, key in pairs(STATUS) do uses[1][2][#uses[1][2] + 1] = key end
+  for _, use in ipairs(USES) do uses[#uses + 1] = use end
+  for _, use in ipairs(uses) do
+    for _, key in ipairs(use[2]) do
+      for _, command in ipairs(use[1]) do
+        local reply = (ADDS[command] or false) == adds and redis.pcall(command, key, unpack(ARGUMENTS[command] or {}))
+        if type(reply) == 'table' and reply.err then
+          return redis.error_reply('NOPERM this user may not run ' .. command .. ' on ' .. key .. ' (' .. reply.err .. ')')
+        end
+      end
+    end
+  end
+  return nil
+end
+local found = try(false) or try(true)
+try(false)
+return found or { 'TRIED' }
