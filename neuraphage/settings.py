@@ -137,6 +137,10 @@ class Settings(BaseModel):
     """First wait before a message that no worker took is sent again; doubles each time."""
     max_republish_s: Seconds = 60.0
     """Longest of these waits."""
+    audit_keys: int = Field(default=1_000, ge=0, le=1_000_000)
+    """Keys that each sweep holds against the records, a part of all at a time; 0 for none."""
+    audit_doctor_s: Seconds = 5.0
+    """How long `doctor` looks through the tasks at most."""
     wait_poll_s: Seconds = 60.0
     """Fallback poll of a task that waits for a lock or a child."""
 

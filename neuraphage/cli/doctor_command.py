@@ -7,6 +7,7 @@ import importlib.metadata
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -29,6 +30,7 @@ from neuraphage.host_health import host_health
 from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE
 from neuraphage.setting_sources import user_file
 from neuraphage.settings import Settings
+from neuraphage.store.repair import RepairMode, survey
 from neuraphage.store.tasks import RedisStore
 
 _MARKS = {Level.OK: ("ok", "green"), Level.WARNING: ("warning", "yellow"), Level.PROBLEM: ("PROBLEM", "bold red")}
@@ -106,6 +108,7 @@ def _servers(settings: Settings) -> Iterator[Finding]:
     if state is not None:
         store = build_store(settings)
         yield _access(store)
+        yield _records(store, settings.audit_doctor_s)
         yield diagnosis.sweep_finding(store.last_sweep_ms(), store.now_ms(), settings.sweep_s)
 
 
@@ -114,6 +117,21 @@ def _access(store: RedisStore) -> Finding:
         return diagnosis.access_finding(None, is_told=store.check_access())
     except StoreError as error:
         return diagnosis.access_finding(str(error), is_told=True)
+
+
+def _records(store: RedisStore, limit_s: float) -> Finding:
+    names: set[str] = set()
+    wrong: list[str] = []
+    until_s = time.monotonic() + limit_s
+    try:
+        for rows in survey(store.context, RepairMode.LOOK, 1_000):
+            names.update(row.name for row in rows)
+            wrong += [f"{row.name}: {', '.join(row.findings)}" for row in rows if row.findings]
+            if time.monotonic() > until_s:
+                return diagnosis.records_finding(len(names), wrong, whole=False)
+    except StoreError as error:
+        return Finding("records", Level.PROBLEM, str(error), "see above")
+    return diagnosis.records_finding(len(names), wrong, whole=True)
 
 
 def _packages() -> Finding:

@@ -17,6 +17,8 @@ OLDEST_SERVER = (6, 2)
 CLOCK_LIMIT_MS = 2_000
 """Ids, ages and logs of two hosts are compared by people and by retention; leases go by the server's clock alone."""
 MEMORY_WARNING, MEMORY_PROBLEM = 0.75, 0.95
+SHOWN = 5
+"""Broken tasks that are named."""
 LATE_SWEEPS, MISSING_SWEEPS = 2, 5
 """In sweep intervals: beat is late; nobody sweeps, not even the watchers, which stand in after three."""
 
@@ -155,6 +157,22 @@ def access_finding(problem: str | None, *, is_told: bool) -> Finding:
         return Finding(check, Level.PROBLEM, problem, "until then workers wait and begin nothing")
     found = "this user may run every command" if is_told else "this user may run every command of the scripts"
     return Finding(check, Level.OK, found)
+
+
+def records_finding(looked_at: int, wrong: Sequence[str], *, whole: bool) -> Finding:
+    """Whether indexes agree with the records of the tasks.
+
+    Args:
+        looked_at: tasks that were looked at.
+        wrong: what was found, one sentence each.
+        whole: whether there was time for all.
+    """
+    check, part = "records", "" if whole else ", not all: the sweep looks through the rest, or run neuraphage repair"
+    if wrong:
+        more = f"; and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
+        found = "; ".join(wrong[:SHOWN]) + more
+        return Finding(check, Level.PROBLEM, found, "neuraphage repair --dry-run, then neuraphage repair")
+    return Finding(check, Level.OK, f"{looked_at} tasks agree with their indexes{part}")
 
 
 def databases_finding(state: ServerReading, broker: ServerReading) -> Finding:

@@ -164,6 +164,10 @@ class SweepStore(Protocol):
         """Whether no other sweep began within `guard_ms` (economy only; two sweeps are harmless)."""
         ...
 
+    def audit(self) -> list[tuple[str, str]]:
+        """Hold the next part of the keys against the records: (task or key, what is wrong with it)."""
+        ...
+
     def memory_percent(self) -> float | None:
         """The used share of the memory that the server may take; None where there is no limit, or it is not told."""
         ...

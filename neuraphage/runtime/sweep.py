@@ -35,6 +35,8 @@ BATCH = 1_000
 """Most entries of one place handled by one sweep; the next one takes the rest."""
 STUCK_MAX = 100_000
 """Most entries that nothing can move which a sweep reads past, in one place."""
+TOLD_MAX = 10_000
+"""Findings of the audit that are remembered as told; past it they are told again."""
 QUIET_AHEAD = 0.8
 """With an empty broker queue, entries are published this part of `first_republish_s` early: a second after they were
 made, by default. Never at once: a fresh entry's own message is on its way."""
@@ -67,6 +69,8 @@ class Sweep:
         self._full = False
         self._named: set[str] = set()
         """Tasks whose broken record the log names already."""
+        self._told: set[tuple[str, str]] = set()
+        """What the audit found and the log names already."""
         self._stuck: dict[str, int] = {}
         """By place: entries of the last batch that nothing has moved. They are always the first ones due, and a batch
         full of them would keep every other task waiting."""
@@ -97,6 +101,7 @@ class Sweep:
         )
         self._store.save_report(report)
         self._see_to_memory()
+        self._audit()
         return report
 
     def _see_to_memory(self) -> None:
@@ -108,6 +113,15 @@ class Sweep:
         elif self._full and not full:
             log.warning("the state server takes new tasks again")
         self._full = full
+
+    def _audit(self) -> None:
+        """Say once of each task or key that it contradicts its record."""
+        for name, text in self._store.audit():
+            if (name, text) not in self._told:
+                if len(self._told) >= TOLD_MAX:
+                    self._told.clear()
+                self._told.add((name, text))
+                log.error("%s: %s; `neuraphage repair` puts it right", name, text, extra={"task": name})
 
     def expired(self, now_ms: int) -> list[Recovered]:
         """Leases that missed two heartbeats: suspect at the first visit, recovered at one after their expiry.

@@ -29,6 +29,7 @@ All keys begin with `np:{<namespace>}:`; the braces are the hash tag, so one nam
 | sweep              | hash   | permanent | when the sweep last ran                                                |
 | sweep:guard        | string | expires   | economy only: keeps two sweeps from running at once                    |
 | health:<process>   | string | expires   | proof that the server takes writes of a worker process                |
+| damaged:<what>     | any    | expires   | a key of a wrong type, put aside by repair                              |
 | nudge              | pub/sub channel | - | ids of tasks whose flags changed                                      |
 
 Times are server milliseconds. "retention": permanent while the task lives, expiring once it has ended.
@@ -67,6 +68,7 @@ class Keys:
         self.sweep_guard = self.prefix + "sweep:guard"
         self.nudge = self.prefix + "nudge"
         self.ids = self.prefix + "ids"
+        self.damaged = self.prefix + "damaged:"
         self.statuses = tuple(self.prefix + "status:" + status for status in STATUSES)
         self.script_keys = lru_cache(maxsize=4096)(self._script_keys)
 

@@ -16,7 +16,7 @@ from neuraphage.store.keys import SCRIPT_KEY_NAMES, STATUSES
 from neuraphage.store.round_trip import Command
 
 _WITH_CHANGES = frozenset({"commit", "suspend", "finish"})
-_BARE = frozenset({"renew"})
+_BARE = frozenset({"renew", "indexes"})
 _REPAIRS = frozenset({"repair"})
 """Begins also where a key has another type than it should have: it puts that right."""
 

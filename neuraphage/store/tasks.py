@@ -26,7 +26,20 @@ from neuraphage.ports import (
     SuspendTo,
 )
 from neuraphage.settings import Settings
-from neuraphage.store import access, claim, commit, leases, live, memory, places, processes, reading, reports, signals
+from neuraphage.store import (
+    access,
+    audit,
+    claim,
+    commit,
+    leases,
+    live,
+    memory,
+    places,
+    processes,
+    reading,
+    reports,
+    signals,
+)
 from neuraphage.store.client import RedisClient, connect
 from neuraphage.store.context import StoreContext
 from neuraphage.store.keys import Keys
@@ -165,6 +178,10 @@ class RedisStore:
     def begin_sweep(self, guard_ms: int) -> bool:
         """See reports.begin_sweep."""
         return reports.begin_sweep(self.context, guard_ms)
+
+    def audit(self) -> list[tuple[str, str]]:
+        """See audit.audit."""
+        return audit.audit(self.context)
 
     def memory_percent(self) -> float | None:
         """See memory.used_percent."""

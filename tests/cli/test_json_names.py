@@ -140,6 +140,13 @@ def test_doctor_and_config_show(cli: CommandLine) -> None:
     assert {f"*.{name}" for setting in shown.values() for name in setting} == documented("config show")
 
 
+def test_repair(cli: CommandLine, bench: Bench) -> None:
+    """What was found, and what was done."""
+    bench.kit.client.zrem(bench.kit.keys.ids, bench.kit.create())
+    assert set(paths(cli("repair", "--dry-run", "--json").json)) == documented("repair")
+    cli("repair")
+
+
 def test_each_name_is_explained() -> None:
     """A name without a meaning is no documentation."""
     rows = re.findall(r"^\| `([^`]+)` \|(.*)\|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)

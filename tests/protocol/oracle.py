@@ -8,6 +8,7 @@ from typing import Any
 
 from neuraphage.model.task import TERMINAL, Status
 from neuraphage.store import invariant
+from neuraphage.store.repair import RepairMode, examine
 from storekit import StoreKit
 
 GIVEN_UP = frozenset({Status.CANCELLED, Status.FAILED})
@@ -75,6 +76,7 @@ def look(kit: StoreKit, task_id: str) -> View:
 def check(kit: StoreKit, task_id: str, memory: Memory) -> None:
     """Assert every rule and bring the memory up to date."""
     assert invariant.violations(kit.store.context) == []
+    assert [row.findings for row in examine(kit.store.context, [task_id], RepairMode.LOOK) if row.findings] == []
     assert kit.leaked_keys() == []
     view = look(kit, task_id)
     assert view.seq >= memory.seq, "seq fell"

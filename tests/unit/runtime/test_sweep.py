@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 import pytest
 
+from neuraphage.runtime.sweep import Sweep
 from turnkit import Rig
 
 MakeRig = Callable[..., Rig]
@@ -44,3 +46,58 @@ def test_a_queue_that_is_not_known_to_be_empty_is_waited_for(make_rig: MakeRig, 
     rig.dispatcher.queue_length = lambda: 1 if known else None  # type: ignore[method-assign]  # what the broker says
     assert sent(rig) == [due]
     assert rig.client.hget(rig.kit.keys.task(young), "published") is None
+
+
+def swept(rig: Rig, sweep: Sweep, caplog: pytest.LogCaptureFixture) -> list[str]:
+    """What the log tells of damage while all keys are looked at several times."""
+    caplog.clear()
+    with caplog.at_level(logging.ERROR):
+        for _ in range(60):
+            sweep.run(guarded=False)
+    return [record.getMessage() for record in caplog.records if "repair" in record.getMessage()]
+
+
+def test_the_slow_pass_tells_of_damage_once(make_rig: MakeRig, caplog: pytest.LogCaptureFixture) -> None:
+    """A few keys at each sweep: a lost place is told with the command that brings it back, and only once."""
+    rig = make_rig(audit_keys=3)
+    sweep, sound, lost = rig.sweep, rig.submit(), rig.submit()
+    assert swept(rig, sweep, caplog) == []
+    rig.client.zrem(rig.kit.keys.outbox, lost)
+    (line,) = swept(rig, sweep, caplog)
+    assert lost in line
+    assert "no place" in line
+    assert sound not in line
+    assert swept(rig, sweep, caplog) == []
+    rig.client.zadd(rig.kit.keys.outbox, {lost: 1})
+
+
+def test_the_slow_pass_lists_tasks_of_an_earlier_release(make_rig: MakeRig, caplog: pytest.LogCaptureFixture) -> None:
+    """They are in no index of ids; that is no damage, and needs nobody."""
+    rig = make_rig(audit_keys=3)
+    ids = {rig.submit() for _ in range(3)}
+    rig.client.delete(rig.kit.keys.ids)
+    assert swept(rig, rig.sweep, caplog) == []
+    assert {raw.decode() for raw in rig.client.zrange(rig.kit.keys.ids, 0, -1)} == ids
+
+
+def test_a_damaged_index_is_told_by_the_slow_pass(make_rig: MakeRig, caplog: pytest.LogCaptureFixture) -> None:
+    """An index that no script can use is named as a whole."""
+    rig = make_rig(audit_keys=3)
+    rig.submit()
+    swept(rig, rig.sweep, caplog)
+    kept = rig.client.dump(rig.kit.keys.tombstones)
+    rig.client.set(rig.kit.keys.tombstones, "damaged")
+    found: list[str] = []
+    for _ in range(30):
+        found += [name for name, _ in rig.store.audit()]
+    assert rig.kit.keys.tombstones in found
+    rig.client.delete(rig.kit.keys.tombstones)
+    assert kept is None
+
+
+def test_the_slow_pass_can_be_off(make_rig: MakeRig) -> None:
+    """With no keys it looks at none."""
+    rig = make_rig(audit_keys=0)
+    rig.client.zrem(rig.kit.keys.outbox, task_id := rig.submit())
+    assert rig.store.audit() == []
+    rig.client.zadd(rig.kit.keys.outbox, {task_id: 1})

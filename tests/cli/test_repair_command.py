@@ -1,0 +1,57 @@
+"""`repair` and the records' finding of `doctor`: what a person sees of lost indexes, and of their return."""
+
+from __future__ import annotations
+
+from clikit import Bench, CommandLine
+from neuraphage.model.task import Status
+from neuraphage.store import invariant, reading
+
+
+def test_lost_indexes_are_seen_and_come_back(cli: CommandLine, bench: Bench) -> None:
+    """A dry run changes nothing and fails; a repair puts all back; then there is nothing left to do."""
+    kit = bench.kit
+    ids = {kit.put(status) for status in Status}
+    kit.client.delete(kit.keys.ids, kit.keys.waits, *kit.keys.statuses)
+    before = kit.state()
+    tried = cli("repair", "--dry-run", "--json")
+    assert (tried.code, tried.json["ok"], tried.json["dry_run"]) == (1, False, True)
+    assert {row["name"] for row in tried.json["found"]} == ids
+    assert kit.state() == before
+    assert cli("list").out.strip() != ""
+    done = cli("repair")
+    assert done.code == 0
+    assert all(task_id in done.out for task_id in ids)
+    assert invariant.violations(kit.store.context) == []
+    assert {task_id for task_id, _ in reading.ids_by_creation(kit.store.context)} == ids
+    again = cli("repair", "--json")
+    assert (again.code, again.json["found"], again.json["looked_at"]) == (0, [], len(ids))
+
+
+def test_what_no_record_can_put_right_is_left_and_told(cli: CommandLine, bench: Bench) -> None:
+    """The exit code tells that a person must look."""
+    kit = bench.kit
+    task_id = kit.create()
+    kit.client.hset(kit.keys.task(task_id), "status", "Dreaming")
+    ran = cli("repair", "--json")
+    assert (ran.code, [row["verdict"] for row in ran.json["found"]]) == (1, ["LEFT"])
+    assert kit.field(task_id, "status") == "Dreaming"
+    kit.client.flushall()
+
+
+def test_doctor_sees_a_lost_index(cli: CommandLine, bench: Bench) -> None:
+    """It names the task and the command that puts it right."""
+    kit = bench.kit
+    task_id = kit.create()
+
+    def records() -> dict[str, str]:
+        (found,) = [f for f in cli("doctor", "--json").json["findings"] if f["check"] == "records"]
+        return dict(found)
+
+    assert records()["level"] == "ok"
+    kit.client.zrem(kit.keys.outbox, task_id)
+    broken = records()
+    assert broken["level"] == "problem"
+    assert task_id in broken["found"]
+    assert "neuraphage repair" in broken["to_do"]
+    cli("repair")
+    assert records()["level"] == "ok"
