@@ -22,6 +22,7 @@ from neuraphage.store import invariant, scripts, signals
 from neuraphage.store.access import check_access
 from neuraphage.store.context import StoreContext
 from servers import ValkeyProcess
+from source_tree import ROOT
 from storekit import MODEL_CALL, StoreKit, text_entry
 from writekit import ALL_WRITES, Write
 
@@ -29,9 +30,9 @@ pytestmark = pytest.mark.real_redis
 
 TEXTS = {f.name: f.read_text() for f in files("neuraphage.store").iterdir() if f.name.endswith(".lua")}
 COMMANDS = sorted(
-    {c for text in TEXTS.values() for c in re.findall(r"(?:redis\.p?call|call_with)\('([A-Z]+)'", text)} - {"RENAME"}
+    {c for text in TEXTS.values() for c in re.findall(r"(?:redis\.p?call|call_with)\('([A-Z]+)'", text)} - {"RENAME", "PTTL"}
 )
-"""Every command that some script sends. RENAME is repair's alone."""
+"""Every command that some script sends; the two are repair's alone."""
 OF_CREATE = {"GET", "SET"}
 """Commands that only create sends."""
 TASK_KEYS = ("messages", "turn", "inbox", "events", "signals", "why")
@@ -218,6 +219,16 @@ def test_commands_outside_the_scripts_are_asked_for_too(real_kit: StoreKit, rest
     allow(real_kit, f"-{command}")
     with pytest.raises(AccessRefused, match="ACL"):
         check_access(restricted.store.context)
+
+
+def test_the_rules_of_the_runbook_are_enough(real_kit: StoreKit, restricted: StoreKit) -> None:
+    """The rules that RUNBOOK.md gives for a server of someone else allow all that is asked for."""
+    found = re.search(r"user needs `([^`]+)`", (ROOT / "RUNBOOK.md").read_text())
+    assert found is not None
+    rules = found[1].split()
+    real_kit.client.execute_command("ACL", "SETUSER", USER, "reset", "on", f">{PASSWORD}", *rules)
+    assert check_access(restricted.store.context)
+    assert restricted.running()
 
 
 def before_redis_7(monkeypatch: pytest.MonkeyPatch, context: StoreContext) -> StoreContext:
