@@ -9,8 +9,8 @@ import typer
 from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.connection import server_settings
 from neuraphage.cli.console import harmless, out, print_json, print_wrapped
+from neuraphage.client_wiring import build_store
 from neuraphage.store.repair import Looked, RepairMode, RepairVerdict, survey
-from neuraphage.wiring import build_store
 
 BATCH = 1_000
 """Keys read at once."""

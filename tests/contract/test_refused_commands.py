@@ -30,7 +30,8 @@ pytestmark = pytest.mark.real_redis
 
 TEXTS = {f.name: f.read_text() for f in files("neuraphage.store").iterdir() if f.name.endswith(".lua")}
 COMMANDS = sorted(
-    {c for text in TEXTS.values() for c in re.findall(r"(?:redis\.p?call|call_with)\('([A-Z]+)'", text)} - {"RENAME", "PTTL"}
+    {c for text in TEXTS.values() for c in re.findall(r"(?:redis\.p?call|call_with)\('([A-Z]+)'", text)}
+    - {"RENAME", "PTTL"}
 )
 """Every command that some script sends; the two are repair's alone."""
 OF_CREATE = {"GET", "SET"}
