@@ -63,10 +63,8 @@ for _, member in ipairs(cjson.decode(ARGV[2])) do
     if fix then redis.call('ZREM', DEADLINES, member) end
   end
 end
-if redis.call('HGET', SUSPECTS, ID) and not inside.leases then
-  tell('a suspicion, but no lease')
-  if fix then redis.call('HDEL', SUSPECTS, ID) end
-end
+-- a suspicion may outlive its lease, and names the expiry that it was made for
+if fix and not inside.leases then redis.call('HDEL', SUSPECTS, ID) end
 
 -- without a record
 local function without_record()

@@ -257,3 +257,16 @@ def test_held_tasks_are_listed_oldest_first(kit: StoreKit) -> None:
     assert expired == [HeldTask(one, str(lease.fence), lease.claim_id, "p1", expired[0].expires_ms)]
     assert [held.task_id for held in kit.store.held_tasks(until_ms=None, limit=10)] == [one, two]
     assert len(kit.store.held_tasks(until_ms=None, limit=1)) == 1
+
+
+@pytest.mark.parametrize("kind", [SignalKind.RETRY, SignalKind.RESET])
+def test_who_is_retried_has_all_its_tries_again(kit: StoreKit, kind: SignalKind) -> None:
+    """A task that was given up as poison and is retried by a person survives as many deaths as a new one."""
+    task_id, _ = kit.running()
+    kit.client.hset(kit.keys.task(task_id), "recoveries", kit.store.context.settings.max_recoveries - 1)
+    assert kit.recover(task_id).verdict is RecoverVerdict.FAILED
+    assert kit.send(task_id, kind).verdict is SignalVerdict.ACCEPTED
+    assert kit.number(task_id, "recoveries") == 0
+    for _ in range(kit.store.context.settings.max_recoveries - 1):
+        kit.claim(task_id)
+        assert kit.recover(task_id).verdict is RecoverVerdict.RECOVERED

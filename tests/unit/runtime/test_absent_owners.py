@@ -113,3 +113,29 @@ def test_a_call_whose_process_died_is_made_again_and_counted(make_rig: MakeRig) 
     assert len({request.request_id for request in rig.model.requests}) == 1
     assert texts(rig.model.requests[1].messages) == ["Do it."]
     assert rig.get(task_id).counters.model_resends == 1
+
+
+def test_a_call_made_again_takes_in_no_new_input(make_rig: MakeRig) -> None:
+    """Under one request id goes one request: what a person said meanwhile waits for the next turn, and is read then."""
+    rig = make_rig(killed, says("Done."), says("Read."))
+    task_id = rig.submit()
+    rig.dies()
+    rig.people.send(task_id, "And this.")
+    rig.recover(task_id).drain()
+    first, again, later = rig.model.requests
+    assert again.request_id == first.request_id
+    assert again.messages == first.messages
+    assert "And this." in texts(later.messages)
+
+
+def test_a_reply_ends_the_run_of_crashes(make_rig: MakeRig) -> None:
+    """Deaths before a reply and deaths after it are not one run: a task that gets on is never given up for them."""
+    rig = make_rig(killed, killed, says("Done."))
+    task_id = rig.submit()
+    rig.dies()
+    rig = rig.recover(task_id)
+    rig.dies()
+    assert rig.get(task_id).counters.recoveries == 1
+    rig.recover(task_id).drain()
+    counters = rig.get(task_id).counters
+    assert (counters.recoveries, counters.recoveries_total) == (0, 2)

@@ -202,3 +202,14 @@ def test_it_sweeps_when_nobody_else_does(bench: Bench) -> None:
     bench.kit.client.delete(bench.kit.keys.sweep_guard)  # which alone would keep a second sweep away
     bench.watcher._see_to_sweep()
     assert not bench.kit.client.exists(bench.kit.keys.sweep_guard)
+
+
+@pytest.mark.parametrize("identity", [REUSED, ALIVE], ids=["no such process here", "a process here has its number"])
+def test_a_process_of_another_host_is_not_judged_by_local_pids(bench: Bench, identity: ProcessIdentity) -> None:
+    """Its number means nothing here: that none, or another process, has it here is no evidence, however it is asked."""
+    bench.enter(THERE, identity)
+    bench.vanish()
+    assert bench.watcher.look() == 0
+    assert bench.watcher.look_here() == 0
+    assert bench.kit.place(bench.task_id) == "leases"
+    assert [row.process_id for row in bench.kit.store.registered()] == ["p1"]
