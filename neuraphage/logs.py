@@ -1,6 +1,7 @@
-"""Logging: one line a record with its task, turn and fence, as text or JSON, secrets cut out.
+"""Logging: one line a record with its task, turn, fence and tool, as text or JSON, secrets cut out.
 
-Give the context by `extra`: `log.info("claimed", extra={"task": task_id, "turn": 3, "fence": 7})`.
+A turn gives the context of all its lines by `log_context`; other code that knows it gives it by `extra`:
+`log.info("claimed", extra={"task": task_id, "turn": 3, "fence": 7})`.
 """
 
 from __future__ import annotations
@@ -8,14 +9,42 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any, Literal, TextIO
 
 from neuraphage.decide.redaction import Redactor
 
-CONTEXT = ("task", "turn", "fence")
+CONTEXT = ("task", "turn", "fence", "tool")
 MAX_MESSAGE_CHARS = 20_000
 """Longer messages and tracebacks are cut, with a note of how much is missing."""
+
+
+_here: ContextVar[Mapping[str, object]] = ContextVar("neuraphage_log_context", default=MappingProxyType({}))
+
+
+@contextmanager
+def log_context(**fields: object) -> Iterator[None]:
+    """Give every line that this thread logs in the block these fields, whoever logs it.
+
+    Args:
+        fields: of CONTEXT.
+    """
+    token = _here.set({**_here.get(), **fields})
+    try:
+        yield
+    finally:
+        _here.reset(token)
+
+
+def add_to_log_context(**fields: object) -> None:
+    """Add fields to the innermost block of `log_context`, until its end."""
+    known = _here.get()
+    if isinstance(known, dict):
+        known.update(fields)
 
 
 class LineFormatter(logging.Formatter):
@@ -43,6 +72,7 @@ class LineFormatter(logging.Formatter):
         }
         for name in CONTEXT:
             value = getattr(record, name, None)
+            value = _here.get().get(name) if value is None else value
             if value is not None:
                 fields[name] = value if isinstance(value, int) else self._clean(str(value))
         fields["message"] = self._clean(self._message(record))

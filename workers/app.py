@@ -120,12 +120,17 @@ def _child_lost(exception: BaseException | None = None, **_: Any) -> None:
         _Local.watcher.child_lost()
 
 
+@signals.celeryd_after_setup.connect
+def _show_health(sender: str = "", **_: Any) -> None:
+    """From before the first connection: a worker that starts while the servers are away is live, and not ready."""
+    _Local.health = build_health(settings, sender, is_consuming)
+    _Local.health.start()
+
+
 @signals.worker_ready.connect
-def _watch(sender: Any = None, **_: Any) -> None:
+def _watch(**_: Any) -> None:
     _Local.watcher = build_watcher(settings, app)
     _Local.watcher.start()
-    _Local.health = build_health(settings, str(getattr(sender, "hostname", "")), is_consuming)
-    _Local.health.start()
 
 
 @signals.worker_shutting_down.connect

@@ -59,6 +59,7 @@ def recover(
                 continue
             if not dry_run:
                 _carry_out(client, record.task_id, verb)
+                client.note_recovery(record, verb)
             done.append({"task_id": record.task_id, "action": verb, "dry_run": dry_run})
             if not as_json:
                 out.print(f"{'would ' if dry_run else ''}{verb} {record.task_id}")
@@ -97,20 +98,21 @@ def _show_report(report: RecoveryReport | None, *, as_json: bool) -> None:
         print_json(None if report is None else report.model_dump(mode="json") | {"is_empty": report.is_empty})
         return
     if report is None:
-        where = command_line("why", "ID")
-        out.print(f"no sweep has found an orphan; what the watchers recovered at once stands in: {where}")
+        out.print("nothing has been recovered yet")
         return
-    out.print(f"sweep of {local_time(report.swept_at_ms)}, {report.duration_ms} ms")
+    out.print(f"recoveries until {local_time(report.swept_at_ms)}, the newest first")
     groups: dict[str, tuple[RecoveryReading, ...]] = {
         "resumable": report.resumable,
         "requeued": report.requeued,
         "failed": report.failed,
         "paused": report.paused,
         "suspect": report.suspect,
+        "other": report.other,
     }
     for name, readings in groups.items():
         for reading in readings:
-            line = f"{name:<10} {short_id(reading.task_id)}  {decision_text(reading)}"
+            at = f"{local_time(reading.at_ms)}  " if reading.at_ms is not None else ""
+            line = f"{name:<10} {at}{short_id(reading.task_id)}  {decision_text(reading)}"
             print_wrapped(harmless(line, indent="  "), "  ")
     if report.failed or report.paused:
         out.print(f"go on with: {command_line('recover', '--resume', 'ID')}")

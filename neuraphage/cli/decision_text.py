@@ -10,6 +10,7 @@ _EVIDENCE = {
     "expired": "its lease was late",
     "gone": "its process was seen to be gone",
     "absent": "its host was absent",
+    "person": "by the command `recover`",
     "quiet": "the queue was empty",
 }
 

@@ -18,7 +18,7 @@ from neuraphage.errors import AccessRefused, BadInput, CorruptRecord, StoreUnava
 from neuraphage.model.effect import JournalEntry
 from neuraphage.model.prompt import Event
 from neuraphage.model.readings import Explanation
-from neuraphage.model.recovery import Decision, RecoveryReport
+from neuraphage.model.recovery import Decision, RecoveryReading, RecoveryReport
 from neuraphage.model.task import TERMINAL, Status, TaskRecord
 from neuraphage.ports import Delta
 from neuraphage.settings import Settings
@@ -107,6 +107,23 @@ class Client(TaskCommands):
     def counts(self) -> dict[str, int]:
         """Tasks by status, and members of the four places. Raises: see `list`."""
         return reading.counts(self._store.context)
+
+    def note_recovery(self, record: TaskRecord, verb: str) -> None:
+        """Put what a person has ordered with `recover` into the report.
+
+        Args:
+            record: the task before it.
+            verb: resume, retry or reset.
+        """
+        reading = RecoveryReading(
+            task_id=record.task_id,
+            verdict=verb,
+            evidence="person",
+            marker=record.marker.name.value,
+            iteration=record.counters.iteration,
+            reason=f"a person gave the command to {verb} it; it was {record.status.value}",
+        )
+        reports.note_recovery(self._store.context, reading)
 
     def recovery_report(self) -> RecoveryReport | None:
         """The newest recovery report that is not empty; None if there never was one. Raises: see `list`."""

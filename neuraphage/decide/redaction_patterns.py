@@ -11,7 +11,7 @@ Rules that keep redaction linear and idempotent (a second pass changes nothing):
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from re import Match
@@ -26,6 +26,40 @@ PATTERN_WORDS_MAX = 4
 def anything(_: Match[str]) -> bool:
     """Accept every match."""
     return True
+
+
+class Regex:
+    """A regular expression that is compiled at its first use: a command that redacts nothing does not wait for it.
+
+    Args:
+        pattern: as for re.compile.
+        flags: as for re.compile.
+    """
+
+    __slots__ = ("_compiled", "_flags", "_pattern")
+
+    def __init__(self, pattern: str, flags: int = 0) -> None:
+        self._pattern = pattern
+        self._flags = flags
+        self._compiled: re.Pattern[str] | None = None
+
+    def _ready(self) -> re.Pattern[str]:
+        if self._compiled is None:
+            self._compiled = re.compile(self._pattern, self._flags)
+        return self._compiled
+
+    @property
+    def groupindex(self) -> Mapping[str, int]:
+        """See re.Pattern."""
+        return self._ready().groupindex
+
+    def match(self, text: str, at: int = 0) -> Match[str] | None:
+        """See re.Pattern."""
+        return self._ready().match(text, at)
+
+    def finditer(self, text: str) -> Iterator[Match[str]]:
+        """See re.Pattern."""
+        return self._ready().finditer(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +78,9 @@ class Pattern:
 
     kind: str
     needles: tuple[str, ...]
-    regex: re.Pattern[str]
+    regex: re.Pattern[str] | Regex
     accept: Callable[[Match[str]], bool] = anything
-    reach: re.Pattern[str] | None = None
+    reach: re.Pattern[str] | Regex | None = None
     is_searched: bool = False
 
     def __post_init__(self) -> None:

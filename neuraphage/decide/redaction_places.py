@@ -10,7 +10,7 @@ import base64
 import binascii
 import re
 
-from neuraphage.decide.redaction_patterns import MIN_VALUE_CHARS, Pattern, looks_random, turns
+from neuraphage.decide.redaction_patterns import MIN_VALUE_CHARS, Pattern, Regex, looks_random, turns
 
 _FLAGS = re.IGNORECASE | re.ASCII
 _WORDS = r"pass(?:word|wd|phrase|code)|secret|credentials?"
@@ -29,64 +29,64 @@ _NO_VALUES = re.compile(r"(?:u?int|float|complex|bool|str|bytes?|base|utf|sha|md
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+", re.ASCII)
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
-_ASSIGNED = re.compile(
+_ASSIGNED = Regex(
     _NAME + r"""["']?[ \t]{0,8}(?::=|=>|[:=])[ \t]{0,8}[fbru]?(?P<quote>["'])"""
     r"""(?P<value>[^"'\s\\<>{}()\[\]]{8,512})(?P=quote)""",
     _FLAGS,
 )
 # The longest names first: nothing behind the name has to follow, so the first one that fits is taken.
-_ASSIGNED_REACH = re.compile(
+_ASSIGNED_REACH = Regex(
     rf"""(?:{_KEYS}|{_WORDS}|token|auth|[_-](?:pat|sk|pwd))["']?[ \t]{{0,8}}"""
     r"""(?:(?::=|=>|[:=])[ \t]{0,8}[fbru]?(?:["'][^"'\s\\<>{}()\[\]]{0,512}["']?)?)?""",
     _FLAGS,
 )
 # A shell assignment has no spaces. What follows tells it from a keyword argument or an expression.
-_SHELL = re.compile(_NAME + r"""=(?P<value>[\w+/~@!^*%.-]{8,}+={0,2})(?=[\s;&|"']|$)""", _FLAGS)
+_SHELL = Regex(_NAME + r"""=(?P<value>[\w+/~@!^*%.-]{8,}+={0,2})(?=[\s;&|"']|$)""", _FLAGS)
 # `password: x` of YAML and `key = x` of INI, to the end of the line. Code has more behind it, or a type.
-_LINE = re.compile(
+_LINE = Regex(
     rf"""(?P<name>{_NAME})["']?[ \t]{{0,8}}[:=][ \t]{{1,8}}(?P<value>[!#-&*-;=?-Z^-z|~]{{6,512}}+)"""
     r"""(?=[ \t]{0,8}(?:[\r\n#]|\\n|$))""",
     _FLAGS,
 )
-_BASIC_LOGIN = re.compile(
+_BASIC_LOGIN = Regex(
     r"""basic[_-]auth["']?[ \t]{0,8}[:=][ \t]{0,8}\[?[ \t]{0,4}["']?"""
     r"""(?P<value>[\w.@-]{1,64}:[!#-&(-Z^-z|~]{1,256}+)""",
     _FLAGS,
 )
-_AUTH_FIELD = re.compile(r"""auth["']?[ \t]{0,8}[:=][ \t]{0,8}["']?(?P<value>[A-Za-z0-9+/]{8,512}+={0,2})""", _FLAGS)
-_HEADER = re.compile(
+_AUTH_FIELD = Regex(r"""auth["']?[ \t]{0,8}[:=][ \t]{0,8}["']?(?P<value>[A-Za-z0-9+/]{8,512}+={0,2})""", _FLAGS)
+_HEADER = Regex(
     r"""authorization["']?\s{0,8}[:=]\s{0,8}["']?(?:bearer|basic|token|apikey|bot|key)\s{1,8}"""
     r"""(?P<value>[\w.~+/:-]{8,}+={0,2})""",
     _FLAGS,
 )
-_BEARER_ALONE = re.compile(r"""(?<!\w)(?:bearer|basic)[ \t]{1,4}(?P<value>[\w.~+/-]{16,}+={0,2})""", _FLAGS)
-_HEADER_KEY = re.compile(
+_BEARER_ALONE = Regex(r"""(?<!\w)(?:bearer|basic)[ \t]{1,4}(?P<value>[\w.~+/-]{16,}+={0,2})""", _FLAGS)
+_HEADER_KEY = Regex(
     r"""(?:x-api-key|api-key|(?:auth|vault|gitlab|private|access|csrf|security)-token)["']?[ \t]{0,8}:[ \t]{0,8}["']?"""
     r"""(?P<value>[\w+/.~-]{8,}+={0,2})""",
     _FLAGS,
 )
-_URL_REACH = re.compile(r"""://[^\s/:@\[\]"'<>{}]{0,128}(?::[^\s/@"'<>{}]{0,256}@?)?""")
-_URL_PASSWORD = re.compile(r"""://[^\s/:@\[\]"'<>{}]{0,128}:(?![${<]|%[s(])(?P<value>[^\s/@"'<>{}]{1,256})@""")
-_URL_TOKEN = re.compile(r"://(?P<value>[\w.-]{16,256})@", re.ASCII)
-_SIGNED = re.compile(r"(?<=[?&;])(?:sig|x-amz-signature|x-goog-signature)=(?P<value>[\w%+/-]{16,}+=*)", _FLAGS)
+_URL_REACH = Regex(r"""://[^\s/:@\[\]"'<>{}]{0,128}(?::[^\s/@"'<>{}]{0,256}@?)?""")
+_URL_PASSWORD = Regex(r"""://[^\s/:@\[\]"'<>{}]{0,128}:(?![${<]|%[s(])(?P<value>[^\s/@"'<>{}]{1,256})@""")
+_URL_TOKEN = Regex(r"://(?P<value>[\w.-]{16,256})@", re.ASCII)
+_SIGNED = Regex(r"(?<=[?&;])(?:sig|x-amz-signature|x-goog-signature)=(?P<value>[\w%+/-]{16,}+=*)", _FLAGS)
 _ARGUMENT = r"""["']?(?P<value>[!#%&(-,.-;?-Z^-z~][!#-&(-Z^-z~]{3,255}+)"""
-_OPTION = re.compile(
+_OPTION = Regex(
     r"--(?:\w{1,20}-){0,3}(?:password|passwd|passphrase|secret|token|(?:api|access|secret)-key|pass)[ \t=]" + _ARGUMENT,
     _FLAGS,
 )
-_LOGIN_OPTION = re.compile(
+_LOGIN_OPTION = Regex(
     r"""(?<![\w-])(?:-u|--user|--proxy-user|-U)[ \t=]{0,2}["']?(?P<user>[\w.@-]{1,64}):"""
     r"""(?P<value>[!#-&(-Z^-z~]{1,256}+)""",
     re.ASCII,
 )
-_SSHPASS = re.compile(r"""sshpass[ \t]{1,4}-p[ \t]{0,4}["']?(?P<value>[!#%&(-Z^-z~]{1,256}+)""", _FLAGS)
-_MYSQL = re.compile(
+_SSHPASS = Regex(r"""sshpass[ \t]{1,4}-p[ \t]{0,4}["']?(?P<value>[!#%&(-Z^-z~]{1,256}+)""", _FLAGS)
+_MYSQL = Regex(
     r"""(?:(?<!\w)(?:mysql|mariadb)(?:-?\w{1,12})?|(?<![\w-])-u[ \t]{0,2}\w{1,32})(?:[ \t]{1,4}-[!-~]{1,64}){0,1}"""
     r"""[ \t]{1,4}-p["']?(?P<value>[!#%&(-,.-9:-Z^-z~]{3,128}+)""",
     _FLAGS,
 )
-_NETRC = re.compile(r"(?<!\w)login\s{1,4}[!-~]{1,128}\s{1,4}password\s{1,4}(?P<value>[!-~]{1,256}+)", _FLAGS)
-_PGPASS = re.compile(r":(?:543\d|6432|\*):[\w.*-]{1,64}:[\w.*-]{1,64}:(?P<value>[!-9;-~]{1,256}+)(?=\s|$)", re.ASCII)
+_NETRC = Regex(r"(?<!\w)login\s{1,4}[!-~]{1,128}\s{1,4}password\s{1,4}(?P<value>[!-~]{1,256}+)", _FLAGS)
+_PGPASS = Regex(r":(?:543\d|6432|\*):[\w.*-]{1,64}:[\w.*-]{1,64}:(?P<value>[!-9;-~]{1,256}+)(?=\s|$)", re.ASCII)
 
 
 def _random_value(match: re.Match[str]) -> bool:

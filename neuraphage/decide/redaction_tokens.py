@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from neuraphage.decide.redaction_patterns import Pattern, anything, looks_random
+from neuraphage.decide.redaction_patterns import Pattern, Regex, anything, looks_random
 
 _HEX = r"[0-9a-f]"
 _WORD = r"[A-Za-z0-9]"
@@ -27,17 +27,17 @@ def _random_token(match: re.Match[str]) -> bool:
 
 def _token(kind: str, body: str, *needles: str, random: bool = False) -> Pattern:
     accept = _random_token if random else anything
-    return Pattern(kind, needles, re.compile(rf"(?<!\w){body}", re.ASCII), accept)
+    return Pattern(kind, needles, Regex(rf"(?<!\w){body}", re.ASCII), accept)
 
 
 def _found(kind: str, body: str, *needles: str) -> Pattern:
     """A token that begins with no fixed text: the whole text is searched, if it holds a needle."""
-    return Pattern(kind, needles, re.compile(rf"(?<![\w.-]){body}", re.ASCII), is_searched=True)
+    return Pattern(kind, needles, Regex(rf"(?<![\w.-]){body}", re.ASCII), is_searched=True)
 
 
 TOKENS: tuple[Pattern, ...] = (
     # models
-    Pattern("api_key", ("sk-",), re.compile(r"(?<!\w)sk-[\w-]{20,}+", re.ASCII), _random_key),
+    Pattern("api_key", ("sk-",), Regex(r"(?<!\w)sk-[\w-]{20,}+", re.ASCII), _random_key),
     _token("api_key", r"gsk_\w{40,}+", "gsk_"),
     _token("api_key", r"xai-[\w-]{60,}+", "xai-"),
     _token("api_key", r"pplx-[\w-]{40,}+", "pplx-"),
@@ -80,10 +80,10 @@ TOKENS: tuple[Pattern, ...] = (
     # messages
     _token("slack_token", r"xox[abceoprs](?:\.xox[bp])?-[\w-]{10,}+", "xox"),
     _token("slack_token", r"xapp-\d-[\w-]{20,}+", "xapp-"),
-    Pattern("slack_webhook", ("hooks.slack.com/",), re.compile(
+    Pattern("slack_webhook", ("hooks.slack.com/",), Regex(
         r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<value>[\w/]{20,}+)", re.ASCII | re.IGNORECASE)),
     _found("discord_token", r"[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}+", "."),
-    Pattern("discord_webhook", ("api/webhooks/",), re.compile(
+    Pattern("discord_webhook", ("api/webhooks/",), Regex(
         r"api/webhooks/\d{15,21}/(?P<value>[\w-]{60,}+)", re.ASCII | re.IGNORECASE)),
     _found("telegram_token", r"\d{8,11}:AA[\w-]{32,}+", ":aa"),
     _token("sendgrid_key", r"SG\.[\w-]{16,64}\.[\w-]{16,}+", "sg."),

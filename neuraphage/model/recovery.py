@@ -26,6 +26,7 @@ class RecoveryReading(Frozen):
         next_due_ms: server time of the next publication.
         recoveries: recoveries since the last outcome commit.
         reason: the decision in a plain sentence.
+        at_ms: server time of the decision, in a report.
     """
 
     task_id: str
@@ -44,6 +45,7 @@ class RecoveryReading(Frozen):
     next_due_ms: int | None = None
     recoveries: int = 0
     reason: str = ""
+    at_ms: int | None = None
 
 
 class Decision(Frozen):
@@ -59,11 +61,11 @@ class Decision(Frozen):
 
 
 class RecoveryReport(Frozen):
-    """One sweep's decisions.
+    """What was recovered of late, whoever did it: a sweep, a watcher, a prefork parent, a person.
 
     Args:
-        swept_at_ms: server time.
-        duration_ms: how long it took.
+        swept_at_ms: server time of the newest decision in it.
+        duration_ms: how long the last sweep took that found something.
         resumable: tasks that go on from their marker.
         requeued: tasks that had not begun and start over.
         failed: tasks given up, with reason.
@@ -89,5 +91,5 @@ class RecoveryReport(Frozen):
 
     @property
     def is_empty(self) -> bool:
-        """Whether the sweep found nothing to do for any orphan."""
+        """Whether there was nothing to do for any orphan."""
         return not (self.resumable or self.requeued or self.failed or self.paused or self.suspect)

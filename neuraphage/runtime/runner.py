@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 
 from neuraphage.errors import LeaseLost, SchemaTooNew, StoreError, WriteLost
+from neuraphage.logs import add_to_log_context, log_context
 from neuraphage.model.effect import MarkerName
 from neuraphage.ports import Changes, ClaimUnreadableError, ClaimVerdict, Settled, SuspendTo
 from neuraphage.runtime.lease_keeper import LeaseKeeper
@@ -55,17 +56,18 @@ class TurnRunner:
         if self._keeper.draining():
             self._publish(task_id, iteration, seq, "a shutdown")
             return Outcome.DRAINING.value
-        try:
-            return self._claimed(task_id, seq)
-        except WriteLost as lost:
-            log.warning("write lost: %s", lost, extra={"task": task_id})
-            return Outcome.TAIL_LOST.value
-        except LeaseLost as lost:
-            log.warning("lease lost: %s", lost, extra={"task": task_id})
-            return Outcome.LOST.value
-        except StoreError as error:
-            log.warning("turn given up: %s", error, extra={"task": task_id})
-            return not_done(error)
+        with log_context(task=task_id, turn=iteration):
+            try:
+                return self._claimed(task_id, seq)
+            except WriteLost as lost:
+                log.warning("write lost: %s", lost)
+                return Outcome.TAIL_LOST.value
+            except LeaseLost as lost:
+                log.warning("lease lost: %s", lost)
+                return Outcome.LOST.value
+            except StoreError as error:
+                log.warning("turn given up: %s", error)
+                return not_done(error)
 
     def _claimed(self, task_id: str, seq: int) -> str:
         claim_id = self._services.new_claim_id()
@@ -81,6 +83,7 @@ class TurnRunner:
                 lambda: store.claim(task_id, seq, self._process_id, claim_id), lambda: False, draining
             )
         except ClaimUnreadableError as unreadable:
+            add_to_log_context(fence=unreadable.lease.fence)
             if isinstance(unreadable.__cause__, SchemaTooNew):
                 return self._leave_to_newer(task_id, unreadable)
             detail = {"error": f"The stored task cannot be read: {unreadable}", "recoverable": False}
@@ -92,6 +95,7 @@ class TurnRunner:
         with self._keeper.hold(claimed.lease, sent_s) as held:
             ledger = Ledger(self._services, held, claimed, draining)
             iteration = ledger.record.counters.iteration
+            add_to_log_context(turn=iteration, fence=claimed.lease.fence)
             settled = Turn(self._services, ledger, draining).advance()
         return self._next(task_id, settled, ledger.marker.name, iteration)
 

@@ -12,6 +12,7 @@ from neuraphage.decide.machine import Decision, Move, NextTool, TurnState, decid
 from neuraphage.decide.replies import unfinished_call, why_unfinished
 from neuraphage.decide.retry import advice, can_be_retried
 from neuraphage.errors import CancelRequested, LeaseLost
+from neuraphage.logs import log_context
 from neuraphage.model.effect import MODEL_ENTRY, EffectClass, EffectState
 from neuraphage.model.message import StopReason
 from neuraphage.model.prompt import PromptKind
@@ -134,6 +135,10 @@ class Turn:
     # --- moves ---
 
     def _act(self, decision: Decision) -> Settled | None:
+        with log_context(**({} if decision.call is None else {"tool": decision.call.name})):
+            return self._make(decision)
+
+    def _make(self, decision: Decision) -> Settled | None:
         match decision.move:
             case Move.CALL_MODEL | Move.CALL_AGAIN | Move.CALL_RETRY:
                 return self._call_model(resend=decision.move is Move.CALL_AGAIN)

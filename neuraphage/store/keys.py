@@ -25,7 +25,8 @@ All keys begin with `np:{<namespace>}:`; the braces are the hash tag, so one nam
 | tombstones         | zset   | permanent | ids of deleted tasks; score = when the tombstone goes                  |
 | create:<key>       | string | expires   | task id made under this idempotency key                                |
 | processes          | hash   | permanent | process id -> host, pid, start time                                    |
-| report             | string | permanent | newest recovery report that is not empty                               |
+| report             | string | permanent | newest recovery report of a sweep that is not empty                    |
+| recoveries         | list   | permanent | the newest 200 recoveries, whoever made them                           |
 | sweep              | hash   | permanent | when the sweep last ran                                                |
 | sweep:guard        | string | expires   | economy only: keeps two sweeps from running at once                    |
 | health:<process>   | string | expires   | proof that the server takes writes of a worker process                |
@@ -64,6 +65,7 @@ class Keys:
         self.tombstones = self.prefix + "tombstones"
         self.processes = self.prefix + "processes"
         self.report = self.prefix + "report"
+        self.recoveries = self.prefix + "recoveries"
         self.sweep = self.prefix + "sweep"
         self.sweep_guard = self.prefix + "sweep:guard"
         self.nudge = self.prefix + "nudge"
@@ -152,7 +154,8 @@ SCRIPT_KEY_NAMES = (
 
 _TASK_PART = r"task:task-[0-9a-f-]{36}(:(messages|turn|inbox|events|signals|why))?"
 _PERMANENT_PART = (
-    r"outbox|leases|timers|waits|deadlines|suspects|retention|tombstones|processes|report|sweep|ids|status:\w+"
+    r"outbox|leases|timers|waits|deadlines|suspects|retention|tombstones|processes|report|recoveries|sweep|ids"
+    r"|status:\w+"
 )
 PERMANENT = re.compile(rf"^np:\{{[a-z0-9_-]+\}}:({_PERMANENT_PART}|{_TASK_PART})$")
 """Keys that may stand without an expiry; the key-leak fixture fails on any other."""

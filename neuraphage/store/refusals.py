@@ -31,6 +31,15 @@ _UNAVAILABLE_PREFIXES = (
     "NOREPLICAS",
     "CLUSTERDOWN",
 )
+_STRIPPED = ((redis.exceptions.OutOfMemoryError, "OOM"), (redis.exceptions.ReadOnlyError, "READONLY"))
+"""Codes that redis-py takes off the server's words; operators and RUNBOOK.md know them."""
+_TAKES_NO_WRITES = {
+    "OOM": "is full ({}): nothing was done; give it more memory (RUNBOOK.md, The server is full), then repeat",
+    "MISCONF": "cannot write to its disk ({}): nothing was done; free some space (RUNBOOK.md, The server is full), then"
+    " repeat",
+    "READONLY": "takes no writes now ({}): nothing was done; it may be a replica after a failover, repeat when that is"
+    " over",
+}
 _LOGIN_PREFIXES = ("NOAUTH", "WRONGPASS")
 _NOT_ALLOWED_PREFIXES = ("NOPERM", "ACL failure in script", "The user executing the script can't ")
 """A refusal by the user's rules: of a command of its own, and inside a script of servers from 7 and before."""
@@ -56,7 +65,11 @@ def words_of(error: BaseException) -> str:
     text = str(error)
     if text.startswith("Command # "):
         text = text.rpartition("caused error: ")[2]
-    return _INSIDE_A_SCRIPT.sub("", text, count=1).lstrip("-")
+    text = _INSIDE_A_SCRIPT.sub("", text, count=1).lstrip("-")
+    for known, code in _STRIPPED:
+        if isinstance(error, known) and not text.startswith(code):
+            return f"{code} {text}"
+    return text
 
 
 def store_error(what: str, error: redis.exceptions.RedisError) -> StoreError:
@@ -74,6 +87,9 @@ def store_error(what: str, error: redis.exceptions.RedisError) -> StoreError:
     if is_unavailable(error):
         # a refusal under the base class would hide that the server is there: its words are what an operator needs
         said = words_of(error) if _has_answered(error) else ""
+        for code, text in _TAKES_NO_WRITES.items():
+            if said.startswith(code):
+                return StoreUnavailable(f"{what}: the state server {text.format(said)}", words=said)
         state = "refuses this now" if said else "did not answer"
         return StoreUnavailable(
             f"{what}: the state server {state} ({type(error).__name__}: {error}); "

@@ -1,13 +1,20 @@
-"""Notes of the sweep: when it last ran, and the newest report worth reading."""
+"""Notes of recoveries: when a sweep last ran and what it found, and what was recovered by whom."""
 
 from __future__ import annotations
 
+import logging
+
 from pydantic import ValidationError
 
-from neuraphage.model.recovery import RecoveryReport
+from neuraphage.errors import StoreError
+from neuraphage.model.recovery import RecoveryReading, RecoveryReport
 from neuraphage.store.client import corrupt, translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.places import now_ms
+
+MAX_RECOVERIES = 200
+"""So many are kept for the report; each task's own decisions are kept with it."""
+log = logging.getLogger(__name__)
 
 
 def save_report(context: StoreContext, report: RecoveryReport) -> None:
@@ -19,18 +26,56 @@ def save_report(context: StoreContext, report: RecoveryReport) -> None:
         pipe.execute()
 
 
+def note_recovery(context: StoreContext, reading: RecoveryReading) -> None:
+    """Keep what was decided about one orphan, or what a person ordered, for the report.
+
+    The decision itself stands, and its task tells of it: so a server that refuses this note is only worth a line.
+    """
+    try:
+        noted = reading.model_copy(update={"at_ms": now_ms(context)}).model_dump_json(exclude_defaults=True)
+        with translated("note a recovery"), context.client.pipeline(transaction=True) as pipe:
+            pipe.lpush(context.keys.recoveries, noted)
+            pipe.ltrim(context.keys.recoveries, 0, MAX_RECOVERIES - 1)
+            pipe.execute()
+    except StoreError as error:
+        log.warning("the report of recoveries misses one: %s", error, extra={"task": reading.task_id})
+
+
 def last_report(context: StoreContext) -> RecoveryReport | None:
-    """The newest report that is not empty.
+    """What was recovered of late, and what the last sweep found that found something.
 
     Raises:
         CorruptRecord: it cannot be read; the next report takes its place.
     """
-    with translated("read report"):
-        raw = context.client.get(context.keys.report)
+    with translated("read report"), context.client.pipeline(transaction=False) as pipe:
+        pipe.get(context.keys.report)
+        pipe.lrange(context.keys.recoveries, 0, -1)
+        raw, noted = pipe.execute()
     try:
-        return None if raw is None else RecoveryReport.model_validate_json(raw)
+        swept = None if raw is None else RecoveryReport.model_validate_json(raw)
+        readings = [RecoveryReading.model_validate_json(row) for row in noted]
     except ValidationError as error:
         raise corrupt("recovery report", error.errors(include_url=False, include_input=False)[0]["msg"]) from None
+    return _joined(swept, readings) if readings else swept
+
+
+def _joined(swept: RecoveryReport | None, readings: list[RecoveryReading]) -> RecoveryReport:
+    """What was noted of each recovery takes the place of what the sweep's own report has of them."""
+    names = ("resumable", "requeued", "failed", "paused", "other")
+    groups: dict[str, list[RecoveryReading]] = {name: [] for name in names}
+    for reading in readings:
+        groups[_group(reading)].append(reading)
+    found = swept or RecoveryReport(swept_at_ms=0)
+    newest_ms = max(found.swept_at_ms, *(reading.at_ms or 0 for reading in readings))
+    return found.model_copy(update={"swept_at_ms": newest_ms, **{name: tuple(rows) for name, rows in groups.items()}})
+
+
+def _group(reading: RecoveryReading) -> str:
+    if reading.verdict in ("failed", "paused"):
+        return reading.verdict
+    if reading.verdict != "recovered":
+        return "other"
+    return "resumable" if reading.marker != "task_created" or reading.iteration > 0 else "requeued"
 
 
 def last_sweep_ms(context: StoreContext) -> int:

@@ -19,6 +19,7 @@ from neuraphage.ports import (
     NextTurn,
     ProcessRow,
     Recovered,
+    RecoverVerdict,
     Renewal,
     Settled,
     Signal,
@@ -128,8 +129,11 @@ class RedisStore:
         return leases.held_tasks(self.context, until_ms=until_ms, limit=limit)
 
     def recover(self, held: HeldTask, evidence: str) -> Recovered:
-        """See leases.recover."""
-        return leases.recover(self.context, held, evidence)
+        """See leases.recover; what was decided is noted for the report."""
+        answer = leases.recover(self.context, held, evidence)
+        if answer.reading is not None and answer.verdict not in (RecoverVerdict.SUSPECT, RecoverVerdict.STALE):
+            reports.note_recovery(self.context, answer.reading)
+        return answer
 
     def due_outbox(self, until_ms: int, limit: int) -> list[str]:
         """See places.due_outbox."""

@@ -1,0 +1,96 @@
+"""Each line that is logged in a turn tells of which task, turn, fence and tool, whoever logs it."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from neuraphage.client_wiring import redactor
+from neuraphage.errors import FaultKind, ModelFault
+from neuraphage.logs import add_to_log_context, configure_logging, log_context
+from neuraphage.model.tool import ToolResult
+from turnkit import FakeTool, Rig, calls, says
+
+CONTEXT = ("task", "turn", "fence", "tool")
+
+
+@pytest.fixture
+def logged() -> Iterator[io.StringIO]:
+    """Everything that is logged, as JSON, through the product's own handler; the root logger is put back."""
+    root, stream = logging.getLogger(), io.StringIO()
+    handlers, level = root.handlers[:], root.level
+    configure_logging(redactor(), level=logging.DEBUG, style="json", stream=stream)
+    yield stream
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+def lines(stream: io.StringIO) -> list[dict[str, Any]]:
+    """The lines, parsed."""
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def speaks(params: Any, context: Any) -> ToolResult:
+    logging.getLogger("a.library").info("of a library that knows of no task")
+    return ToolResult(text="said")
+
+
+def fails(params: Any, context: Any) -> ToolResult:
+    raise RuntimeError("a bug")
+
+
+def test_every_line_of_a_turn_has_its_context(make_rig: Callable[..., Rig], logged: io.StringIO) -> None:
+    """Of the product, of a library, of a tool that fails; the fence and the turn are those of the claim."""
+    tools = [FakeTool(name="speaks", act=speaks), FakeTool(name="fails", act=fails)]
+    steps = [ModelFault(FaultKind.NETWORK, "refused"), calls(("t1", "speaks", {}), ("t2", "fails", {})), says("done")]
+    rig = make_rig(*steps, extra=tools)
+    task_id = rig.submit(allow=("speaks", "fails"))
+    rig.drain()
+    rig.retry_now(task_id)
+    rig.drain()
+    of_tools = {line["tool"]: line for line in lines(logged) if "tool" in line}
+    assert of_tools.keys() == {"speaks", "fails"}
+    assert of_tools["speaks"]["logger"] == "a.library"
+    fence = rig.get(task_id).fence
+    for line in of_tools.values():
+        assert (line["task"], line["turn"]) == (task_id, 0)
+        assert 0 < line["fence"] <= fence
+    inside = [line for line in lines(logged) if "runtime" in line["logger"] or line["logger"] == "a.library"]
+    assert [line for line in inside if "task" in line and not {"turn", "fence"} <= line.keys()] == []
+
+
+def test_a_block_ends_and_other_threads_have_their_own(logged: io.StringIO) -> None:
+    """Nothing of one task is told of another."""
+    log = logging.getLogger("x")
+    with log_context(task="one"):
+        add_to_log_context(fence=3)
+        with log_context(tool="t"):
+            log.info("inside")
+            thread = threading.Thread(target=log.info, args=("another thread",))
+            thread.start()
+            thread.join()
+        log.info("after the tool", extra={"turn": 5})
+    log.info("outside")
+    add_to_log_context(task="nowhere")
+    log.info("still outside")
+    assert [{name: line.get(name) for name in CONTEXT if name in line} for line in lines(logged)] == [
+        {"task": "one", "fence": 3, "tool": "t"},
+        {},
+        {"task": "one", "fence": 3, "turn": 5},
+        {},
+        {},
+    ]
+
+
+def test_in_text_it_stands_before_the_message(logged: io.StringIO) -> None:
+    """As name=value, in one order."""
+    configure_logging(redactor(), stream=logged)
+    with log_context(task="one", turn=2, fence=3, tool="edit"):
+        logging.getLogger("x").warning("said")
+    assert logged.getvalue().rstrip().endswith("WARNING x task=one turn=2 fence=3 tool=edit said")
