@@ -136,7 +136,8 @@ def _copy_owner_and_mode(fd: int, target: Path, before: os.stat_result) -> None:
         with suppress(PermissionError):  # only root may give files away; the content matters more
             os.fchown(fd, before.st_uid, before.st_gid)
     _copy_attributes(fd, target)
-    os.fchmod(fd, stat.S_IMODE(before.st_mode))  # after the owner: a change of owner clears mode bits
+    # after the owner, since a change of owner clears mode bits; other bytes must never run as somebody else
+    os.fchmod(fd, stat.S_IMODE(before.st_mode) & ~(stat.S_ISUID | stat.S_ISGID))
 
 
 def _copy_attributes(fd: int, target: Path) -> None:

@@ -85,7 +85,7 @@ class ParsedTool(ABC, Generic[P]):
         """Read what a later probe needs. Empty when the call is going to fail anyway."""
         try:
             return self.facts_before(self._parse(params), context)
-        except ToolCallError:
+        except (ToolCallError, OSError):
             return {}
 
     def run(self, params: Mapping[str, Any], context: ToolContext) -> ToolResult:
@@ -99,6 +99,10 @@ class ParsedTool(ABC, Generic[P]):
             result = self.carry_out(self._parse(params), context)
         except ToolCallError as error:
             result = ToolResult(text=str(error), is_error=True)
+        except OSError as error:  # one that the tool did not foresee: still an answer, and no fault of the turn
+            why = error.strerror or type(error).__name__
+            text = f"{self.declaration.name} failed: {why}. Look at the present state before you try again."
+            result = ToolResult(text=text, is_error=True)
         if result.is_error and context.working_dir is not None:
             result = _told_of_its_place(result, context.working_dir)
         limit_chars = min(context.output_limit_chars, self.declaration.output_limit_chars)
@@ -108,7 +112,7 @@ class ParsedTool(ABC, Generic[P]):
         """Look whether an interrupted call happened; UNKNOWN when the world does not tell."""
         try:
             return self.look_after(self._parse(params), evidence, context)
-        except ToolCallError:
+        except (ToolCallError, OSError):
             return Probe(verdict=ProbeVerdict.UNKNOWN)
 
     @abstractmethod

@@ -91,7 +91,7 @@ def read_raw(place: Place, action: str = "read") -> RawFile:
         finally:
             os.close(fd)
     except OSError as error:
-        raise os_failure(action, place.shown, error) from error
+        raise os_failure(action, place.shown, error, place=place) from error
 
 
 def read_raw_or_none(place: Place, action: str = "read") -> RawFile | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from neuraphage.model.tool import ToolCall
 from neuraphage.tools.base import ToolCallError
+from neuraphage.tools.near import difference, near_path
 from neuraphage.tools.shorten import printable, shorten
 from neuraphage.tools.working_dir import WHAT_TO_DO, working_dir_report
 
@@ -47,7 +48,7 @@ class Place:
     shown: str
 
 
-def os_failure(action: str, shown: str, error: OSError, after: str = "") -> ToolCallError:
+def os_failure(action: str, shown: str, error: OSError, after: str = "", place: Place | None = None) -> ToolCallError:
     """Say what was tried, what the system answered and what to do next.
 
     Args:
@@ -55,11 +56,21 @@ def os_failure(action: str, shown: str, error: OSError, after: str = "") -> Tool
         shown: the path.
         error: the system's answer.
         after: a last sentence, such as what was left unchanged.
+        place: where nothing is, to look for what only seems to be the same.
     """
     found = _FOUND.get(error.errno or 0)
     if found is None:
         found = f"{error.strerror or type(error).__name__}. Try again, or ask the user to look at the machine"
-    return ToolCallError(f"Could not {action} {shown}: {found}.{' ' if after else ''}{after}")
+    near = _near(place) if place is not None and error.errno in {errno.ENOENT, errno.ENOTDIR} else ""
+    return ToolCallError(f"Could not {action} {shown}: {found}.{near}{' ' if after else ''}{after}")
+
+
+def _near(place: Place) -> str:
+    found = near_path(place.root, place.path)
+    if found is None:
+        return ""
+    what = difference(found, place.path.relative_to(place.root).as_posix())
+    return f" There is {found!a}, which differs by {what} alone: did you mean that?"
 
 
 def working_root(working_dir: str | None) -> Path:
@@ -94,8 +105,12 @@ def resolve(path: str, working_dir: str | None) -> Place:
     except (FileNotFoundError, NotADirectoryError):
         # Not there yet: what exists of it is resolved, the rest is taken as it is spelt.
         found = Path(os.path.realpath(named))
+    except RecursionError as error:  # each link to a link is a call of realpath
+        raise os_failure("resolve", shown_path(path), OSError(errno.ELOOP, "")) from error
     except OSError as error:
         raise os_failure("resolve", shown_path(path), error) from error
+    except ValueError as error:
+        raise ToolCallError(f"Could not use {shown_path(path)}: {error}. Send a path without that.") from error
     if not found.is_relative_to(root):
         raise ToolCallError(
             f"Could not use {shown_path(path)}: it leads outside the working directory. Use a path inside"

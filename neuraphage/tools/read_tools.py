@@ -62,7 +62,7 @@ class ReadFile(ParsedTool[ReadFileParams]):
         place = resolve(params.path, context.working_dir)
         raw = read_raw_or_none(place)
         if raw is None:
-            missing = os_failure("read", place.shown, FileNotFoundError(errno.ENOENT, ""))
+            missing = os_failure("read", place.shown, FileNotFoundError(errno.ENOENT, ""), place=place)
             return ToolResult(text=str(missing), is_error=True, file=absent(place, context))
         file = decode(raw.data, place.shown)
         sight = written(place, SightKind.READ, raw.data, context)
@@ -133,7 +133,7 @@ class ListDirectory(ParsedTool[ListDirectoryParams]):
             with os.scandir(place.path) as found:
                 entries = sorted(islice(found, _MAX_ENTRIES_READ), key=lambda entry: entry.name)
         except OSError as error:
-            raise os_failure("list", place.shown, error) from error
+            raise os_failure("list", place.shown, error, place=place) from error
         if not entries:
             return ToolResult(text=f"[{place.shown} is an empty directory]")
         lines = [_describe(entry) for entry in entries[:MAX_ENTRIES_SHOWN]]

@@ -12,6 +12,7 @@ from neuraphage.model.effect import EffectClass
 from neuraphage.model.tool import ToolDeclaration, ToolResult
 from neuraphage.ports import ToolContext
 from neuraphage.tools.base import Params, ParsedTool, PathText, Text, ToolCallError, input_schema
+from neuraphage.tools.grep_dialects import dialect_hint
 from neuraphage.tools.paths import Place, os_failure, resolve
 from neuraphage.tools.search_child import MAX_LINE_CHARS
 from neuraphage.tools.search_process import run_search
@@ -133,8 +134,14 @@ class Grep(ParsedTool[GrepParams]):
             "before_lines": around if params.before_lines is None else params.before_lines,
             "after_lines": around if params.after_lines is None else params.after_lines,
         }
-        answer = run_search(request, self.declaration.timeout_s, context.interrupt)
+        hint = dialect_hint(params.pattern)
+        try:
+            answer = run_search(request, self.declaration.timeout_s, context.interrupt)
+        except ToolCallError as error:
+            raise ToolCallError(f"{error} {hint}" if hint else str(error)) from error
         notes = _limits(answer)
+        if hint and not answer["lines"]:
+            notes.insert(0, f"[{hint}]")
         if answer["skipped"]:
             counts = ", ".join(f"{count} {_WORDS.get(why, why)}" for why, count in sorted(answer["skipped"].items()))
             notes.append(f"[files skipped: {counts}]")
@@ -166,7 +173,7 @@ def _searchable(path: str, context: ToolContext) -> Place:
     try:
         place.path.lstat()
     except OSError as error:
-        raise os_failure("search", place.shown, error) from error
+        raise os_failure("search", place.shown, error, place=place) from error
     return place
 
 

@@ -6,6 +6,7 @@ import codecs
 
 from neuraphage.tools.base import ToolCallError
 from neuraphage.tools.files import LineEnd, TextFile, decode, require_size
+from neuraphage.tools.near import near_text
 
 _BOM = "\ufeff"
 
@@ -32,6 +33,9 @@ def replaced(file: TextFile, old: str, new: str, *, every: bool, shown: str) -> 
     if count == 1 and not every and file.text.find(old, file.text.find(old) + 1) >= 0:
         count = 2  # matches that overlap are counted as one, and yet nobody knows which is meant
     if count == 0:
+        near = near_text(file.text, old)
+        if near is not None:
+            raise ToolCallError(f"old_string was not found in {shown}. {near} Nothing was changed.")
         raise ToolCallError(
             f"old_string was not found in {shown}. Read the file again and copy the text exactly: spaces, tabs"
             " and line breaks,"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -72,6 +73,7 @@ class _ChangeTool(ParsedTool[P]):
             "path": str(change.place.path),
             "before_sha256": digest(change.before.data if change.before else None),
             "after_sha256": digest(change.after),
+            **({"lost": lost} if (lost := _lost(change.before)) else {}),
         }
 
     def refusal(self, params: Mapping[str, Any], context: ToolContext) -> str | None:
@@ -105,10 +107,11 @@ class _ChangeTool(ParsedTool[P]):
                 " cut may undo it."
                 " Read the file before you rely on it."
             ) from error
-        return self._done(params, place, change.after, context)
+        return self._done(params, place, change.after, context, _lost(change.before))
 
-    def _done(self, params: P, place: Place, data: bytes, context: ToolContext) -> ToolResult:
-        return ToolResult(text=self.success(params, place, data), file=written(place, self.sight, data, context))
+    def _done(self, params: P, place: Place, data: bytes, context: ToolContext, lost: list[str]) -> ToolResult:
+        text = " ".join([self.success(params, place, data), *lost])
+        return ToolResult(text=text, file=written(place, self.sight, data, context))
 
     def look_after(self, params: P, evidence: Mapping[str, Any], context: ToolContext) -> Probe:
         """Compare the file with the hashes taken before; also removes what a crashed write left."""
@@ -122,7 +125,9 @@ class _ChangeTool(ParsedTool[P]):
             flush_directory(place.path.parent)  # the crash may have come between the rename and its flush
         except OSError:
             return Probe(verdict=ProbeVerdict.UNKNOWN)
-        return Probe(verdict=verdict, result=self._done(params, place, now.data, context))
+        return Probe(
+            verdict=verdict, result=self._done(params, place, now.data, context, list(evidence.get("lost", [])))
+        )
 
     @staticmethod
     def _compare(place: Place, now: RawFile | None, evidence: Mapping[str, Any]) -> ProbeVerdict:
@@ -132,6 +137,20 @@ class _ChangeTool(ParsedTool[P]):
         if current == evidence["after_sha256"]:
             return ProbeVerdict.HAPPENED
         return ProbeVerdict.NOT_HAPPENED if current == evidence.get("before_sha256") else ProbeVerdict.UNKNOWN
+
+
+def _lost(before: RawFile | None) -> list[str]:
+    """Sentences about what a replaced file does not keep."""
+    if before is None:
+        return []
+    others = before.info.st_nlink - 1
+    bits = [
+        name
+        for name, bit in (("set-user-id", stat.S_ISUID), ("set-group-id", stat.S_ISGID))
+        if before.info.st_mode & bit
+    ]
+    split = f"It was a hard link: {others} other name{'s' * (others != 1)} of the file still have the old content."
+    return [split] * (others > 0) + [f"Its {' and '.join(bits)} bit was taken off."] * bool(bits)
 
 
 class WriteFileParams(Params):

@@ -49,7 +49,7 @@ def test_a_new_file_gets_its_parents(root: Path, context: ToolContext) -> None:
     assert names(root / "x/y") == ["z.txt"]
 
 
-@pytest.mark.parametrize("mode", [0o755, 0o600, 0o4711])
+@pytest.mark.parametrize("mode", [0o755, 0o600, 0o711])
 def test_the_mode_of_a_replaced_file_is_kept(root: Path, having_read: HavingRead, mode: int) -> None:
     """An executable stays one and a private file stays private, for both tools."""
     path = root / "a.txt"
