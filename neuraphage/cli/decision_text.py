@@ -8,6 +8,7 @@ from neuraphage.model.recovery import RecoveryReading
 
 _EVIDENCE = {
     "expired": "its lease was late",
+    "stalled": "its lease was late, though its process lives",
     "gone": "its process was seen to be gone",
     "absent": "its host was absent",
     "person": "by the command `recover`",

@@ -125,7 +125,7 @@ def tls_context(options: dict[str, Any]) -> ssl.SSLContext:
     Raises:
         OSError: a file cannot be read.
     """
-    import ssl  # noqa: PLC0415 - 5 MB that a plain connection does without
+    import ssl  # noqa: PLC0415 - 5 MB and more, which only a connection by TLS needs, and while it stands
 
     context = ssl.create_default_context()
     checks = {"none": ssl.CERT_NONE, "optional": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}

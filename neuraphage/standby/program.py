@@ -103,7 +103,7 @@ class StandIn:
         if silent_s >= longest_s or (silent_s >= self._late_s and len(due) < len(rows)):
             self._end_worker(silent_s)
         elif due and now_s - max(renewed_s, self._renewed_s) >= self._late_s:
-            with contextlib.suppress(OSError, ValueError):  # the server is away: the next look tries again
+            with contextlib.suppress(OSError, ValueError, ImportError):  # the server is away: the next look tries again
                 self._renew(due)
 
     def _renew(self, due: list[list[str]]) -> None:
@@ -168,8 +168,6 @@ def main() -> None:
     order = read_order()
     _thread.start_new_thread(end_with, (pid,))
     sheet = mmap.mmap(descriptor, sheet_layout.SHEET_BYTES, prot=mmap.PROT_READ)
-    if order["tls"] is not None:
-        import ssl  # noqa: F401, PLC0415 - now: what lies on the disk may be another release when it is needed
     StandIn(sheet, order, pid).stand()
 
 
