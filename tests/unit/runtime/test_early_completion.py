@@ -55,7 +55,7 @@ def test_a_completion_beside_a_denied_call_completes_nothing(make_rig: MakeRig) 
     rig = make_rig(calls(DONE, ("t1", "act", {})), says("I stop here."), extra=[tool])
     task_id = rig.run(allow=())
     assert rig.get(task_id).status is Status.WAITING_FOR_USER
-    rig.people.answer(task_id, None, "no")
+    rig.people.answer(task_id, rig.get(task_id).prompts[0].prompt_id, "no")
     rig.drain()
     assert rig.get(task_id).detail.summary == "I stop here."
     assert rig.results(task_id)["done"]["is_error"] is True

@@ -53,10 +53,10 @@ def test_what_a_person_said_is_told_as_said(make_rig: MakeRig, said: str, again:
     tool = FakeTool(side_effecting=True)
     rig = make_rig(calls(("t1", "act", {})), calls(("t2", "act", {})), says("Done."), extra=[tool])
     task_id = rig.run(allow=())
-    rig.people.answer(task_id, None, said)
+    rig.people.answer(task_id, rig.get(task_id).prompts[0].prompt_id, said)
     rig.drain()
     if said == "no":
-        rig.people.answer(task_id, None, said)
+        rig.people.answer(task_id, rig.get(task_id).prompts[0].prompt_id, said)
         rig.drain()
     assert "did not allow" in rig.results(task_id)["t1"]["content"]
     assert again in rig.results(task_id)["t2"]["content"]
