@@ -128,9 +128,14 @@ def configure_logging(
 
 
 def _text_line(fields: dict[str, Any]) -> str:
-    context = "".join(f" {name}={_one_line(str(fields[name]))}" for name in CONTEXT if name in fields)
+    context = "".join(f" {name}={_one_line(_for_people(name, fields[name]))}" for name in CONTEXT if name in fields)
     head = f"{fields['time']} {fields['level']} {fields['logger']}{context}"
     return f"{head} {_one_line(fields['message'])}"
+
+
+def _for_people(name: str, value: object) -> str:
+    """People count turns from 1; JSON keeps the stored number."""
+    return str(value + 1) if name == "turn" and isinstance(value, int) else str(value)
 
 
 def _one_line(text: str) -> str:

@@ -20,7 +20,7 @@ def decision_text(reading: RecoveryReading) -> str:
     """The decision, its reason, and the readings it was made from."""
     facts = [_EVIDENCE.get(reading.evidence, "")]
     if reading.marker:
-        facts.append(f"turn {reading.iteration}, {reading.marker}")
+        facts.append(f"turn {reading.iteration + 1}, {reading.marker}")
     if reading.dispatch_age_ms is not None:
         facts.append(f"message sent {duration(reading.dispatch_age_ms)} before")
     if reading.publications > 1:

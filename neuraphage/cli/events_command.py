@@ -9,9 +9,11 @@ import typer
 from neuraphage.cli.arguments import AsJson, TaskId
 from neuraphage.cli.connection import connect, connect_to_read
 from neuraphage.cli.console import harmless, local_time, out, print_wrapped
-from neuraphage.cli.event_text import STYLES, event_text
+from neuraphage.cli.event_text import STYLES
 from neuraphage.cli.hints import typed_here
 from neuraphage.cli.json_lines import JsonLines
+from neuraphage.cli.told_calls import told
+from neuraphage.cli.transcript import Transcript
 from neuraphage.client.sync import FIRST_EVENT
 from neuraphage.model.prompt import Event
 
@@ -33,17 +35,19 @@ def events(
     """
     lines, found = JsonLines(), False
     with connect() if follow else connect_to_read() as client:
-        for event in client.events(task_id, after=after, follow=follow):
+        full_id = client.find(task_id)
+        transcript = Transcript(lambda first: client.conversation(full_id, first=first))
+        for event in client.events(full_id, after=after, follow=follow):
             found = True
             if as_json:
                 lines.show(event)
             else:
-                _show(event)
+                _show(event, transcript)
         if not found and not as_json:
             out.print(f"nothing after {after} yet; wait for it with --follow")
 
 
-def _show(event: Event) -> None:
+def _show(event: Event, transcript: Transcript) -> None:
     head = f"{event.event_id}  {local_time(event.at_ms)}  "
-    text = typed_here(" ".join(event_text(event).split()))
+    text = typed_here(" ".join(told(event, transcript).split()))
     print_wrapped(harmless(f"{head}{text}", STYLES.get(event.kind, "")), "  ")

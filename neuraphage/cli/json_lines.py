@@ -6,6 +6,7 @@ from typing import Any
 
 from neuraphage.cli.console import print_json
 from neuraphage.cli.transcript import Transcript
+from neuraphage.decide.limits import turn_number
 from neuraphage.model.prompt import Event, Prompt
 from neuraphage.model.task import TaskRecord, WaitingForUserDetail
 from neuraphage.ports import Delta
@@ -47,6 +48,7 @@ class JsonLines:
                 "task": record.task_id,
                 "status": record.status.value,
                 "iteration": counters.iteration,
+                "turn": turn_number(record),
                 "tokens": counters.tokens_used,
                 "cost_microusd": counters.cost_microusd,
                 "prompts": [_prompt(prompt, transcript) for prompt in record.prompts],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from neuraphage.cli.answer_lines import answer_command, permissions_of
@@ -15,13 +17,14 @@ from neuraphage.cli.console import (
     print_json,
     print_wrapped,
 )
+from neuraphage.cli.full_text import show_conversation
 from neuraphage.cli.hints import typed_here
 from neuraphage.cli.json_lines import with_params
 from neuraphage.cli.message_text import message_lines
 from neuraphage.cli.prompts import show_open_prompt
 from neuraphage.cli.transcript import Transcript
 from neuraphage.cli.viewer import Viewer
-from neuraphage.decide.limits import turns_used
+from neuraphage.decide.limits import turn_number, turns_used
 from neuraphage.model.recovery import Decision
 from neuraphage.model.task import TERMINAL, CancelledDetail, CompletedDetail, FailedDetail, TaskRecord
 
@@ -36,7 +39,11 @@ def register(app: typer.Typer) -> None:
     app.command(epilog="Example: neuraphage checkpoint 1dd199f3d80d --json")(checkpoint)
 
 
-def show(task_id: TaskId, as_json: AsJson = False) -> None:
+def show(
+    task_id: TaskId,
+    full: Annotated[bool, typer.Option("--full", help="With the whole conversation, nothing cut.")] = False,
+    as_json: AsJson = False,
+) -> None:
     """Show one task in full.
 
     Status and why it waits, marker, counters, journal, recoveries, last messages and open prompts.
@@ -44,7 +51,7 @@ def show(task_id: TaskId, as_json: AsJson = False) -> None:
     with connect_to_read() as client:
         record = client.get(task_id)
         journal = client.journal(record.task_id)
-        entries = client.conversation(record.task_id, first=-LAST_MESSAGES)
+        entries = client.conversation(record.task_id, first=0 if full else -LAST_MESSAGES)
         why = client.why(record.task_id)
         transcript = Transcript(lambda first: client.conversation(record.task_id, first=first))
         if record.prompts:
@@ -59,13 +66,15 @@ def show(task_id: TaskId, as_json: AsJson = False) -> None:
     lines = describe(record)
     lines += [("journal", f"{e.tool or e.kind.value} {e.state.value} ({key})") for key, e in journal.items()]
     lines += [("decision", _decision(decision)) for decision in why.decisions[-LAST_DECISIONS:]]
-    lines += [("message", line) for entry in entries for line in message_lines(entry)]
+    lines += [("message", line) for entry in entries for line in message_lines(entry) if not full]
     if record.status not in TERMINAL and not record.prompts:  # open prompts say it better, below
         lines += [("why", sentence) for sentence in why.because]
         lines += [("next", typed_here(forecast.text)) for forecast in why.next]
     for name, value in lines:
         indent = " " * (LABEL_CHARS + 1)
         print_wrapped(harmless(f"{name:<{LABEL_CHARS}} {value}", indent=indent), indent)
+    if full:
+        show_conversation(entries)
     for prompt in record.prompts:
         call = transcript.call(prompt.tool_use_id) if prompt.tool_use_id else None
         show_open_prompt(Viewer(out), record, prompt, call, whole=False)
@@ -127,9 +136,10 @@ def checkpoint(task_id: TaskId, as_json: AsJson = False) -> None:
                 "saved_at_ms": record.saved_at_ms,
                 "lease_until_ms": record.lease_until_ms,
                 "iteration": record.counters.iteration,
+                "turn": turn_number(record),
             }
         )
         return
-    turn = f"turn {record.counters.iteration}"
+    turn = f"turn {turn_number(record)}"
     saved = f"saved {local_time(record.saved_at_ms)}"
     print_wrapped(harmless(f"{record.task_id}: {record.marker.name.value}, {turn}, {saved}"), "  ")

@@ -12,6 +12,7 @@ from neuraphage.cli.transcript import Call, Transcript
 from neuraphage.cli.viewer import Line, Viewer
 from neuraphage.model.prompt import Event
 from neuraphage.model.task import Phase, RunningDetail, Status, TaskRecord
+from neuraphage.model.usage import Counters
 from neuraphage.ports import Delta
 
 SHOWN_KINDS = ("thinking", "text")
@@ -50,7 +51,8 @@ class TaskView:
         self._answers_here = 0
         self._streamed = dict.fromkeys(SHOWN_KINDS, "")  # of the present reply
         self._activity, self._since_s = "", time.monotonic()
-        self._turns_told = -1
+        self._turns_told = 0
+        self._told: Counters | None = None  # as they were when a turn was last told
         self._is_over = False
         self.note = ""
         """What the passing line says in place of what goes on."""
@@ -179,14 +181,22 @@ class TaskView:
     def progress(self, record: TaskRecord) -> None:
         """Say after each turn, and on a terminal all the time, what the task has used."""
         turns = record.counters.iteration
-        if self._turns_told < 0:
-            self._turns_told = turns
+        if self._told is None:
+            self._turns_told, self._told = turns, record.counters
         if turns > self._turns_told and not self._viewer.is_open and not self._is_over:
-            self._turns_told = turns
-            self._viewer.line(f"  turn {turns} done, {used(record)}", "dim")
+            self._viewer.line(f"  {_done(self._turns_told, turns)} done, {self._of_turn(record)}", "dim")
+            self._turns_told, self._told = turns, record.counters
         now = self.note or self._now(record)
         seconds = int(time.monotonic() - self._since_s)
         self._viewer.status(f"turn {turns + 1}, {used(record)}, {now}" + (f" {seconds} s" if seconds else ""))
+
+    def _of_turn(self, record: TaskRecord) -> str:
+        """What was used since the last turn that was told; and by the task, where that is more."""
+        before, now = self._told, record.counters
+        if before is None or before.tokens_used == 0:
+            return used(record)
+        tokens, cost = now.tokens_used - before.tokens_used, now.cost_microusd - before.cost_microusd
+        return f"{tokens:,} tokens, {dollars(cost)}; so far {used(record)}"
 
     def _does(self, activity: str) -> None:
         if activity != self._activity:
@@ -198,6 +208,11 @@ class TaskView:
         if isinstance(record.detail, RunningDetail) and record.detail.phase is Phase.RETRY_WAIT:
             return "waits before it asks again"
         return self._activity or "begins"
+
+
+def _done(before: int, turns: int) -> str:
+    """The turns that are done since the last look."""
+    return f"turn {turns}" if turns == before + 1 else f"turns {before + 1} to {turns}"
 
 
 def used(record: TaskRecord) -> str:

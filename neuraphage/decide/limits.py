@@ -10,7 +10,7 @@ import math
 
 from neuraphage.errors import BadInput
 from neuraphage.model.limits import MOST_COST_MICROUSD, MOST_TURNS, LimitChange
-from neuraphage.model.task import TaskRecord
+from neuraphage.model.task import Status, TaskRecord
 
 _FIRST_TURNS = 10
 _FIRST_COST_MICROUSD = 1_000_000
@@ -87,3 +87,8 @@ def limit_change(max_turns: int | None, max_cost_usd: float | None) -> LimitChan
         raise BadInput(f"the limit of money is {max_cost_usd}; give a number of dollars from 0 to {most_usd}")
     cost = None if max_cost_usd is None else round(max_cost_usd * 1_000_000)
     return LimitChange(max_turns=max_turns, max_cost_microusd=cost)
+
+
+def turn_number(record: TaskRecord) -> int:
+    """The turn that a task is in or ended in, as people count: from 1. `counters.iteration` counts done ones."""
+    return record.counters.iteration + (record.status is not Status.COMPLETED)

@@ -198,9 +198,9 @@ def test_show_tells_of_recoveries(cli: CommandLine, bench: Bench) -> None:
 def test_checkpoint(cli: CommandLine, bench: Bench) -> None:
     """The marker to go on from, and when it was saved."""
     task_id = bench.kit.create()
-    assert "task_created, turn 0, saved " in cli("checkpoint", task_id).out
+    assert "task_created, turn 1, saved " in cli("checkpoint", task_id).out
     assert set(cli("checkpoint", task_id, "--json").json) == {
-        "task_id", "status", "marker", "saved_at_ms", "lease_until_ms", "iteration",
+        "task_id", "status", "marker", "saved_at_ms", "lease_until_ms", "iteration", "turn",
     }  # fmt: skip
 
 
@@ -212,7 +212,7 @@ def test_recovery_report(cli: CommandLine, bench: Bench) -> None:
         task_id="task-0-abc", verdict="recovered", marker="tool_started", iteration=3, reason="It goes on."
     )
     reports.save_report(bench.kit.store.context, RecoveryReport(swept_at_ms=1_000, resumable=(reading,)))
-    assert "resumable  abc  recovered: It goes on. (turn 3, tool_started)" in cli("recover").out
+    assert "resumable  abc  recovered: It goes on. (turn 4, tool_started)" in cli("recover").out
     assert cli("recover", "--json").json["resumable"][0]["reason"] == "It goes on."
 
 

@@ -305,7 +305,7 @@ def test_broken_lines_fit_and_lose_nothing(text: str, width: int) -> None:
         (["run", "--resume", "a", "--dir", "."], "--dir is for a new task"),
         (["run", "  "], "the prompt is empty"),
         (["run", "x"], "ANTHROPIC_API_KEY"),
-        (["run", "x", "--model", "claude"], "ANTHROPIC_API_KEY"),
+        (["run", "x", "--model", "claude-haiku-5-5"], "ANTHROPIC_API_KEY"),
         (["run", "x", "--script", "nocolon"], "module:attribute"),
         (["run", "x", "--dir", "/nowhere/at/all"], "there is no such directory"),
         (["run", "x", "--max-turns", "-1"], "--max-turns"),

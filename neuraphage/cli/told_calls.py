@@ -1,0 +1,40 @@
+"""What an event's call works on and what came of it, which the event itself leaves to the conversation."""
+
+from __future__ import annotations
+
+from neuraphage.cli.call_text import COMMAND, outcome, title
+from neuraphage.cli.event_text import event_text
+from neuraphage.cli.transcript import Transcript
+from neuraphage.model.prompt import Event
+
+_OF_CALLS = frozenset(
+    {"ToolStarted", "ToolAttached", "ToolSettled", "ToolCompleted", "PermissionGranted", "PermissionDenied"}
+)
+
+
+def told(event: Event, transcript: Transcript) -> str:
+    """One line about an event; of a call with its command or path, of one that has ended with its result.
+
+    Args:
+        event: the events of a task, in order.
+        transcript: of the same task, read along.
+    """
+    text = event_text(event)
+    if event.kind == "TaskReset":
+        transcript.restart()
+    if event.kind not in _OF_CALLS:
+        return text
+    call_id = str(event.data.get("id", ""))
+    call = transcript.call(call_id)
+    if call is None:  # of a conversation that a reset has archived
+        return text
+    named = title(call.tool, call.params).removeprefix(">").strip().removeprefix(call.tool).strip()
+    line = f"{text}: {named}" if named else text
+    if event.kind != "ToolCompleted" or event.data.get("unknown"):
+        return line
+    result = transcript.take_result(call_id)
+    if result is None:
+        return line
+    words, lines = outcome(call.tool, result.text, is_error=result.is_error)
+    end = words or (lines[-1 if call.tool == COMMAND else 0][0] if lines else "")
+    return f"{line}: {end}" if end else line
