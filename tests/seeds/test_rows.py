@@ -33,6 +33,8 @@ LIMITS = "tests/unit/runtime/test_turn_limits.py::"
 ENDS = "tests/unit/runtime/test_stop_reasons.py::"
 SCENARIO = "tests/seeds/test_scenarios.py::"
 BUG = "tests/seeds/test_seed_bugs.py::"
+MEASURE = "tests/seeds/test_measures.py::"
+SHAPES = "tests/benchmarks/test_shapes.py::"
 
 ROWS: dict[str, list[str]] = {
     # the recovery matrix
@@ -69,7 +71,11 @@ ROWS: dict[str, list[str]] = {
         RECOVER + "test_a_process_that_is_gone_needs_one_visit",
     ],
     "R191": [SCENARIO + "test_units_at_four_fifths_lose_nothing"],
-    "R192": [PLACES + "test_create_refuses_a_prompt_over_the_limit", COMMIT + "test_the_history_is_capped"],
+    "R192": [
+        MEASURE + "test_large_results_stay_out_of_the_server",
+        MEASURE + "test_a_turn_with_a_tool_is_four_writes",
+        LIMITS + "test_a_reply_over_the_limit_is_not_stored",
+    ],
     "R193": [RECOVER + "test_a_renewal_clears_the_suspicion", RECOVER + "test_a_running_lease_has_not_expired"],
     # edge cases
     "R211": [
@@ -100,7 +106,26 @@ ROWS: dict[str, list[str]] = {
         COMMIT + "test_a_task_that_is_over_takes_no_commit",
     ],
     "R223": [SCENARIO + "test_a_full_server_leaves_what_is_stored_valid", BUG + "test_no_effect_without_its_marker"],
+    "R224": [
+        MEASURE + "test_a_turn_with_a_tool_is_four_writes",
+        SHAPES + "test_a_turn_writes_its_words_and_little_more",
+        SHAPES + "test_a_sweep_over_healthy_tasks_looks_at_none",
+        "tests/chaos/test_chaos.py::test_kills_of_everything_lose_nothing_and_repeat_nothing",
+    ],
     "R227": ["tests/unit/runtime/test_secrets.py::test_no_secret_is_stored_logged_or_used_as_a_name"],
+    "R233": [  # each subject of each tier
+        SCENARIO + "test_a_stored_state_is_read_back_as_it_was",
+        PLACES + "test_create_is_idempotent",
+        PLACES + "test_delete_leaves_a_tombstone",
+        LIFECYCLE + "test_every_row_is_made_by_a_script",
+        LIMITS + "test_counters_add_up_over_turns_and_processes",
+        SCENARIO + "test_from_start_to_crash_to_recovery",
+        CRASH + "test_every_crash_point_ends_as_the_reference",
+        "tests/chaos/test_chaos.py::test_kills_of_everything_lose_nothing_and_repeat_nothing",
+        "tests/faults/test_lost_tail.py::test_a_torn_file_runs_no_command_twice",
+        "tests/faults/test_disk_full.py::test_a_full_disk_stops_everything_and_loses_nothing",
+        SCENARIO + "test_units_at_four_fifths_lose_nothing",
+    ],
     "R243": [
         "tests/stack/test_prefork_child.py::test_the_parent_recovers_what_a_killed_child_held",
         CRASH + "test_every_crash_point_ends_as_the_reference",
@@ -146,10 +171,14 @@ ROWS: dict[str, list[str]] = {
         "tests/unit/tools/test_write_tools.py::test_bytes_are_flushed_before_the_rename_and_the_name_after",
         RECOVER + "test_a_missing_conversation_fails",
     ],
-    "S-B22": [CANCEL + "test_cancel_while_a_command_runs_ends_its_processes", FINISH + "test_refusals_write_nothing"],
+    "S-B22": [
+        CANCEL + "test_cancel_while_a_command_runs_ends_its_processes",
+        FINISH + "test_refusals_write_nothing",
+        BUG + "test_a_refused_move_stops_the_worker",
+    ],
 }
 DEMANDED = [
-    *(f"R{n}" for n in (*range(134, 150), *range(190, 194), *range(211, 224))),
+    *(f"R{n}" for n in (*range(134, 150), *range(190, 194), *range(211, 225), 227, 233, 243)),
     *(f"S-B{n}" for n in range(1, 23) if n != 19),  # 19 is about worktrees, which are not made here
 ]
 

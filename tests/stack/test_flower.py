@@ -57,6 +57,7 @@ def test_turns_read_well(stack: Stack, flower: Flower, page: Page, tmp_path: Pat
     row = page.locator("#tasks-table tbody tr", has_text="tool_started, recovered")
     row.wait_for()
     page.screenshot(path=tmp_path / "tasks.png")
+    assert unread(page, tasks, shown) == []
     assert page.locator("#tasks-table tbody tr").count() == sum(len(rows) for rows in shown.values())
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), (
         "the page must not scroll sideways"
@@ -73,6 +74,17 @@ def test_turns_read_well(stack: Stack, flower: Flower, page: Page, tmp_path: Pat
     page.get_by_text("seen-default").wait_for()
     page.screenshot(path=tmp_path / "workers.png")
     assert CONTENT not in flower.get("/api/tasks") + page.content()
+
+
+def unread(page: Page, tasks: dict[str, str], shown: dict[str, list[tuple[str, str, str]]]) -> list[tuple[str, ...]]:
+    """Turns that no row of the page tells a person of: what it follows, its task, its state, and a good outcome."""
+    rows = page.locator("#tasks-table tbody tr").all_inner_texts()
+    wanted = [
+        (f"{follows}, {tasks[kind]}", state, outcome if state == "SUCCESS" else "")
+        for kind, turns in shown.items()
+        for follows, state, outcome in turns
+    ]
+    return [texts for texts in wanted if not any(all(text in row for text in texts) for row in rows)]
 
 
 def is_whole(cell: Locator) -> bool:
