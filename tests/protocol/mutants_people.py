@@ -288,4 +288,12 @@ OTHER_MUTANTS = (
         " then",
         "places::test_a_due_timer_fires_once",
     ),
+    Mutant(
+        "crash count reset by a revival",
+        "signal",
+        "row.fence + 1, 0, 0, now",
+        "row.fence + 1, nil, 0, now",
+        "recover::test_who_is_retried_has_all_its_tries_again",
+        {"kind": SignalKind.RETRY},
+    ),
 )

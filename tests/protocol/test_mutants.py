@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -31,7 +32,9 @@ caught: list[str] = []
 
 @cache
 def module(name: str) -> ModuleType:
-    """A file of the contract suite."""
+    """A file of the contract suite; they may use each other."""
+    if str(CONTRACT) not in sys.path:
+        sys.path.append(str(CONTRACT))
     spec = importlib.util.spec_from_file_location(f"mutated_{name}", CONTRACT / f"test_{name}_contract.py")
     assert spec is not None
     assert spec.loader is not None
