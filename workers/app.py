@@ -26,6 +26,7 @@ from neuraphage.runtime.process import WorkerProcess
 from neuraphage.runtime.watcher import Watcher
 from neuraphage.wiring import build_health, build_model, build_process, build_watcher
 from workers.consumer import ConsumerState, is_closed, is_consuming
+from workers.flower_guard import guard_flower
 from workers.logs import configure
 from workers.options import refusal
 from workers.slots import FreeSlotStep
@@ -33,6 +34,7 @@ from workers.unacked import UnackedStep
 from workers.unreadable import UnreadableStep
 
 settings = load_or_exit()
+guard_flower()
 app = make_app(settings)
 app.conf.imports = ("workers.tasks", "workers.beat")
 app.conf.beat_scheduler = "workers.beat:Scheduler"

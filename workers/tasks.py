@@ -12,7 +12,7 @@ from functools import cache
 from neuraphage.client import Client
 from neuraphage.queue import CHECKPOINT_TASK, RECOVERY_REPORT, RESUME_TASK, RUN_TURN, START_TASK, SWEEP
 from neuraphage.runtime.outcome import FAILED
-from neuraphage.runtime.sweep import Sweep, summary
+from neuraphage.runtime.sweep import SKIPPED, Sweep, summary
 from neuraphage.wiring import build_sweep
 from workers.app import app, settings, worker_process
 
@@ -40,11 +40,11 @@ def _sweep(pid: int) -> Sweep:
     return build_sweep(settings, app)
 
 
-@app.task(name=SWEEP, ignore_result=True)
+@app.task(name=SWEEP, ignore_result=True, send_events=False, Request="workers.quiet:SweepRequest")
 def sweep() -> str:
     """Visit every place a task can sit in and move on what is due."""
     report = _sweep(os.getpid()).run()
-    return "skipped: another one runs" if report is None else summary(report)
+    return SKIPPED if report is None else summary(report)
 
 
 @app.task(name=START_TASK, ignore_result=True)
@@ -66,7 +66,7 @@ def checkpoint_task(task_id: str) -> str:
     """Tell what a task would go on from; every step is committed as it happens, so nothing is forced."""
     with Client(settings) as client:
         record = client.get(task_id)
-    return f"{record.marker.name.value}, turn {record.counters.iteration}, saved at {record.saved_at_ms}"
+    return f"{record.marker.name.value}, turn {record.counters.iteration + 1}, saved at {record.saved_at_ms}"
 
 
 @app.task(name=RECOVERY_REPORT, ignore_result=True)

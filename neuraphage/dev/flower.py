@@ -21,8 +21,6 @@ USUAL_PORT = 5555
 """Where people look for Flower; another one when it is taken."""
 MAX_TASKS = 10_000
 """Messages that Flower remembers."""
-COLUMNS = "uuid,state,args,result,received,runtime"
-"""Of the list of tasks: those that tell most of a turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +71,6 @@ def render_config(files: FlowerFiles) -> str:
         "address": HOST,
         "port": files.port,
         "basic_auth": [f"{USER}:{files.password}"],
-        "tasks_columns": COLUMNS,
         "max_tasks": MAX_TASKS,
     }
     return "".join(f"{name} = {value!r}\n" for name, value in values.items())

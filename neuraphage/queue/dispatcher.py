@@ -76,7 +76,7 @@ class CeleryDispatcher:
             args,
             {},
             # a list in Flower shows the first 40 characters
-            argsrepr=f"turn {iteration}{after and f' after {after}'}, {task_id}",
+            argsrepr=f"turn {iteration + 1}{after and f' after {after}'}, {task_id}",
             kwargsrepr="{}",
             ignore_result=True,
         )

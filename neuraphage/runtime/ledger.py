@@ -45,6 +45,8 @@ class Ledger:
         self.marker = claimed.record.marker
         self.prompts: dict[str, Prompt] = {p.prompt_id: p for p in claimed.record.prompts}
         self.grants: dict[str, str] = dict(claimed.record.grants)
+        self.error = ""
+        """Why the turn has failed its task, if it has."""
         self._services = services
         self._draining = draining
         self._pending = Changes()
@@ -163,6 +165,7 @@ class Ledger:
         pending = self._pending
         iteration = self.record.counters.iteration
         self.held.settling = True
+        self.error = str((detail or {}).get("error", ""))
         return self._write(
             "finish", lambda: self._services.store.finish(self.held.lease, pending, to, iteration, detail or {})
         )

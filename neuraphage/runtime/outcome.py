@@ -1,4 +1,5 @@
-"""What a message came to, in a few words without content: the result that Flower and the log show."""
+"""What a message came to, in a few words: the result that Flower and the log show. Of the content it has only the
+task's name and the reason of a failure, both without secrets as they are stored."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from neuraphage.model.effect import MarkerName
 from neuraphage.model.task import Status
 from neuraphage.ports import ClaimVerdict, CommitVerdict, Settled
 
+NAME_CHARS = 60
 FAILED = "task failed"
 """Begins the outcome of a turn that has ended its task as failed."""
 
@@ -55,17 +57,22 @@ def not_done(error: StoreError) -> str:
     return f"failed at the state server, the sweep sends it again: {_short(str(error))}"
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= REASON_CHARS else f"{text[: REASON_CHARS - 1]}…"
+def _short(text: str, limit: int = REASON_CHARS) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
-def settled_outcome(settled: Settled, marker: MarkerName | None, claimed_iteration: int) -> str:
+def settled_outcome(
+    settled: Settled, marker: MarkerName | None, claimed_iteration: int, *, name: str = "", error: str = ""
+) -> str:
     """Name the outcome of a turn.
 
     Args:
         settled: the answer to its last write.
         marker: the last one it has reached; None when its record could not be read.
         claimed_iteration: the turn that was claimed.
+        name: of the task, for people.
+        error: why it failed, if it did.
     """
     cancelled = settled.verdict is CommitVerdict.CANCELLED
     status = Status.CANCELLED if cancelled else settled.status
@@ -74,7 +81,9 @@ def settled_outcome(settled: Settled, marker: MarkerName | None, claimed_iterati
         word = "waiting for a retry"
     if word is None:
         word = "finished" if settled.iteration > claimed_iteration else "given back"
-    return word if marker is None or status is Status.WAITING_FOR_USER else f"{word}: {marker.value}"
+    at = "" if marker is None or status is Status.WAITING_FOR_USER else f": {marker.value}"
+    why = f": {_short(error)}" if status is Status.FAILED and error else ""
+    return f"{word}{at}{why}" + (f" ({_short(name, NAME_CHARS)})" if name else "")
 
 
 _BY_STATUS = {

@@ -89,7 +89,7 @@ class TurnRunner:
             detail = {"error": f"The stored task cannot be read: {unreadable}", "recoverable": False}
             settled = store.suspend(unreadable.lease, Changes(), SuspendTo.POISONED, detail=detail)
             log.exception("stored task cannot be read", extra={"task": task_id})
-            return self._next(task_id, settled, None)
+            return self._next(task_id, settled, None, error=str(detail["error"]))
         if claimed.verdict is not ClaimVerdict.GRANTED or claimed.lease is None:
             return refused(claimed.verdict).value
         with self._keeper.hold(claimed.lease, sent_s) as held:
@@ -97,7 +97,8 @@ class TurnRunner:
             iteration = ledger.record.counters.iteration
             add_to_log_context(turn=iteration, fence=claimed.lease.fence)
             settled = Turn(self._services, ledger, draining).advance()
-        return self._next(task_id, settled, ledger.marker.name, iteration)
+        name = ledger.record.spec.name
+        return self._next(task_id, settled, ledger.marker.name, iteration, name=name, error=ledger.error)
 
     def _leave_to_newer(self, task_id: str, unreadable: ClaimUnreadableError) -> str:
         """A newer release wrote it: give it back whole. The sweep publishes it again, for a newer worker to claim."""
@@ -105,11 +106,20 @@ class TurnRunner:
         self._services.store.suspend(unreadable.lease, Changes(), SuspendTo.SHUTDOWN)
         return Outcome.TOO_NEW.value
 
-    def _next(self, task_id: str, settled: Settled, marker: MarkerName | None, iteration: int = 0) -> str:
+    def _next(
+        self,
+        task_id: str,
+        settled: Settled,
+        marker: MarkerName | None,
+        iteration: int = 0,
+        *,
+        name: str = "",
+        error: str = "",
+    ) -> str:
         if settled.place == "outbox":
             # a refused publish is no error: the sweep publishes what nobody claimed
             self._publish(task_id, settled.iteration, settled.seq, marker.value if marker else "")
-        return settled_outcome(settled, marker, iteration)
+        return settled_outcome(settled, marker, iteration, name=name, error=error)
 
     def _publish(self, task_id: str, iteration: int, seq: int, after: str) -> None:
         """Send a message; a draining process first waits until it cannot take it in itself."""

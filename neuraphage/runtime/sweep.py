@@ -265,6 +265,12 @@ def sweep_quietly(sweep: Sweep) -> None:
         log.warning("sweep failed: %s", error)
 
 
+SKIPPED = "skipped: another one runs"
+NOTHING_DUE = "nothing due"
+IDLE = (SKIPPED, NOTHING_DUE)
+"""What stands in the result of a sweep that has done nothing."""
+
+
 def summary(report: RecoveryReport) -> str:
     """Count what a sweep has done, in a few words: the result that Flower and the log show."""
     counts = {
@@ -276,4 +282,4 @@ def summary(report: RecoveryReport) -> str:
         "timers": report.fired,
     }
     words = [f"{count} {what}" for what, count in counts.items() if count]
-    return f"{', '.join(words) or 'nothing due'}; {report.duration_ms} ms"
+    return f"{', '.join(words) or NOTHING_DUE}; {report.duration_ms} ms"

@@ -99,7 +99,7 @@ def test_a_whole_task_in_one_terminal(stack: DevStack, projects: dict[int, str])
         assert "a line wider than the others" in seen.text  # what is to be allowed is never cut
         assert f"in{project}" in "".join(seen.text.split())
         seen.type("maybe")
-        seen.see("type y, n, a or v")
+        seen.see("type y, n, always, never or v")
         seen.see(PROMPT_END)
         seen.type("y")
         seen.see("May run_command run")
@@ -146,7 +146,7 @@ def test_attach_shows_what_was_and_asks_in_place(stack: DevStack, projects: dict
         assert QUESTION in seen.text
         assert f"2 = {OPTIONS[1]}" in seen.text
         seen.type("3")
-        seen.see("type a number from 1 to 2")
+        seen.see("is no answer to")
         seen.see("answer:")
         seen.type("2")
         assert seen.ended() == 0

@@ -97,7 +97,7 @@ def test_an_operators_requests_are_celery_tasks_too(stack: Stack) -> None:
     assert comes_of(START_TASK, task) == "'it does not wait for a worker'"
     assert comes_of(RESUME_TASK, task) == "'ACCEPTED'"
     assert stack.record(task).status is Status.QUEUED
-    assert comes_of(CHECKPOINT_TASK, task).startswith("'task_created, turn 0, saved at ")
+    assert comes_of(CHECKPOINT_TASK, task).startswith("'task_created, turn 1, saved at ")
     assert comes_of(RECOVERY_REPORT) == "'none'"
     app.control.purge()
     began = len(control.output())

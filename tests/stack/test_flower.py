@@ -17,6 +17,7 @@ from stackkit.flower import USER, Flower, running_flower
 
 pytestmark = pytest.mark.real_workers
 CONTENT = "words-that-only-the-task-knows"
+NAME = "a task by its name"
 PASSWORD = "a-login-of-the-tests"
 
 
@@ -42,16 +43,18 @@ def test_turns_read_well(stack: Stack, flower: Flower, page: Page, tmp_path: Pat
     tasks = turns_of_each_kind(stack)
     shown = wait_for(lambda: as_shown(flower, tasks), "all turns to be in Flower")
     assert shown["finished"] == [
-        ("turn 0 after task_created", "SUCCESS", "'finished: tool_completed'"),
-        ("turn 1 after tool_completed", "SUCCESS", "'task completed: response_received'"),
-        ("turn 0 after no claim in time", "SUCCESS", "'stale: nothing done'"),
+        ("turn 1 after task_created", "SUCCESS", f"'finished: tool_completed ({NAME})'"),
+        ("turn 2 after tool_completed", "SUCCESS", f"'task completed: response_received ({NAME})'"),
+        ("turn 1 after no claim in time", "SUCCESS", "'stale: nothing done'"),
     ]
-    assert shown["asking"] == [("turn 0 after task_created", "SUCCESS", "'waiting for user'")]
-    assert shown["failing"] == [("turn 0 after task_created", "FAILURE", "TaskFailed('task failed: request_sent')")]
+    assert shown["asking"] == [("turn 1 after task_created", "SUCCESS", f"'waiting for user ({NAME})'")]
+    ((what, state, why),) = shown["failing"]
+    assert (what, state) == ("turn 1 after task_created", "FAILURE")
+    assert why.startswith("TaskFailed('task failed: request_sent: The model call failed for good after 1 call")
     assert [row[:2] for row in shown["killed"]] == [
-        ("turn 0 after task_created", "FAILURE"),
-        ("turn 0 after tool_started, recovered", "SUCCESS"),
-        ("turn 1 after tool_completed", "SUCCESS"),
+        ("turn 1 after task_created", "FAILURE"),
+        ("turn 1 after tool_started, recovered", "SUCCESS"),
+        ("turn 2 after tool_completed", "SUCCESS"),
     ]
     page.goto(f"{flower.url}/tasks?name=neuraphage.run_turn")
     row = page.locator("#tasks-table tbody tr", has_text="tool_started, recovered")
@@ -62,14 +65,16 @@ def test_turns_read_well(stack: Stack, flower: Flower, page: Page, tmp_path: Pat
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), (
         "the page must not scroll sideways"
     )
-    outcome = row.get_by_text("'finished: tool_completed'").bounding_box()
+    failed = page.locator("#tasks-table tbody tr", has_text="FAILURE").filter(has_text=tasks["failing"][-12:])
+    assert "failed: The model call failed for good" in failed.inner_text(), "the list itself tells why"
+    outcome = row.get_by_text("finished: tool_completed (a task by its name)").bounding_box()
     assert outcome is not None
     assert outcome["x"] + outcome["width"] <= WINDOW["width"], "the outcome must be seen without scrolling sideways"
-    assert is_whole(row.get_by_text("'finished: tool_completed'"))
+    assert is_whole(row.get_by_text("finished: tool_completed (a task by its name)"))
     row.locator("a").click()
-    page.get_by_text("'finished: tool_completed'").wait_for()
+    page.get_by_text("finished: tool_completed (a task by its name)").wait_for()
     page.screenshot(path=tmp_path / "task.png")
-    assert f"turn 0 after tool_started, recovered, {tasks['killed']}" in page.inner_text("body")
+    assert f"turn 1 after tool_started, recovered, {tasks['killed']}" in page.inner_text("body")
     page.goto(f"{flower.url}/workers")
     page.get_by_text("seen-default").wait_for()
     page.screenshot(path=tmp_path / "workers.png")
@@ -95,15 +100,15 @@ def is_whole(cell: Locator) -> bool:
 def turns_of_each_kind(stack: Stack) -> dict[str, str]:
     """Run tasks to their ends; ids by kind."""
     said = turn(CONTENT, command(f"echo {CONTENT} >> log.txt"))
-    finished = stack.submit(task_prompt(said, turn("done")), name=CONTENT)
+    finished = stack.submit(task_prompt(said, turn("done")), name=NAME)
     stack.finished(finished)
     stack.dispatcher.publish_turn(finished, 0, 1, "no claim in time")
-    asking = stack.submit(task_prompt(said, turn("done")), allow=())
+    asking = stack.submit(task_prompt(said, turn("done")), allow=(), name=NAME)
     wait_for(lambda: stack.record(asking).status is Status.WAITING_FOR_USER, "a question")
     stack.control_model("faults", {"kind": "400", "turn": 0, "times": 1})
-    failing = stack.submit(task_prompt(said, turn("done"), note="failing"))
+    failing = stack.submit(task_prompt(said, turn("done"), note="failing"), name=NAME)
     wait_for(lambda: stack.record(failing).status is Status.FAILED, "the failure")
-    killed = stack.submit(task_prompt(turn("", HELD), turn("done")))
+    killed = stack.submit(task_prompt(turn("", HELD), turn("done")), name=NAME)
     stack.held(killed)
     os.kill(stack.pid_of_owner(killed), signal.SIGKILL)
     wait_for(lambda: stack.events(killed, "ToolAttached"), "the recovery")

@@ -72,6 +72,16 @@ def test_a_turn_that_is_refused_ends_with_that_reason(make_rig: Callable[..., Ri
     assert len(outcome) < 300
 
 
+def test_a_failure_says_why_and_of_which_task() -> None:
+    """In one line, and not without end."""
+    failed = Settled(DONE, Status.FAILED, iteration=3)
+    marker = MarkerName.REQUEST_SENT
+    assert settled_outcome(failed, marker, 3, name="tidy up", error="No\nmoney.") == (
+        f"{FAILED}: request_sent: No money. (tidy up)"
+    )
+    assert len(settled_outcome(failed, marker, 3, name="n" * 200, error="e" * 10_000)) < 300
+
+
 def test_every_refusal_says_that_nothing_was_done() -> None:
     """A message that grants no claim did nothing, and its outcome says so."""
     refusals = [verdict for verdict in ClaimVerdict if verdict is not ClaimVerdict.GRANTED]
@@ -82,9 +92,10 @@ def test_a_turn_tells_its_outcome_and_the_next_message_what_it_follows(make_rig:
     """The marker goes from the end of one turn to the message of the next."""
     rig = make_rig(extra=[FakeTool()])
     rig.model.steps = [calls(("t1", "act", {})), says("Done.")]
-    rig.submit()
-    assert (rig.step(), rig.dispatcher.after[-1]) == ("finished: tool_completed", "tool_completed")
-    assert rig.step() == "task completed: response_received"
+    task_id = rig.submit()
+    assert (rig.step(), rig.dispatcher.after[-1]) == ("finished: tool_completed (A task)", "tool_completed")
+    assert rig.step() == "task completed: response_received (A task)"
+    assert rig.get(task_id).status is Status.COMPLETED
     assert rig.dispatcher.after == ["task_created", "tool_completed"]
 
 
