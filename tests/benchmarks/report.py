@@ -107,3 +107,8 @@ def memory_rows(rss_bytes: int, idle_percent: tuple[float, float]) -> list[Row]:
         Row("memory of a worker with 100 turns in flight, MB", f"{rss_bytes / 1e6:.0f}", "200 at most"),
         Row("CPU of an idle worker, percent", f"{watching:.1f}; {not_watching:.1f} without the watcher's looks"),
     ]
+
+
+def command_rows(cpu_ms: dict[str, float]) -> list[Row]:
+    """CPU time of each command."""
+    return [Row(f"CPU of neuraphage {call}", f"{value:.0f} ms", "400 ms") for call, value in cpu_ms.items()]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks import memory, recovery, report, scale, speed, view
+from tests.benchmarks import commands, memory, recovery, report, scale, speed, view
 from tests.benchmarks.__main__ import PARTS
 from tests.benchmarks.contenders import Pool
 from tests.benchmarks.workload import FOLDER_VARIABLE
@@ -92,7 +92,15 @@ def test_memory_and_idling(folder: Path) -> None:
     assert all(percent >= 0 for percent in memory.idle_cpu_percent(folder, 1.0))
 
 
+def test_each_command_is_timed(folder: Path) -> None:
+    """A time of its own for each, and none of them fails (checked while it is measured)."""
+    found = commands.cpu_ms(folder, 1)
+    assert tuple(found) == commands.CALLS
+    assert min(found.values()) > 10
+    assert len(report.command_rows(found)) == len(commands.CALLS)
+
+
 def test_every_part_has_a_test_here() -> None:
     """A part that is added is tried small, too."""
-    tried = {"threads", "prefork", "bytes", "kill", "child", "hang", "scale", "view", "memory"}
+    tried = {"threads", "prefork", "bytes", "kill", "child", "hang", "scale", "view", "commands", "memory"}
     assert set(PARTS) == tried
