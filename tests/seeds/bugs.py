@@ -106,7 +106,7 @@ BUGS = (
     ),
     Bug(
         "S-B14", "what was read is known in memory only", "neuraphage/runtime/tool_step.py",
-        "files_read=self._files_read() if needs_files else frozenset(),", "files_read=frozenset(),",
+        "files_seen=files_seen(self._ledger.entries) if needs_files else {},", "files_seen={},",
         "tests/unit/runtime/test_tools_in_turns.py::test_read_before_edit_is_known_from_the_conversation",
     ),
     Bug(
@@ -143,7 +143,8 @@ BUGS = (
     ),
     Bug(
         "S-B21", "files are written in place", "neuraphage/tools/atomic_write.py",
-        "        temp.replace(target)\n", "        target.write_bytes(data)\n        temp.unlink()\n",
+        "            temp.replace(target)\n    except (OSError",
+        "            target.write_bytes(data)\n    except (OSError",
         "tests/unit/tools/test_write_tools.py::test_bytes_are_flushed_before_the_rename_and_the_name_after",
     ),
     Bug(
