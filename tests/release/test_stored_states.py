@@ -48,6 +48,7 @@ def upgraded(client: Any, folder: Path, state: dict[str, Any], age_s: float) -> 
     settings = settings_of(folder)
     restore(aged(state, SystemClock().wall_ms(), age_s), client, folder, settings.data_dir / "spool")
     store = RedisStore(settings, SystemClock(), client=client)
+    assert store.audit() == [], "the index of all ids, which 0.1.0 did not keep, is filled without a word"
     return new_rig(folder, FollowingModel(SCENARIOS[state["scenario"]]), client=client, settings=settings, store=store)
 
 
