@@ -1,7 +1,7 @@
 """The scripted model of the tests of `neuraphage dev`: adds up numbers that it finds in files it did not know.
 
 It finds the files, reads all of them, then writes the sum (streamed slowly), corrects one file, and runs a
-command that goes on until a file is there, and leaves a line at its start and at its end.
+command that takes a while and leaves a line at its start and at its end.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ VALUE = re.compile(r"value=(-?\d+)")
 TOTAL = "total.txt"
 LOG = "runs.log"
 GO = "go-on"
-COMMAND = f"echo begin >> {LOG}; while [ ! -e {GO} ]; do sleep 0.1; done; cat {TOTAL} > copy.txt; echo end >> {LOG}"
+COMMAND = f"echo begin >> {LOG}; sleep 5; cat {TOTAL} > copy.txt; echo end >> {LOG}"
+HELD_COMMAND = COMMAND.replace("sleep 5", f"while [ ! -e {GO} ]; do sleep 0.1; done")
 SUMMING = "I have read every file before I write anything. " * 10
 SLOW = Pace(between_events_s=0.05, chunk_chars=4)
 VERY_SLOW = Pace(between_events_s=1.0, chunk_chars=4)
 VERY_SLOWLY = "very slowly"
-"""A prompt with these words has the sum streamed for two minutes when it is asked for the first time."""
+"""A prompt with these words has the sum streamed for two minutes when it is asked for the first time, and a command
+that goes on until a file is there."""
 _asked: set[str] = set()
 
 
@@ -42,7 +44,8 @@ def add_up(request: ScriptRequest) -> ScriptedReply:
         change = {"path": first.input["path"], "old_string": f"value={value}", "new_string": f"value={value + 1}"}
         return reply("I raise the first value.", tools=[("edit", change)])
     if "run_command" not in done:
-        return reply("I run a command.", tools=[("run_command", {"command": COMMAND, "timeout_ms": 300_000})])
+        command = HELD_COMMAND if VERY_SLOWLY in request.prompt else COMMAND
+        return reply("I run a command.", tools=[("run_command", {"command": command, "timeout_ms": 300_000})])
     return reply(f"The command said: {done['run_command'].text}")
 
 

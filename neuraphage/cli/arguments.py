@@ -17,7 +17,8 @@ MaxCost = Annotated[float | None, typer.Option(help="Limit of money for the whol
 TaskMode = Annotated[
     Mode | None,
     typer.Option(
-        help="conversational: the task waits for your next message when the model has ended its turn.",
+        help="autonomous, or conversational: it waits for your next message when the model has ended its turn.",
+        metavar="<mode>",
         case_sensitive=False,
     ),
 ]

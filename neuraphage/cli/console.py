@@ -146,9 +146,13 @@ def plain_table(*columns: str) -> Table:
 def print_table(table: Table) -> None:
     """A table; in a pipe with tabs between its columns, on a terminal that is too narrow row by row: nothing is cut."""
     if not out.is_terminal:
-        for cells in ([column.header for column in table.columns], *_rows(table)):
-            line = "\t".join(cell.plain if isinstance(cell, Text) else str(cell) for cell in cells)
-            out.file.write(f"{line}\n")  # rich would make blanks of the tabs
+        rows = ([column.header for column in table.columns], *_rows(table))
+        lines = ("\t".join(cell.plain if isinstance(cell, Text) else str(cell) for cell in cells) for cells in rows)
+        try:
+            out.file.write("".join(f"{line}\n" for line in lines))  # rich would make blanks of the tabs
+            out.file.flush()
+        except BrokenPipeError:
+            out.on_broken_pipe()
     elif _has_room(table, out.width):
         out.print(table, soft_wrap=False)
     else:

@@ -57,7 +57,11 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
     system: Annotated[str, typer.Option(help="More text for the system prompt.")] = "",
     on_unknown_outcome: Annotated[
         OnUnknownOutcome,
-        typer.Option(help="When a command was interrupted and nothing knows whether it ran.", case_sensitive=False),
+        typer.Option(
+            help="When nothing knows whether an interrupted command ran: tell_model or ask_user.",
+            metavar="<what>",
+            case_sensitive=False,
+        ),
     ] = OnUnknownOutcome.TELL_MODEL,
     key: Annotated[str | None, typer.Option(help="Idempotency key: a repeat finds the first task.")] = None,
     file: TextFile = None,

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from neuraphage.decide.redaction_borders import foreign_border, pattern_spans, value_spans
+from neuraphage.decide.redaction_needles import Needles
 from neuraphage.decide.redaction_patterns import MIN_MATCH_CHARS, MIN_VALUE_CHARS, PATTERN_WORDS_MAX, Pattern
 from neuraphage.decide.redaction_pem import key_spans, private_keys
 from neuraphage.decide.redaction_places import PLACES
@@ -47,6 +48,7 @@ class Redactor:
 
     def __init__(self, patterns: Collection[Pattern] = DEFAULT_PATTERNS, secrets: Collection[str] = ()) -> None:
         self._patterns = tuple(patterns)
+        self._needles = Needles(needle for pattern in self._patterns for needle in pattern.needles)
         spellings = {form for secret in secrets for form in (secret, json.dumps(secret)[1:-1], quote(secret, safe=""))}
         usable = (form for form in spellings if len(form) >= MIN_VALUE_CHARS)
         # Longest first: a secret that holds another one must go as a whole.
@@ -76,13 +78,15 @@ class Redactor:
         return text
 
     def _shapes(self, text: str) -> str:
-        folded = _fold(text)
+        there = self._needles.found_in(_fold(text))
+        if not there:
+            return text
         for pattern in self._patterns:
             for needle in pattern.needles:
-                if needle in folded:
+                if needle in there:
                     changed = _replace(text, partial(_matches, pattern, needle))
                     if changed is not text:
-                        text, folded = changed, _fold(changed)
+                        text, there = changed, self._needles.found_in(_fold(changed))
         return text
 
     def settled_chars(self, text: str) -> int:

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from clikit import SCRIPT, Ran
-from devscript import COMMAND, GO, LOG, SUMMING, TOTAL, VERY_SLOWLY
+from devscript import GO, HELD_COMMAND, LOG, SUMMING, TOTAL, VERY_SLOWLY
 from devstack import LIMIT_S, DevStack, wait_for
 from neuraphage.model.task import Status
 
@@ -115,7 +115,7 @@ def test_a_task_on_real_input_goes_right_through_kills(stack: DevStack, tmp_path
     assert "May edit run?" in attach_to_the_end(stack, task_id, 3)
     assert stack.cli("answer", task_id, open_prompt(stack, task_id), "yes").code == 0
     shown = attach_to_the_end(stack, task_id, 3)
-    assert COMMAND in shown
+    assert HELD_COMMAND in shown
     assert stack.cli("answer", task_id, open_prompt(stack, task_id), "yes").code == 0
     wait_for((tmp_path / LOG).exists, "the command")
     kill_owner(stack, task_id)
@@ -216,7 +216,7 @@ def test_ctrl_c_keeps_the_data_and_the_next_dev_goes_on(stack: DevStack, tmp_pat
     assert stack.stop() == 0, stack.output()
     assert "stopped; the data is kept" in stack.output()
     assert not any(psutil.pid_exists(pid) for pid in pids)
-    assert "neuraphage dev" in stack.cli("list").err
+    assert "no stack runs; this is what the last one has left" in stack.cli("list").err
     stack.start()
     assert stack.cli("attach", task_id).code == 0
     check_files(tmp_path, before)

@@ -38,7 +38,7 @@ def test_one_submits_and_the_other_answers(stack: DevStack, tmp_path: Path) -> N
     waiting = run_process("list", "--status", "WaitingForUser", "--json", env=theirs).json
     (found,) = (task for task in waiting if task["spec"]["task_id"] == task_id)
     assert [prompt["tool"] for prompt in found["prompts"]] == ["write_file"]
-    assert found["prompts"][0]["params"] == {"path": "copy.txt", "content": "42\n"}
+    assert found["prompts"][0]["params"] == {"path": "total.txt", "content": "42\n"}
     assert run_process("answer", task_id, found["prompts"][0]["prompt_id"], "yes", env=theirs).code == 0
     assert run_process("attach", task_id, env=theirs).code == 0
     assert run_process("show", task_id, "--json", env=ours).json["status"] == "Completed"

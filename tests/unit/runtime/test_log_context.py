@@ -89,8 +89,8 @@ def test_a_block_ends_and_other_threads_have_their_own(logged: io.StringIO) -> N
 
 
 def test_in_text_it_stands_before_the_message(logged: io.StringIO) -> None:
-    """As name=value, in one order."""
+    """As name=value, in one order; people count turns from 1."""
     configure_logging(redactor(), stream=logged)
     with log_context(task="one", turn=2, fence=3, tool="edit"):
         logging.getLogger("x").warning("said")
-    assert logged.getvalue().rstrip().endswith("WARNING x task=one turn=2 fence=3 tool=edit said")
+    assert logged.getvalue().rstrip().endswith("WARNING x task=one turn=3 fence=3 tool=edit said")

@@ -60,7 +60,7 @@ def test_a_turn_that_is_refused_ends_with_that_reason(make_rig: Callable[..., Ri
     """And a long reason is cut."""
     rig = make_rig(says("Done."))
     rig.submit()
-    error = store_error("commit", redis.exceptions.ResponseError("WRONGTYPE " + "x" * 1_000))
+    error = store_error("commit", redis.exceptions.ResponseError("ERR unknown " + "x" * 1_000))
 
     def refuse(*_: object) -> object:
         raise error
@@ -68,7 +68,7 @@ def test_a_turn_that_is_refused_ends_with_that_reason(make_rig: Callable[..., Ri
     rig.store.commit = refuse  # type: ignore[method-assign,assignment]  # a server that refuses
     outcome = rig.step()
     assert outcome.startswith("failed at the state server, the sweep sends it again: commit:")
-    assert "WRONGTYPE" in outcome
+    assert "ERR unknown" in outcome
     assert len(outcome) < 300
 
 
