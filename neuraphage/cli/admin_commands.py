@@ -59,7 +59,7 @@ def recover(
                 continue
             if not dry_run:
                 _carry_out(client, record.task_id, verb)
-                client.note_recovery(record, verb)
+                client._note_recovery(record, verb)
             done.append({"task_id": record.task_id, "action": verb, "dry_run": dry_run})
             if not as_json:
                 out.print(f"{'would ' if dry_run else ''}{verb} {record.task_id}")

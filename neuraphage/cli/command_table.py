@@ -57,7 +57,7 @@ TABLE = {
     "where": Place("where_command", "Show where data, settings and logs are, and how large."),
     "purge": Place("purge_command", "Remove the data folder of this host with all its tasks."),
     "doctor": Place("doctor_command", "Look at all that tasks need, and say what is wrong."),
-    "repair": Place("repair_command", "Put lost or damaged indexes back from the records of the tasks."),
+    "repair": Place("repair_command", "Put lost or damaged indexes back from the records."),
 }
 """Every command by its name, in the order of the help."""
 

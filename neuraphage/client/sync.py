@@ -108,7 +108,7 @@ class Client(TaskCommands):
         """Tasks by status, and members of the four places. Raises: see `list`."""
         return reading.counts(self._store.context)
 
-    def note_recovery(self, record: TaskRecord, verb: str) -> None:
+    def _note_recovery(self, record: TaskRecord, verb: str) -> None:
         """Put what a person has ordered with `recover` into the report.
 
         Args:

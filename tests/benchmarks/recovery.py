@@ -80,7 +80,7 @@ def measure_hangs(folder: Path, rounds: int, **times_s: float) -> list[float]:
                     name = _begin(runtime)
                     last = _in_a_call(folder, name)
                     found.append(_until_next(folder, name, last, signal.SIGSTOP))
-                    _check_evidence(runtime, name, "expired", 1)
+                    _check_evidence(runtime, name, "stalled", 1)
                     os.kill(last[1], signal.SIGKILL)
                     runtime.processes = [process for process in runtime.processes if process.pid != last[1]]
                     runtime.add(Pool("threads", 8), f"again{number}")

@@ -49,7 +49,9 @@ def sweep_ms(folder: Path, tasks: int, repeats: int = REPEATS) -> float:
             too far ahead are looked at, since they were made before the server's clock went back.
     """
     with BenchServer(folder / "w") as server:
-        store, sweep = _parts(server, folder, first_republish_s=600, max_republish_s=600, lease_s=600, heartbeat_s=100)
+        # entries without a record are enough here, but not for the audit, whose cost is that of its batch
+        times_s = {"first_republish_s": 600, "max_republish_s": 600, "lease_s": 600, "heartbeat_s": 100}
+        store, sweep = _parts(server, folder, audit_keys=0, **times_s)
         keys, client = store.context.keys, store.context.client
         sweep.run(guarded=False)
         before = _scripts_run(client)

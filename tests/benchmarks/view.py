@@ -109,7 +109,7 @@ def measure_view(folder: Path, rounds: int) -> tuple[list[float], list[float]]:
             for number in range(rounds):
                 progress.append(watched.shown_ms(lambda n=number: watched.line(n), f"tool-{number}: seen"))
                 progress.append(watched.shown_ms(lambda n=number: watched.piece(n), f"piece-{number}"))
-                waiting.append(watched.shown_ms(lambda n=number: watched.question(n), "answer [no]: "))
+                waiting.append(watched.shown_ms(lambda n=number: watched.question(n), "answer [no]:"))
                 watched.answered(number)
         finally:
             watched.close()

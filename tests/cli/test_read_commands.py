@@ -207,7 +207,7 @@ def test_checkpoint(cli: CommandLine, bench: Bench) -> None:
 def test_recovery_report(cli: CommandLine, bench: Bench) -> None:
     """Nothing yet, then what the last sweep decided, and why."""
     assert cli("recover", "--json").json is None
-    assert "no sweep" in cli("recover").out
+    assert "nothing has been recovered yet" in cli("recover").out
     reading = RecoveryReading(
         task_id="task-0-abc", verdict="recovered", marker="tool_started", iteration=3, reason="It goes on."
     )
@@ -348,6 +348,7 @@ def test_every_reading_command_has_json() -> None:
         "doctor",
         "submit",
         "env",
+        "repair",
     }
     with_json = {
         name

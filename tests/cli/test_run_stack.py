@@ -61,7 +61,7 @@ def test_from_the_first_run_to_the_last(place: DevStack, tmp_path: Path) -> None
     wait_for(lambda: processes_of(place.data_dir) == [], "the end of all processes")
 
     again = Terminal("run", "--resume", task, *PLAY, env=place.env)
-    again.see(r"answer \[no\]: ")
+    again.see(r"answer \[no\]:")
     with place.client() as client:
         counters = client.get(task).counters
     assert (counters.model_calls, counters.model_resends, counters.recoveries_total) == (1, 0, 0)

@@ -124,11 +124,11 @@ BUGS = (
     ),
     Bug(
         "S-B17", "a waiting task holds a place of its worker", "neuraphage/runtime/runner.py",
-        "        return self._next(task_id, settled, ledger.marker.name, iteration)\n",
+        "        return self._next(task_id, settled, ledger.marker.name, iteration, name=name, error=ledger.error)\n",
         "        if settled.place == 'waits':\n"
         "            self.kept = [*getattr(self, 'kept', ()), self._keeper.hold(claimed.lease, sent_s)]\n"
         "            self.kept[-1].__enter__()\n"
-        "        return self._next(task_id, settled, ledger.marker.name, iteration)\n",
+        "        return self._next(task_id, settled, ledger.marker.name, iteration, name=name, error=ledger.error)\n",
         BUG + "test_waiting_holds_no_worker",
     ),
     Bug(

@@ -14,7 +14,6 @@ import pytest
 
 from neuraphage.model.task import Status
 from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE, RUN_TURN, make_app
-from patience import PATIENCE_S
 from stackkit import Stack, command, task_prompt, turn, wait_for
 
 pytestmark = pytest.mark.real_workers
@@ -161,7 +160,7 @@ def test_remote_control_of_nobody_is_dropped(stack: Stack) -> None:
     for raw in (b"no JSON", b"[1]", b"{}"):
         stack.publish("/0.celery.pidbox", raw)
     wait_for(lambda: said(worker.output()) == 2, "both that are JSON")
-    answers = make_app(stack.settings).control.ping(timeout=PATIENCE_S, limit=len(stack.processes))
+    answers = make_app(stack.settings).control.ping(timeout=10.0, limit=len(stack.processes))
     assert any(name.startswith("heard") for answer in answers for name in answer)
     assert worker.is_alive()
 

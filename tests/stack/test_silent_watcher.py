@@ -43,5 +43,5 @@ def test_the_frozen_watcher_loses_its_own_tasks(stack: Stack) -> None:
     stack.start_worker(**short)
     watcher.freeze()
     (recovered,) = wait_for(lambda: stack.events(task, "TaskRecovered"), "the recovery")
-    assert recovered.data["evidence"] == "expired"
+    assert recovered.data["evidence"] == "stalled", "it lives, and is stopped"
     stack.let_go(task)
