@@ -155,7 +155,7 @@ def _waits_for_person(readings: TaskReadings) -> _Said:
     for prompt in readings.record.prompts:
         if prompt.kind is PromptKind.CONVERSATION:
             continue
-        command = f"`neuraphage answer {readings.record.short_id} {short_prompt_id(prompt)} ...`"
+        command = f"`neuraphage answer {readings.record.short_id} {short_prompt_id(prompt)} ANSWER`"
         when = "Nothing by itself, it holds no worker" if prompt.deadline_ms is None else "Or before that"
         following.append(Forecast(text=f"{when}; {command} answers: {asks_line(prompt)}"))
     if not following:

@@ -237,7 +237,7 @@ def test_failover(group: SentinelGroup) -> None:
         assert [event.kind for event in seen] == ["TaskCreated", "TaskCancelled"]
         until(lambda: _stands(presence, store))
         until(lambda: client._celery()[1].queue_length() is not None)
-        assert client._dispatcher.publish_turn(task_id, 0, 1)
+        assert client._celery()[1].publish_turn(task_id, 0, 1)
     presence.close()
     store.context.client.close()
 
