@@ -54,7 +54,7 @@ class TcpServer:
         self.folder.mkdir(parents=True, exist_ok=True)
         config = self.folder / "server.conf"
         basic = [f"port {self.port}", "bind 127.0.0.1", f"dir {self.folder}", 'save ""' if not self.sentinel else ""]
-        config.write_text("\n".join([*basic, *self.lines]) + "\n")
+        config.write_text("\n".join([*basic, *self.lines]) + "\n", encoding="utf-8")
         argv = [str(server_binary()), str(config), *(["--sentinel"] if self.sentinel else [])]
         with (self.folder / "log").open("wb") as log:
             self.process = subprocess.Popen(argv, stdout=log, stderr=log, start_new_session=True)
@@ -134,7 +134,7 @@ def make_certificates(folder: Path) -> Certificates:
     """Make them with the openssl program."""
     found = Certificates(folder / "ca.pem", folder / "cert.pem", folder / "key.pem")
     ca_key, request, names = folder / "ca.key", folder / "request.pem", folder / "names"
-    names.write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\n")
+    names.write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\n", encoding="utf-8")
     key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
     sign = ["-CA", found.authority, "-CAkey", ca_key, "-CAcreateserial", "-days", "2", "-extfile", names]
     for arguments in (

@@ -270,7 +270,7 @@ class Recorder:
     def take(self) -> None:
         """Keep the present state, unless it is the last one."""
         state = dump(self._store.context.client, self._folder, self._spool)
-        state["files"] = {path.name: path.read_text() for path in sorted(self._folder.glob("*.txt"))}
+        state["files"] = {path.name: path.read_text(encoding="utf-8") for path in sorted(self._folder.glob("*.txt"))}
         if state["keys"] and (not self.states or state != self.states[-1]):
             self.states.append(state)
 

@@ -33,16 +33,16 @@ class Trap:
         self.folder, self._record = folder, record
         folder.mkdir()
         for name in trapped_names():
-            (folder / f"{name}.py").write_text(_MODULE.format(record=str(record), name=name))
+            (folder / f"{name}.py").write_text(_MODULE.format(record=str(record), name=name), encoding="utf-8")
         for name in PROGRAMS:
             program = folder / name
-            program.write_text(f"#!/bin/bash\necho {name} >> {record}\nexit 1\n")
+            program.write_text(f"#!/bin/bash\necho {name} >> {record}\nexit 1\n", encoding="utf-8")
             program.chmod(0o755)
 
     @property
     def sprung(self) -> list[str]:
         """What ran, and in which process."""
-        return self._record.read_text().splitlines() if self._record.exists() else []
+        return self._record.read_text(encoding="utf-8").splitlines() if self._record.exists() else []
 
 
 def trapped_names() -> list[str]:

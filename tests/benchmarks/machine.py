@@ -63,7 +63,9 @@ def wait_quiet(limit_s: float) -> float:
 def describe() -> str:
     """Processor, cores, kernel."""
     models = [
-        line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line
+        line.split(":")[1].strip()
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        if "model name" in line
     ]
-    release = Path("/proc/sys/kernel/osrelease").read_text().strip()
+    release = Path("/proc/sys/kernel/osrelease").read_text(encoding="utf-8").strip()
     return f"{models[0]}, {len(models)} cores, Linux {release}"

@@ -27,7 +27,7 @@ def busy_rss_bytes(folder: Path, turns: int = TURNS_IN_FLIGHT) -> int:
         with (folder / "model.log").open("wb") as log:
             model = subprocess.Popen(argv, cwd=ROOT, stdout=log, stderr=log, start_new_session=True)
         wait_until(port_file.exists, "the scripted model")
-        url = f"http://127.0.0.1:{port_file.read_text().strip()}"
+        url = f"http://127.0.0.1:{port_file.read_text(encoding='utf-8').strip()}"
         env = runtime.env | {"NEURAPHAGE_ANTHROPIC_BASE_URL": url}
         workers = Workers("plain", "tests.benchmarks.plain_app", "np.run", env, folder)
         try:

@@ -60,7 +60,7 @@ def run_tool(task: str, turn: int) -> str:
     note_start(task, turn, "tool")
     work = folder() / "work" / task
     work.mkdir(parents=True, exist_ok=True)
-    (work / f"{turn}.txt").write_text(texts()[turn % POOL_TEXTS][:FILE_CHARS])
+    (work / f"{turn}.txt").write_text(texts()[turn % POOL_TEXTS][:FILE_CHARS], encoding="utf-8")
     return texts()[(turn + 31) % POOL_TEXTS]
 
 
@@ -83,7 +83,7 @@ def starts(root: Path, task: str | None = None) -> list[Start]:
     path = root / "starts.log"
     if not path.exists():
         return []
-    rows = (line.split() for line in path.read_text().splitlines())
+    rows = (line.split() for line in path.read_text(encoding="utf-8").splitlines())
     return [(int(at), int(pid), name, int(turn), kind) for at, pid, name, turn, kind in rows if task in (None, name)]
 
 

@@ -35,8 +35,8 @@ def test_a_line_too_many_or_too_few_is_seen(tmp_path: Path) -> None:
     carry_out(task, tmp_path)
     assert task.problems(tmp_path) == []
     log, notes = tmp_path / "log.txt", tmp_path / "notes.txt"
-    log.write_text(log.read_text() + task.log[0] + "\n")
-    notes.write_text(f"{task.notes[-1]}\n" + notes.read_text())
+    log.write_text(log.read_text(encoding="utf-8") + task.log[0] + "\n", encoding="utf-8")
+    notes.write_text(f"{task.notes[-1]}\n" + notes.read_text(encoding="utf-8"), encoding="utf-8")
     (tmp_path / task.files[0][0]).unlink()
     assert len(task.problems(tmp_path)) == 3
 

@@ -123,7 +123,7 @@ def test_a_plain_kill_restores_the_terminal(stack: DevStack, shell: Shell, tmp_p
     modes = shell.modes()
     shell.run(f"neuraphage attach {task_id} & echo $! > pid; fg; echo ended $?")
     shell.see(QUESTION_END)
-    shell.kill(int((tmp_path / "pid").read_text()), signal.SIGTERM)
+    shell.kill(int((tmp_path / "pid").read_text(encoding="utf-8")), signal.SIGTERM)
     shell.see("ended 143")
     shell.is_back()
     assert shell.modes() == modes
@@ -173,7 +173,7 @@ def test_what_was_not_shown_is_not_allowed(stack: DevStack, shell: Shell, tmp_pa
 def test_a_long_answer_in_the_editor(stack: DevStack, shell: Shell, tmp_path: Path) -> None:
     """From the question with two keys, and from `answer --edit`; an editor that fails sends nothing."""
     editor = tmp_path / "editor"
-    editor.write_text("#!/bin/sh\nprintf 'one\\ntwo\\n' > \"$1\"\n")
+    editor.write_text("#!/bin/sh\nprintf 'one\\ntwo\\n' > \"$1\"\n", encoding="utf-8")
     editor.chmod(0o700)
     task_id = waiting(stack, "ask", tmp_path)
     shell.run(f"EDITOR=false neuraphage answer {task_id} --edit; echo ended $?")

@@ -53,12 +53,12 @@ def call(text: str, words: str, code: int = 2, **environ: str) -> Row:
 
 def a_broken_note(folder: Path) -> None:
     (folder / "data").mkdir()
-    (folder / "data" / "stack.json").write_text("{")
+    (folder / "data" / "stack.json").write_text("{", encoding="utf-8")
 
 
 def a_note_without_urls(folder: Path) -> None:
     (folder / "data").mkdir()
-    (folder / "data" / "stack.json").write_text("{}")
+    (folder / "data" / "stack.json").write_text("{}", encoding="utf-8")
 
 
 def settings_file(text: str) -> Callable[[Path], object]:
@@ -191,7 +191,7 @@ def test_without_a_server(cli: CommandLine, monkeypatch: pytest.MonkeyPatch, tmp
     """Each says what is wrong, in one line, before anything is tried."""
     row = ALONE[name]
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "file").write_text("")
+    (tmp_path / "file").write_text("", encoding="utf-8")
     if row.before is not None:
         row.before(tmp_path)
     for variable, value in row.environ.items():

@@ -45,8 +45,8 @@ def root_logger() -> Iterator[logging.Logger]:
 
 def test_show_tells_value_and_origin_without_passwords(cli: CommandLine, here: Path, own_file: Path) -> None:
     """Every setting once, in text and in JSON with stable names."""
-    own_file.write_text("broker_url = 'redis://u:pa55word@h/0'\nlease_s = 30\n")
-    (here / NAME).write_text("namespace = 'project'\n")
+    own_file.write_text("broker_url = 'redis://u:pa55word@h/0'\nlease_s = 30\n", encoding="utf-8")
+    (here / NAME).write_text("namespace = 'project'\n", encoding="utf-8")
     found = cli("config", "show", "--json").json
     assert list(found) == list(Settings.model_fields)
     assert found["lease_s"] == {"value": 30, "origin": "user file", "place": f"{own_file}:2"}
@@ -61,7 +61,7 @@ def test_show_tells_value_and_origin_without_passwords(cli: CommandLine, here: P
 
 def test_keys_work_when_a_file_is_broken(cli: CommandLine, own_file: Path) -> None:
     """Whoever mistyped a name looks here; each has a meaning, and says whether a project may set it."""
-    own_file.write_text("= broken")
+    own_file.write_text("= broken", encoding="utf-8")
     assert cli("config", "show").code == 2
     found = {key["name"]: key for key in cli("config", "keys", "--json").json}
     assert list(found) == list(Settings.model_fields)
@@ -119,7 +119,7 @@ def test_what_verbose_tells(cli: CommandLine, root_logger: logging.Logger, monke
 @pytest.mark.parametrize("command", ["list", "config show", "where", "doctor", "purge", "dev", "health"])
 def test_a_wrong_file_ends_every_command(cli: CommandLine, here: Path, command: str, text: str, words: str) -> None:
     """Exit code 2 and one line, before anything is done."""
-    (here / NAME).write_text(text)
+    (here / NAME).write_text(text, encoding="utf-8")
     ran = cli(*command.split())
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith(f"neuraphage: {NAME}")
@@ -129,7 +129,7 @@ def test_a_wrong_file_ends_every_command(cli: CommandLine, here: Path, command: 
 
 def test_a_celery_worker_reads_the_same_layers(here: Path, tmp_path: Path) -> None:
     """A real one: it refuses what the command line refuses, in the same line."""
-    (here / NAME).write_text("anthropic_base_url = 'http://stranger'\n")
+    (here / NAME).write_text("anthropic_base_url = 'http://stranger'\n", encoding="utf-8")
     celery = [sys.executable, "-P", "-m", "celery", "-A", "neuraphage.celery_app", "report"]
     env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
     ran = subprocess.run(celery, env=env, capture_output=True, text=True, timeout=PATIENCE_S, check=False)

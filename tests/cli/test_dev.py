@@ -84,10 +84,10 @@ def check_files(folder: Path, before: dict[str, int]) -> None:
     """The sum is right, the first value was raised once, and the command ran from begin to end, once."""
     total = f"{sum(before.values())}\n"
     first = min(before)
-    assert (folder / TOTAL).read_text() == total
-    assert (folder / "copy.txt").read_text() == total
+    assert (folder / TOTAL).read_text(encoding="utf-8") == total
+    assert (folder / "copy.txt").read_text(encoding="utf-8") == total
     assert values_now(folder, list(before)) == before | {first: before[first] + 1}
-    assert (folder / LOG).read_text().splitlines() == ["begin", "end"]
+    assert (folder / LOG).read_text(encoding="utf-8").splitlines() == ["begin", "end"]
 
 
 def test_a_task_on_real_input_goes_right_through_kills(stack: DevStack, tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def stack_of(server: EmbeddedServer, namespace: str, folder: Path) -> DevStack:
 
 def admin(server: EmbeddedServer, db: int) -> redis.Redis:
     """A client that sees every key of a database."""
-    password = (server.files.folder / "password").read_text()
+    password = (server.files.folder / "password").read_text(encoding="utf-8")
     return redis.Redis(unix_socket_path=str(server.address.socket_path), password=password, db=db)
 
 
@@ -104,7 +104,7 @@ def test_two_stacks_on_one_server(server: EmbeddedServer, folder: Path, tmp_path
         assert "NEURAPHAGE_NAMESPACE" in refused.err
         done = {name: completed(settings[name], tmp_path) for name in NAMES}
         for name, other in (NAMES, NAMES[::-1]):
-            log = (stacks[name].data_dir / "logs" / "worker.log").read_text()
+            log = (stacks[name].data_dir / "logs" / "worker.log").read_text(encoding="utf-8")
             assert done[name] in log
             assert done[other] not in log
             answers = make_app(settings[name]).control.ping(timeout=2.0)

@@ -81,9 +81,9 @@ def test_a_task_ends_where_it_was_submitted(stacks: Stacks, tmp_path: Path) -> N
     for name, stack in stacks.items():
         with stack.client() as client:
             wait_for(lambda: client.get(tasks[name]).status is Status.COMPLETED, f"the task of {name}")  # noqa: B023 - called at once
-        assert (tmp_path / name / "slow.txt").read_text() == "slow\n"
+        assert (tmp_path / name / "slow.txt").read_text(encoding="utf-8") == "slow\n"
     for name, other in (NAMES, NAMES[::-1]):
-        stack, log = stacks[name], (stacks[name].data_dir / "logs" / "worker.log").read_text()
+        stack, log = stacks[name], (stacks[name].data_dir / "logs" / "worker.log").read_text(encoding="utf-8")
         assert tasks[name] in log
         assert tasks[other] not in log
         assert [task["spec"]["task_id"] for task in command(stack, "list", "--json").json] == [tasks[name]]

@@ -108,13 +108,13 @@ def check_flower(place: DevStack, terminal: Terminal, running: dict[str, int]) -
     """Its address is shown, its login is in a private file and nowhere else; it lists the worker and a turn."""
     file = place.data_dir / "flower" / "login.txt"
     assert file.stat().st_mode & 0o077 == 0
-    url, user, password = [line.rpartition(": ")[2] for line in file.read_text().splitlines()]
+    url, user, password = [line.rpartition(": ")[2] for line in file.read_text(encoding="utf-8").splitlines()]
     assert f"{url} (login in {file})" in terminal.text
     with pytest.raises(urllib.error.HTTPError, match="401"):
         ask_flower(f"{url}/api/tasks", f"{user}:wrong")
     turns = wait_for(lambda: ask_flower(f"{url}/api/tasks?taskname=neuraphage.run_turn", f"{user}:{password}"), "turns")
     assert {turn["worker"].split("@")[0] for turn in turns.values()} == {"worker-default"}
-    logs = "".join(log.read_text(errors="replace") for log in (place.data_dir / "logs").iterdir())
+    logs = "".join(log.read_text(errors="replace", encoding="utf-8") for log in (place.data_dir / "logs").iterdir())
     arguments = " ".join(word for pid in running.values() for word in psutil.Process(pid).cmdline())
     assert password not in logs + arguments + terminal.raw
     connections = psutil.Process(running["flower"]).net_connections("inet")

@@ -122,7 +122,7 @@ def test_rules_that_would_stop_a_turn(cli: CommandLine, bench: Bench, monkeypatc
 def test_a_workers_package_that_hides_ours(cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is named, with what to write instead."""
     (tmp_path / "workers").mkdir()
-    (tmp_path / "workers" / "__init__.py").write_text("")
+    (tmp_path / "workers" / "__init__.py").write_text("", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     (finding,) = [f for f in cli("doctor", "--json").json["findings"] if f["check"] == "workers package"]
     assert finding["level"] == "warning"
@@ -134,7 +134,7 @@ def test_a_data_folder_that_cannot_be_written(
     cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file where the folder should be."""
-    (tmp_path / "file").write_text("")
+    (tmp_path / "file").write_text("", encoding="utf-8")
     monkeypatch.setenv("NEURAPHAGE_MIN_FREE_BYTES", str(10**15))
     assert levels(cli("doctor", "--json"))["data folder"] == "problem"
     monkeypatch.delenv("NEURAPHAGE_MIN_FREE_BYTES")
@@ -146,6 +146,6 @@ def test_a_file_of_settings_that_others_can_read(cli: CommandLine, tmp_path: Pat
     """It may hold the URL of a server with its password."""
     path = tmp_path / "config" / "neuraphage" / "neuraphage.toml"
     path.parent.mkdir(parents=True)
-    path.write_text("lease_s = 30")
+    path.write_text("lease_s = 30", encoding="utf-8")
     path.chmod(mode)
     assert levels(cli("doctor", "--json"))["user settings"] == level

@@ -71,12 +71,12 @@ def test_the_demo(trap: Trap, tmp_path: Path) -> None:
 
 def test_run_and_the_stack_that_it_starts(trap: Trap, stack: DevStack) -> None:
     """Every built-in tool works in the folder: the search child, the runner of the spool and its command, too."""
-    (trap.folder / "one.txt").write_text("value=41\n")
+    (trap.folder / "one.txt").write_text("value=41\n", encoding="utf-8")
     arguments = ("add up", *SCRIPTED, "--dir", str(trap.folder), "--allow", "*")
     ran = run_in(trap, SCRIPT, "run", *arguments, env=stack.env)
     assert trap.sprung == []
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert (trap.folder / TOTAL).read_text() == "41\n"
+    assert (trap.folder / TOTAL).read_text(encoding="utf-8") == "41\n"
 
 
 def test_dev_with_flower_and_celery_beside_it(trap: Trap, stack: DevStack) -> None:
@@ -98,8 +98,8 @@ def test_dev_with_flower_and_celery_beside_it(trap: Trap, stack: DevStack) -> No
     ):
         ran = run_in(trap, CELERY, *words, env=env)
         assert (ran.returncode, trap.sprung) == (0, []), ran.stdout + ran.stderr
-    wait_for(lambda: log.exists() and " ready." in log.read_text(), "the detached worker")
-    os.kill(int(pid_file.read_text()), signal.SIGTERM)
+    wait_for(lambda: log.exists() and " ready." in log.read_text(encoding="utf-8"), "the detached worker")
+    os.kill(int(pid_file.read_text(encoding="utf-8")), signal.SIGTERM)
     wait_for(lambda: not pid_file.exists(), "its end")
     (trap.folder / "workers.py").unlink()  # with it in place -A workers.app is refused, see below
     schedule = str(stack.data_dir.parent / "schedule")
@@ -114,8 +114,8 @@ def _start_and_end(trap: Trap, env: dict[str, str], words: tuple[str, ...], read
     with log.open("wb") as output:
         process = subprocess.Popen([CELERY, *words], cwd=trap.folder, env=env, stdout=output, stderr=output)
     try:
-        wait_for(lambda: ready in log.read_text() or process.poll() is not None, ready)
-        assert process.poll() is None, log.read_text()
+        wait_for(lambda: ready in log.read_text(encoding="utf-8") or process.poll() is not None, ready)
+        assert process.poll() is None, log.read_text(encoding="utf-8")
     finally:
         process.terminate()
         process.wait(LIMIT_S)
@@ -126,9 +126,9 @@ def test_a_package_that_calls_itself_ours_is_not_believed(trap: Trap, command: s
     """A `workers` with our own words in it, and an app: Celery would load it with the passwords of the process."""
     (trap.folder / "workers.py").unlink()
     (trap.folder / "workers").mkdir()
-    spring = (trap.folder / "colorsys.py").read_text()
-    (trap.folder / "workers" / "__init__.py").write_text(f'OWNER = "neuraphage"\n{spring}')
-    (trap.folder / "workers" / "app.py").write_text(spring)
+    spring = (trap.folder / "colorsys.py").read_text(encoding="utf-8")
+    (trap.folder / "workers" / "__init__.py").write_text(f'OWNER = "neuraphage"\n{spring}', encoding="utf-8")
+    (trap.folder / "workers" / "app.py").write_text(spring, encoding="utf-8")
     ran = run_in(trap, CELERY, "-A", "workers.app", command)
     assert trap.sprung == []
     assert ran.returncode == 1

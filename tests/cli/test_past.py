@@ -83,7 +83,7 @@ def test_the_note_of_a_stack_that_is_gone(cli: CommandLine, left: str) -> None:
 def test_a_server_that_cannot_be_started_says_why(cli: CommandLine, left: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No program: the error names what to install. The data stays."""
     manifest = load().data_dir / "server" / "appendonlydir" / "appendonly.aof.manifest"
-    manifest.write_text("file nosuch seq 1 type i\n")
+    manifest.write_text("file nosuch seq 1 type i\n", encoding="utf-8")
     ran = cli("list")
     assert ran.code == 1
     assert "neuraphage dev" in ran.err

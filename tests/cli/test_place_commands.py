@@ -27,7 +27,7 @@ def data(tmp_path: Path) -> Path:
     make_data_folder(folder)
     for name in ("server/appendonlydir/a.aof", "logs/worker.log", "spool/default/identity"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text("x" * 1_000)
+        (folder / name).write_text("x" * 1_000, encoding="utf-8")
     return folder
 
 
@@ -85,13 +85,13 @@ def test_a_health_check_measures_now_and_then(cli: CommandLine, data: Path, monk
         return ["data_quota_bytes" in text for text in cli("health", "--json").json["warnings"]]
 
     assert warnings() == []
-    (data / "logs" / "big.log").write_text("x" * 20_000)
+    (data / "logs" / "big.log").write_text("x" * 20_000, encoding="utf-8")
     assert warnings() == [], "the last measurement still counts"
     kept = data / "health" / data_folder.MEASURED
     for age_s in (data_folder.KEPT_S + 1, -3_600):  # too old; and noted before the clock was set back
         os.utime(kept, (time.time() - age_s,) * 2)
         assert warnings() == [True]
-        kept.write_text("{")
+        kept.write_text("{", encoding="utf-8")
         assert warnings() == [True], "what cannot be read is measured again"
     kept.unlink()
     monkeypatch.setattr(data_folder, "MAX_FILES", 0)
@@ -109,7 +109,7 @@ def test_purge_removes_all_that_is_ours(cli: CommandLine, data: Path, tmp_path: 
     """It says what goes, then the folder itself is gone; settings stay."""
     own_file = tmp_path / "config" / "neuraphage" / "neuraphage.toml"
     own_file.parent.mkdir(parents=True)
-    own_file.write_text("")
+    own_file.write_text("", encoding="utf-8")
     ran = cli("purge", "--yes")
     assert ran.code == 0
     assert all(str(data / name) in ran.out for name in ("server", "logs", "spool"))
@@ -132,9 +132,9 @@ def test_purge_asks_first(cli: CommandLine, data: Path, monkeypatch: pytest.Monk
 
 def test_purge_leaves_what_is_not_ours(cli: CommandLine, data: Path, tmp_path: Path) -> None:
     """A stranger's file keeps the folder; a link in place of ours is not followed."""
-    (data / "notes.txt").write_text("mine")
+    (data / "notes.txt").write_text("mine", encoding="utf-8")
     (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "elsewhere" / "kept").write_text("mine")
+    (tmp_path / "elsewhere" / "kept").write_text("mine", encoding="utf-8")
     (data / "beat").symlink_to(tmp_path / "elsewhere")
     ran = cli("purge", "--yes")
     assert ran.code == 0

@@ -32,7 +32,7 @@ def folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="np-") as made:
         path = Path(made)
         (path / "work").mkdir()
-        (path / "work" / "notes.txt").write_text("mine")
+        (path / "work" / "notes.txt").write_text("mine", encoding="utf-8")
         (path / "home").mkdir()
         yield path
 

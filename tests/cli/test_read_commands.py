@@ -301,7 +301,7 @@ def beat(folder: Path, **changes: Any) -> None:
         stored_at_s=now_s, consuming=True,
     )  # fmt: skip
     folder.mkdir(parents=True)
-    (folder / f"{me.pid}.json").write_text(json.dumps(asdict(replace(healthy, **changes))))
+    (folder / f"{me.pid}.json").write_text(json.dumps(asdict(replace(healthy, **changes))), encoding="utf-8")
 
 
 @pytest.mark.parametrize(

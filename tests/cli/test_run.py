@@ -46,7 +46,7 @@ def stack(kept_stack: DevStack) -> DevStack:
 @pytest.fixture
 def project(tmp_path: Path) -> str:
     """The directory that tasks work in."""
-    (tmp_path / FILE).write_text(BEFORE)
+    (tmp_path / FILE).write_text(BEFORE, encoding="utf-8")
     return str(tmp_path)
 
 
@@ -55,7 +55,7 @@ def projects(tmp_path: Path) -> dict[int, str]:
     """One for each width."""
     for columns in WIDTHS:
         (tmp_path / str(columns)).mkdir()
-        (tmp_path / str(columns) / FILE).write_text(BEFORE)
+        (tmp_path / str(columns) / FILE).write_text(BEFORE, encoding="utf-8")
     return {columns: str(tmp_path / str(columns)) for columns in WIDTHS}
 
 
@@ -92,7 +92,7 @@ def test_a_whole_task_in_one_terminal(stack: DevStack, projects: dict[int, str])
     for seen in runs(stack, projects, "polite please"):
         project = projects[seen.columns]
         seen.see(PROMPT_END)
-        assert (Path(project) / FILE).read_text() == BEFORE
+        assert (Path(project) / FILE).read_text(encoding="utf-8") == BEFORE
         asked = "\n".join(seen.lines)
         for part in ("? May edit run?", f"> edit {FILE}", "@@ -2,7 +2,8 @@", OLD_LINE, NEW_LINE, "y = yes, n = no"):
             assert part in asked
@@ -106,7 +106,7 @@ def test_a_whole_task_in_one_terminal(stack: DevStack, projects: dict[int, str])
         seen.see(PROMPT_END)
         seen.type("a")
         assert seen.ended() == 0
-        assert 'title = "Dr. "' in (Path(project) / FILE).read_text()
+        assert 'title = "Dr. "' in (Path(project) / FILE).read_text(encoding="utf-8")
         assert seen.too_wide() == []
         for words in (THOUGHT, LOOK, "I make it polite.", f"> edit {FILE}: done", "14 lines before", "cleared"):
             assert words in seen.text
@@ -206,7 +206,7 @@ def test_enter_alone_denies(stack: DevStack, project: str) -> None:
     assert "A person did not allow this edit call" in seen.text
     (left,) = record_of(stack, task_id_in(seen.raw)).prompts
     assert f"neuraphage answer {task_id_in(seen.raw)} {left.prompt_id[:8]} ANSWER" in seen.text
-    assert (Path(project) / FILE).read_text() == BEFORE
+    assert (Path(project) / FILE).read_text(encoding="utf-8") == BEFORE
     assert re.search(r"\x1b\[[0-9;]*3[0-7]m", seen.raw) is None
 
 

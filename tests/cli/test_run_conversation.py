@@ -34,7 +34,7 @@ def stack() -> Iterator[DevStack]:
 @pytest.fixture
 def project(tmp_path: Path) -> str:
     """The directory that tasks work in."""
-    (tmp_path / FILE).write_text(BEFORE)
+    (tmp_path / FILE).write_text(BEFORE, encoding="utf-8")
     return str(tmp_path)
 
 

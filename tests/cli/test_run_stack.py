@@ -81,7 +81,7 @@ def test_from_the_first_run_to_the_last(place: DevStack, tmp_path: Path) -> None
 
 def test_a_stack_that_cannot_start(place: DevStack, tmp_path: Path) -> None:
     """One line with the reason, exit 1, and no task."""
-    (place.data_dir / "server").write_text("in the way")
+    (place.data_dir / "server").write_text("in the way", encoding="utf-8")
     ran = place.cli("run", "ask me", "--dir", str(tmp_path), *PLAY)
     assert (ran.code, ran.out) == (1, "")
     assert ran.err.count("\n") == 1

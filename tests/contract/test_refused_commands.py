@@ -28,7 +28,7 @@ from writekit import ALL_WRITES, Write
 
 pytestmark = pytest.mark.real_redis
 
-TEXTS = {f.name: f.read_text() for f in files("neuraphage.store").iterdir() if f.name.endswith(".lua")}
+TEXTS = {f.name: f.read_text(encoding="utf-8") for f in files("neuraphage.store").iterdir() if f.name.endswith(".lua")}
 COMMANDS = sorted(
     {c for text in TEXTS.values() for c in re.findall(r"(?:redis\.p?call|call_with)\('([A-Z]+)'", text)}
     - {"RENAME", "PTTL"}
@@ -224,7 +224,7 @@ def test_commands_outside_the_scripts_are_asked_for_too(real_kit: StoreKit, rest
 
 def test_the_rules_of_the_runbook_are_enough(real_kit: StoreKit, restricted: StoreKit) -> None:
     """The rules that RUNBOOK.md gives for a server of someone else allow all that is asked for."""
-    found = re.search(r"user needs `([^`]+)`", (ROOT / "RUNBOOK.md").read_text())
+    found = re.search(r"user needs `([^`]+)`", (ROOT / "RUNBOOK.md").read_text(encoding="utf-8"))
     assert found is not None
     rules = found[1].split()
     real_kit.client.execute_command("ACL", "SETUSER", USER, "reset", "on", f">{PASSWORD}", *rules)

@@ -57,7 +57,7 @@ class Bench:
 
     def requests(self) -> list[dict[str, object]]:
         """Every request that ended, as the scripted API saw it."""
-        rows = map(json.loads, self._model_log.read_text().splitlines())
+        rows = map(json.loads, self._model_log.read_text(encoding="utf-8").splitlines())
         return [row for row in rows if row["event"] == "ended"]
 
 
@@ -123,7 +123,7 @@ def wait_for_port(file: Path) -> int:
     while not file.exists():
         assert time.monotonic() < deadline_s, "the scripted API did not start"
         time.sleep(0.02)
-    return int(file.read_text())
+    return int(file.read_text(encoding="utf-8"))
 
 
 def order_fault(url: str) -> None:

@@ -93,11 +93,11 @@ def run_case(case: Case, site: Site) -> None:
         code = wait_for_exit(fork(partial(_run_process, case, site, number, point)))
         if code != DIED:
             why = f"{point} was never reached" if code == 0 else f"process {number} ended with {code}, see its log"
-            (site.folder / "problem").write_text(why)
+            (site.folder / "problem").write_text(why, encoding="utf-8")
             return
     calls = _run_process(case, site, len(case.points), None)
     if case.records:
-        (site.folder / "calls.json").write_text(json.dumps([asdict(call) for call in calls]))
+        (site.folder / "calls.json").write_text(json.dumps([asdict(call) for call in calls]), encoding="utf-8")
     save_facts(site)
 
 
@@ -116,7 +116,7 @@ def _run_process(case: Case, site: Site, number: int, point: CrashPoint | None) 
 
 def save_facts(site: Site) -> None:
     """Write down what is left, for outcome_of."""
-    (site.folder / "facts.json").write_text(json.dumps(asdict(facts_of(site))))
+    (site.folder / "facts.json").write_text(json.dumps(asdict(facts_of(site))), encoding="utf-8")
 
 
 def outcome_of(case: Case, folder: Path) -> Outcome:
@@ -124,12 +124,12 @@ def outcome_of(case: Case, folder: Path) -> Outcome:
     outcome = Outcome(case)
     facts, calls, problem = folder / "facts.json", folder / "calls.json", folder / "problem"
     if facts.exists():
-        outcome.facts = Facts(**json.loads(facts.read_text()))
+        outcome.facts = Facts(**json.loads(facts.read_text(encoding="utf-8")))
     else:
-        outcome.problem = problem.read_text() if problem.exists() else "it did not end"
-        outcome.problem += "\n" + (folder / "log").read_text()[-4_000:]
+        outcome.problem = problem.read_text(encoding="utf-8") if problem.exists() else "it did not end"
+        outcome.problem += "\n" + (folder / "log").read_text(encoding="utf-8")[-4_000:]
     if calls.exists():
-        outcome.calls = tuple(Call(**row) for row in json.loads(calls.read_text()))
+        outcome.calls = tuple(Call(**row) for row in json.loads(calls.read_text(encoding="utf-8")))
     return outcome
 
 

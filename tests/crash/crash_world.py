@@ -86,7 +86,7 @@ class Site:
         assert self.settings.namespace
         self.work.mkdir(parents=True)
         self.outside.mkdir()
-        (self.work / "a.txt").write_text("one\ntwo\n")
+        (self.work / "a.txt").write_text("one\ntwo\n", encoding="utf-8")
 
     @cached_property
     def settings(self) -> Settings:

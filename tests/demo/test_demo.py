@@ -95,7 +95,9 @@ def test_the_demo_holds(tmp_path: Path) -> None:
     assert run.value("commands started again") == "0"
     assert run.value("replies cut off by a kill, asked for again") == "1"
     assert len(re.findall(r"^kill -9 \d+", run.out, re.MULTILINE)) == 2
-    assert len((run.folder / "project" / RUNS_LOG).read_text().splitlines()) == 3  # two of the task, one afterwards
+    assert (
+        len((run.folder / "project" / RUNS_LOG).read_text(encoding="utf-8").splitlines()) == 3
+    )  # two of the task, one afterwards
     assert left_over(run.folder) == []
 
 
@@ -111,8 +113,8 @@ def test_an_edited_project_fails(tmp_path: Path) -> None:
     """A fault that the script does not know stays: the demo does not claim that the tests pass."""
     project = copy_of_project(tmp_path)
     test_file = project / "tests" / "test_basket.py"
-    quick = test_file.read_text().replace("sleep(0.8)", "sleep(0.1)")
-    test_file.write_text(quick + "\n\ndef test_of_ours():\n    assert total_cents([]) == 1\n")
+    quick = test_file.read_text(encoding="utf-8").replace("sleep(0.8)", "sleep(0.1)")
+    test_file.write_text(quick + "\n\ndef test_of_ours():\n    assert total_cents([]) == 1\n", encoding="utf-8")
     run = StartedDemo(tmp_path, "--project", str(project)).ended()
     assert run.code == 1, run.out
     assert run.value("the project's own tests") == "fail"

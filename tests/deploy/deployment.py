@@ -65,7 +65,7 @@ class Deployment:
         for folder in ("bin", "redis-data", "neuraphage-data", "projects"):
             (self.state / folder).mkdir(parents=True)
         self.ports = {"redis": free_port(), "flower": free_port()}
-        (self.state / "ports.json").write_text(json.dumps(self.ports))
+        (self.state / "ports.json").write_text(json.dumps(self.ports), encoding="utf-8")
         self._write_settings(model_url)
         self._write_server_config()
         self._write_programs()
@@ -106,29 +106,29 @@ class Deployment:
 
     def _write_settings(self, model_url: str) -> None:
         values = self.passwords | {"ANTHROPIC_API_KEY": "a-key-of-tests"}
-        example = (self.project / "deploy" / "env.example").read_text()
+        example = (self.project / "deploy" / "env.example").read_text(encoding="utf-8")
         for name, value in values.items():
             example, count = re.subn(rf"^{name}=$", f"{name}={value}", example, flags=re.MULTILINE)
             assert count == 1, f"env.example must name {name}"
-        (self.project / ".env").write_text(example)
+        (self.project / ".env").write_text(example, encoding="utf-8")
         lines = [f"NEURAPHAGE_{name}={value}" for name, value in FAST.items()]
         lines.append(f"NEURAPHAGE_ANTHROPIC_BASE_URL={model_url}")
-        (self.project / "deploy" / "settings.env").write_text("\n".join(lines) + "\n")
+        (self.project / "deploy" / "settings.env").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def _write_server_config(self) -> None:
-        text = (self.project / "deploy" / "redis.conf").read_text()
+        text = (self.project / "deploy" / "redis.conf").read_text(encoding="utf-8")
         here = {"port": self.ports["redis"], "bind": "127.0.0.1", "dir": self.state / "redis-data"}
         for name, value in here.items():
             text, count = re.subn(rf"^{name} .*$", f"{name} {value}", text, flags=re.MULTILINE)
             assert count == 1, f"redis.conf must set {name}"
-        (self.state / "redis.conf").write_text(text)
+        (self.state / "redis.conf").write_text(text, encoding="utf-8")
 
     def _write_programs(self) -> None:
         programs = self.state / "bin"
         (programs / "valkey-server").symlink_to(server_program())
         for name, module in {"docker": "localcompose", "valkey-cli": "valkey_cli"}.items():
             path = programs / name
-            path.write_text(f'#!/bin/sh\nexec {sys.executable} {HERE / module}.py "$@"\n')
+            path.write_text(f'#!/bin/sh\nexec {sys.executable} {HERE / module}.py "$@"\n', encoding="utf-8")
             path.chmod(0o755)
 
 

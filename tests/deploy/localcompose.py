@@ -47,7 +47,7 @@ class LocalCompose:
     def __init__(self, project: Path) -> None:
         self.project = project
         self.state = project / STATE
-        self.ports: dict[str, int] = json.loads((self.state / "ports.json").read_text())
+        self.ports: dict[str, int] = json.loads((self.state / "ports.json").read_text(encoding="utf-8"))
         self.services = read_compose(project)
 
     # --- what docker compose does ---
@@ -164,7 +164,7 @@ class LocalCompose:
                 start_new_session=True,
             )  # fmt: skip
         (self.state / f"{service.name}.{number}.pid").write_text(
-            f"{process.pid} {psutil.Process(process.pid).create_time()}"
+            f"{process.pid} {psutil.Process(process.pid).create_time()}", encoding="utf-8"
         )
 
     def _exists(self, name: str, number: int) -> bool:
@@ -184,7 +184,7 @@ class LocalCompose:
     def _outer(self, name: str, number: int) -> psutil.Process | None:
         """The process that was started: with namespaces, one that waits outside for the container's first."""
         try:
-            pid, began = (self.state / f"{name}.{number}.pid").read_text().split()
+            pid, began = (self.state / f"{name}.{number}.pid").read_text(encoding="utf-8").split()
             process = psutil.Process(int(pid))
             ended = process.create_time() != float(began) or process.status() == psutil.STATUS_ZOMBIE
         except (FileNotFoundError, psutil.NoSuchProcess):

@@ -23,7 +23,7 @@ PASSWORDS = {"REDIS_PASSWORD": "redis-pass", "FLOWER_PASSWORD": "flower-pass", "
 def project(folder: Path, values: dict[str, str]) -> Path:
     """A project folder with the repository's file and these variables."""
     (folder / "docker-compose.yml").write_bytes((ROOT / "docker-compose.yml").read_bytes())
-    (folder / ".env").write_text("".join(f"{name}={value}\n" for name, value in values.items()))
+    (folder / ".env").write_text("".join(f"{name}={value}\n" for name, value in values.items()), encoding="utf-8")
     return folder
 
 

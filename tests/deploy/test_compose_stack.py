@@ -28,7 +28,7 @@ def test_every_service_is_healthy_and_a_task_goes_through(deployment: Deployment
         prompt = task_prompt(turn("", command("echo it-ran > proof.txt")), turn("done"))
         task_id = client.submit(prompt, working_dir=str(work), allow=["*"])
         assert client.wait(task_id, timeout_s=60).status is Status.COMPLETED
-    assert (work / "proof.txt").read_text() == "it-ran\n"
+    assert (work / "proof.txt").read_text(encoding="utf-8") == "it-ran\n"
 
 
 def test_no_password_is_in_a_command_line(deployment: Deployment) -> None:

@@ -21,7 +21,7 @@ HADOLINT = Path(sys.executable).with_name("hadolint")
 
 def instructions() -> list[tuple[str, str]]:
     """(instruction, arguments), with continued lines joined and comments left out."""
-    lines = [line for line in DOCKERFILE.read_text().splitlines() if not line.startswith("#")]
+    lines = [line for line in DOCKERFILE.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     joined = re.sub(r"\s*\\\n\s*", " ", "\n".join(lines))
     return [(line.split(" ", 1)[0], line.split(" ", 1)[1]) for line in joined.splitlines() if line]
 
@@ -47,7 +47,7 @@ def test_the_image_runs_as_a_user_of_its_own_with_its_folders() -> None:
     assert re.fullmatch(r"[1-9]\d+:[1-9]\d+", stage["USER"])
     assert f"--uid {stage['USER'].split(':')[0]} " in stage["RUN"]
     folders = stage["RUN"].partition("install --directory")[2].split()
-    document = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    document = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
     mounted = {volume.split(":")[1] for volume in document["services"]["worker"]["volumes"]}
     assert mounted <= set(folders)
     assert "NEURAPHAGE_DATA_DIR=/var/lib/neuraphage" in stage["ENV"]
@@ -61,7 +61,7 @@ def copied() -> list[str]:
 
 def test_the_build_sees_what_it_copies_and_no_secret() -> None:
     """.dockerignore lets through exactly that."""
-    lines = (ROOT / ".dockerignore").read_text().split()
+    lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
     assert lines[0] == "*"
     assert sorted(line[1:] for line in lines if line.startswith("!")) == sorted(copied())
     assert not any(fnmatch.fnmatch(".env", name) for name in copied())
@@ -91,6 +91,6 @@ def test_the_image_gets_the_wheel_of_these_files_and_flower(tmp_path: Path) -> N
 
 def test_the_image_is_named_after_this_version() -> None:
     """An image of another version would be taken for this one."""
-    version = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    version = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
     assert version is not None
-    assert f"NEURAPHAGE_VERSION:-{version[1]}}}" in (ROOT / "docker-compose.yml").read_text()
+    assert f"NEURAPHAGE_VERSION:-{version[1]}}}" in (ROOT / "docker-compose.yml").read_text(encoding="utf-8")

@@ -45,7 +45,7 @@ def test_a_task_goes_through_and_nothing_is_left(deployment: Deployment, tmp_pat
         "NEURAPHAGE_ANTHROPIC_BASE_URL": deployment.model_url,
         "ANTHROPIC_API_KEY": "a-key-of-tests",
     }
-    (tmp_path / "env").write_text("".join(f"{name}={value}\n" for name, value in env.items()))
+    (tmp_path / "env").write_text("".join(f"{name}={value}\n" for name, value in env.items()), encoding="utf-8")
     settings = Settings(state_url=SecretStr(f"{url}/1"), broker_url=SecretStr(f"{url}/0"), namespace="procfile")
     argv = [str(HONCHO), "-f", str(ROOT / "Procfile"), "-d", str(tmp_path), "-e", str(tmp_path / "env"), "start"]
     argv += ["-c", "worker=2,control=1,beat=1"]
@@ -59,7 +59,7 @@ def test_a_task_goes_through_and_nothing_is_left(deployment: Deployment, tmp_pat
             prompt = task_prompt(turn("", command("echo it-ran > proof.txt")), turn("done"))
             task_id = client.submit(prompt, working_dir=str(tmp_path), allow=["*"])
             assert client.wait(task_id, timeout_s=60).status is Status.COMPLETED
-        assert (tmp_path / "proof.txt").read_text() == "it-ran\n"
+        assert (tmp_path / "proof.txt").read_text(encoding="utf-8") == "it-ran\n"
         wait_for(build_store(settings).last_sweep_ms, "a sweep that beat ordered")
         here = settings.model_copy(update={"data_dir": tmp_path / "data"})
         wait_for(lambda: len(ready_names(here)) == 3, "two workers and a control worker, each under a name of its own")

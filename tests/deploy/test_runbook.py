@@ -40,7 +40,9 @@ def when_waiting(client: Client, task_id: str) -> None:
 def test_every_command_of_the_runbook_is_in_a_block_that_is_run_here() -> None:
     """No line for a shell escapes, and no block is left out below."""
     assert RUNBOOK.count("```sh\n") == len(BLOCKS)
-    used = set(re.findall(r'(?:run_block\(deployment, |BLOCKS\[)"([\w-]+)"', Path(__file__).read_text()))
+    used = set(
+        re.findall(r'(?:run_block\(deployment, |BLOCKS\[)"([\w-]+)"', Path(__file__).read_text(encoding="utf-8"))
+    )
     assert used == set(BLOCKS)
 
 
@@ -85,7 +87,7 @@ def test_a_dead_worker(deployment: Deployment) -> None:
         assert client.wait(task_id, timeout_s=60).status is Status.COMPLETED
         assert "recovered" in run_block(deployment, "stuck", task_id).partition("decisions")[2]
         assert "unknown" in str(client_conversation(deployment, task_id))
-    assert (work / "log").read_text() == "begun\n", "an unknown outcome is never repeated"
+    assert (work / "log").read_text(encoding="utf-8") == "begun\n", "an unknown outcome is never repeated"
 
 
 def client_conversation(deployment: Deployment, task_id: str) -> list[dict[str, object]]:
@@ -123,7 +125,7 @@ def test_a_rolling_deploy(deployment: Deployment) -> None:
         assert run_block(deployment, "deploy").count("healthy") == 6
         assert all(deployment.compose.pid(name) != pid for name, pid in before.items())
         assert client.wait(task_id, timeout_s=60).status is Status.COMPLETED
-    numbers = (work / "log").read_text().split()
+    numbers = (work / "log").read_text(encoding="utf-8").split()
     assert sorted(set(numbers), key=int) == sorted(numbers, key=int) == [str(number) for number in range(12)]
 
 
@@ -139,7 +141,7 @@ def test_scaling_out(deployment: Deployment) -> None:
             step = turn("", command("echo begin >> log; sleep 3; echo end >> log"))
             tasks = [submit(client, work, step) for _ in range(4)]
             assert {client.wait(task_id, timeout_s=60).status for task_id in tasks} == {Status.COMPLETED}
-        assert sorted((work / "log").read_text().split()) == ["begin"] * 4 + ["end"] * 4
+        assert sorted((work / "log").read_text(encoding="utf-8").split()) == ["begin"] * 4 + ["end"] * 4
     finally:
         deployment.compose.kill("worker", 2)
 
@@ -169,7 +171,9 @@ def test_backup_and_restore(deployment: Deployment) -> None:
     run_block(deployment, "restore")
     with deployment.client() as client:
         assert client.wait(running, timeout_s=60).status is Status.COMPLETED
-        assert (work / "log").read_text() == "begun\nended\n", "its end was read from the spool; it did not run again"
+        assert (work / "log").read_text(encoding="utf-8") == "begun\nended\n", (
+            "its end was read from the spool; it did not run again"
+        )
         when_waiting(client, asked)
         client.answer(asked, "yes", prompt_id=client.get(asked).prompts[0].prompt_id)
         assert isinstance(client.wait(asked, timeout_s=60).detail, CompletedDetail)

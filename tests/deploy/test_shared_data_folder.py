@@ -119,7 +119,7 @@ def test_files_of_containers_that_are_gone_do_not_pile_up(kit: StoreKit, tmp_pat
     folder = tmp_path / "health"
     beat_of(kit, folder, THERE, "gone").write()
     beat_of(kit, folder, "boot-3", "lives").write()
-    (gone,) = [path for path in folder.iterdir() if "gone" in path.read_text()]
+    (gone,) = [path for path in folder.iterdir() if "gone" in path.read_text(encoding="utf-8")]
     os.utime(gone, (1.0, 1.0))
     read_health(folder, SystemClock(), HERE)
-    assert ["lives" in path.read_text() for path in folder.iterdir()] == [True]
+    assert ["lives" in path.read_text(encoding="utf-8") for path in folder.iterdir()] == [True]

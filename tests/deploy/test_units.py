@@ -18,7 +18,7 @@ UNITS = sorted((ROOT / "deploy" / "systemd").glob("*.service"))
 
 def entries(path: Path) -> dict[str, str]:
     """Key and value of every line; a key that comes twice is an error here."""
-    lines = [line for line in path.read_text().splitlines() if "=" in line and not line.startswith("#")]
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if "=" in line and not line.startswith("#")]
     assert len({line.split("=")[0] for line in lines}) == len(lines)
     return read_env(path)
 
@@ -48,8 +48,8 @@ def test_a_command_outlives_the_restart_of_its_worker() -> None:
 def test_systemd_takes_the_units(tmp_path: Path) -> None:
     """Unknown keys and wrong values are complaints; the missing program of this machine is not ours."""
     for path in UNITS:
-        text = path.read_text().replace("/opt/neuraphage/bin/celery", "/bin/true")
-        (tmp_path / path.name.replace("@", "@1")).write_text(text)
+        text = path.read_text(encoding="utf-8").replace("/opt/neuraphage/bin/celery", "/bin/true")
+        (tmp_path / path.name.replace("@", "@1")).write_text(text, encoding="utf-8")
     done = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", *sorted(map(str, tmp_path.iterdir()))],
         capture_output=True, text=True, check=False,

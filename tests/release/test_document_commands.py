@@ -23,7 +23,7 @@ WAITS = 3
 def folder(tmp_path: Path) -> Path:
     """The current folder of the reader, with the project that the README speaks of."""
     (tmp_path / "my-project").mkdir()
-    (tmp_path / "my-project" / "a.txt").write_text("value=1\n")
+    (tmp_path / "my-project" / "a.txt").write_text("value=1\n", encoding="utf-8")
     return tmp_path
 
 
@@ -68,7 +68,7 @@ def test_the_commands_of_other_terminals(stack: DevStack, folder: Path) -> None:
 def test_the_python_lines(stack: DevStack, folder: Path) -> None:
     """As a script of its own, with the project's real path."""
     lines = BLOCKS["python"].replace("/path/to/my-project", str(folder / "my-project"))
-    (folder / "task.py").write_text(lines)
+    (folder / "task.py").write_text(lines, encoding="utf-8")
     ran = typed("python task.py", stack, folder)
     assert ran.returncode == 0, ran.stderr
     assert "The command said" in ran.stdout
@@ -110,7 +110,7 @@ def test_the_celery_processes(stack: DevStack, folder: Path) -> None:
     try:
         for line, log in zip(lines, logs, strict=True):
             word = "beat: Starting" if " beat " in line else " ready."
-            wait_for(lambda log=log, word=word: word in log.read_text(), line)
+            wait_for(lambda log=log, word=word: word in log.read_text(encoding="utf-8"), line)
     finally:
         for process in started:
             process.terminate()

@@ -80,7 +80,9 @@ def test_a_stored_state_goes_on_to_its_end(client: Any, tmp_path: Path, name: st
     rig = goes_on(client, tmp_path, state, JUST_NOW_S)
     if rig.get(state["task_id"]).status is Status.CANCELLED:
         return
-    assert {path.name: path.read_text() for path in tmp_path.glob("*.txt")} == SCENARIOS[state["scenario"]].files
+    assert {path.name: path.read_text(encoding="utf-8") for path in tmp_path.glob("*.txt")} == SCENARIOS[
+        state["scenario"]
+    ].files
     assert all(not result.get("is_error") for result in rig.results(state["task_id"]).values())
 
 

@@ -29,8 +29,8 @@ def test_one_submits_and_the_other_answers(stack: DevStack, tmp_path: Path) -> N
     ours, theirs = machine(stack, tmp_path / "ours"), machine(stack, tmp_path / "theirs")
     project = tmp_path / "project"
     project.mkdir()
-    (project / "a.txt").write_text("value=20\n")
-    (project / "b.txt").write_text("value=22\n")
+    (project / "a.txt").write_text("value=20\n", encoding="utf-8")
+    (project / "b.txt").write_text("value=22\n", encoding="utf-8")
     submitted = run_process("submit", "Add up the numbers.", "--dir", str(project), *ALLOWED, env=ours)
     assert submitted.code == 0, submitted.err
     task_id = submitted.out.strip()
@@ -42,5 +42,5 @@ def test_one_submits_and_the_other_answers(stack: DevStack, tmp_path: Path) -> N
     assert run_process("answer", task_id, found["prompts"][0]["prompt_id"], "yes", env=theirs).code == 0
     assert run_process("attach", task_id, env=theirs).code == 0
     assert run_process("show", task_id, "--json", env=ours).json["status"] == "Completed"
-    assert (project / "copy.txt").read_text() == "42\n"
+    assert (project / "copy.txt").read_text(encoding="utf-8") == "42\n"
     assert [path for home in (ours, theirs) for path in Path(home["HOME"]).rglob("*")] == []

@@ -19,8 +19,10 @@ pytestmark = [pytest.mark.real_redis, pytest.mark.real_workers]
 def project(tmp_path: Path) -> Path:
     """A person's own project, with a package and a script of names that we use too."""
     (tmp_path / "workers").mkdir()
-    (tmp_path / "workers" / "__init__.py").write_text("raise SystemExit('this is another project')\n")
-    (tmp_path / "workers" / "app.py").write_text("from celery import Celery\napp = Celery('theirs')\n")
+    (tmp_path / "workers" / "__init__.py").write_text("raise SystemExit('this is another project')\n", encoding="utf-8")
+    (tmp_path / "workers" / "app.py").write_text(
+        "from celery import Celery\napp = Celery('theirs')\n", encoding="utf-8"
+    )
     return tmp_path
 
 
@@ -60,7 +62,7 @@ def test_a_foreign_workers_package_on_the_path_hides_nothing(machine: Machine, p
 
 def test_a_call_that_may_mean_the_foreign_app_is_left_alone(machine: Machine, project: Path) -> None:
     """Other projects of the machine have their own `workers.app`; without our queues it is theirs."""
-    (project / "workers" / "__init__.py").write_text("")
+    (project / "workers" / "__init__.py").write_text("", encoding="utf-8")
     ran = machine.run(machine.python, "-m", "celery", "-A", "workers.app", "report", cwd=project)
     assert ran.returncode == 0, ran.stderr
     assert "np.run" not in ran.stdout
@@ -70,13 +72,13 @@ def test_a_call_that_may_mean_the_foreign_app_is_left_alone(machine: Machine, pr
 def test_a_package_installed_over_ours_is_named(machine: Machine, tmp_path: Path, command: list[str]) -> None:
     """Nothing is started, and one line names the file and what to do."""
     ours = machine.packages / "workers" / "__init__.py"
-    kept = ours.read_text()
-    ours.write_text("# another project\n")
+    kept = ours.read_text(encoding="utf-8")
+    ours.write_text("# another project\n", encoding="utf-8")
     try:
         ran = machine.run("neuraphage", *command, cwd=tmp_path)
         celery = machine.run(machine.python, "-m", "celery", "-A", "neuraphage.celery_app", "report", cwd=tmp_path)
     finally:
-        ours.write_text(kept)
+        ours.write_text(kept, encoding="utf-8")
     for ended in (ran, celery):
         assert ended.returncode == 1
         assert ended.stderr.startswith(f"neuraphage: {ours} is not neuraphage's: another project")

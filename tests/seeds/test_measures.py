@@ -32,7 +32,7 @@ def stored_bytes(rig: Rig, task_id: str) -> int:
 def test_large_results_stay_out_of_the_server(make_rig: MakeRig, call: tuple[str, dict[str, Any]]) -> None:
     """R192: what a task keeps in the server is below 1 MB, although its command wrote 4 MB and its file has 6."""
     rig = make_rig(calls(("t1", *call)), says("Done."))
-    (rig.folder / "large.txt").write_text("".join(f"line {n} {n * 7919:x}\n" for n in range(300_000)))
+    (rig.folder / "large.txt").write_text("".join(f"line {n} {n * 7919:x}\n" for n in range(300_000)), encoding="utf-8")
     task_id = rig.run()
     assert rig.get(task_id).detail.summary == "Done."
     assert len(rig.results(task_id)["t1"]["content"]) > 1_000, "there was something to be shortened"

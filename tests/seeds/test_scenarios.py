@@ -98,7 +98,7 @@ def test_an_orphan_in_its_fourth_turn_is_resumable(make_rig: MakeRig) -> None:
 def test_a_crash_in_read_file_is_seen_on_reload(make_rig: MakeRig) -> None:
     """R237: the marker names the tool and the call that was open."""
     rig = make_rig(calls(("t1", "read_file", {"path": "a.txt"})), says("Done."))
-    (rig.folder / "a.txt").write_text("words\n")
+    (rig.folder / "a.txt").write_text("words\n", encoding="utf-8")
     tool = rig.services.tools.get("read_file")
     assert tool is not None
     run, tool.run = tool.run, killed
@@ -236,6 +236,6 @@ def test_a_file_that_was_being_written_is_finished(make_rig: MakeRig) -> None:
     rig.dies()
     tool.run = run
     rig.recover(task_id).drain()
-    assert (rig.folder / "report.txt").read_text() == "all of it\n"
+    assert (rig.folder / "report.txt").read_text(encoding="utf-8") == "all of it\n"
     assert "is_error" not in rig.results(task_id)["t1"]
     assert rig.kinds(task_id).count("ToolStarted") == 2

@@ -34,7 +34,7 @@ def test_it_is_live_and_not_ready(tmp_path: Path) -> None:
         try:
             settings = Settings(data_dir=tmp_path / "data")
             wait_for(lambda: [p for p in host_health(settings) if p.live] or worker.poll() is not None, "its health")
-            assert worker.poll() is None, (tmp_path / "log").read_text()
+            assert worker.poll() is None, (tmp_path / "log").read_text(encoding="utf-8")
             (process,) = host_health(settings)
             assert (process.name, process.live, process.ready) == ("early@here", True, False)
             assert process.problems == (

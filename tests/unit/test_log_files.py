@@ -65,7 +65,7 @@ def test_processes_share_a_log_file(tmp_path: Path) -> None:
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(log), name]) for name in ("a", "b", "c")]
     assert [writer.wait(PATIENCE_S) for writer in writers] == [0, 0, 0]
     files = list(tmp_path.iterdir())
-    lines = [line.split(" .")[0] for path in files for line in path.read_text().splitlines()]
+    lines = [line.split(" .")[0] for path in files for line in path.read_text(encoding="utf-8").splitlines()]
     assert sorted(lines) == sorted(f"{name} {number}" for name in ("a", "b", "c") for number in range(200))
     assert len(files) > 5
     assert max(path.stat().st_size for path in files) < 5_000
@@ -76,7 +76,9 @@ def test_forked_processes_share_a_log_file(tmp_path: Path) -> None:
     log = tmp_path / "w.log"
     ran = subprocess.run([sys.executable, "-c", FORKED, str(log)], capture_output=True, text=True, check=True)
     assert (ran.stdout, ran.stderr) == ("0 0 0 0\n", "")
-    lines = [line.split(" .")[0] for path in tmp_path.iterdir() for line in path.read_text().splitlines()]
+    lines = [
+        line.split(" .")[0] for path in tmp_path.iterdir() for line in path.read_text(encoding="utf-8").splitlines()
+    ]
     assert sorted(lines) == sorted(f"{name} {number}" for name in "abcd" for number in range(200))
 
 
@@ -87,7 +89,7 @@ def test_only_so_many_are_kept(tmp_path: Path) -> None:
     for number in range(5):
         write(handler, f"line number {number}")
     handler.close()
-    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
+    assert {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()} == {
         "w.log": "line number 4\n", "w.log.1": "line number 3\n", "w.log.2": "line number 2\n",
     }  # fmt: skip
     assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o600}
@@ -101,7 +103,7 @@ def test_a_file_that_was_moved_away_is_opened_again(tmp_path: Path) -> None:
     log.rename(tmp_path / "moved")
     write(handler, "two")
     handler.close()
-    assert log.read_text() == "two\n"
+    assert log.read_text(encoding="utf-8") == "two\n"
 
 
 def test_a_line_is_written_though_nothing_can_be_set_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,13 +111,13 @@ def test_a_line_is_written_though_nothing_can_be_set_aside(tmp_path: Path, monke
     monkeypatch.setattr(logging, "raiseExceptions", False)
     log = tmp_path / "w.log"
     (tmp_path / "w.log.1").mkdir()
-    (tmp_path / "w.log.1" / "x").write_text("")
+    (tmp_path / "w.log.1" / "x").write_text("", encoding="utf-8")
     (tmp_path / "w.log.2").mkdir()
     handler = RotatingLogFile(str(log), 5, keep=2)
     for text in ("first", "second"):
         write(handler, text)
     handler.close()
-    assert log.read_text() == "first\nsecond\n"
+    assert log.read_text(encoding="utf-8") == "first\nsecond\n"
 
 
 def test_the_output_of_a_process_that_goes_on(tmp_path: Path) -> None:
@@ -127,8 +129,8 @@ def test_the_output_of_a_process_that_goes_on(tmp_path: Path) -> None:
         rotation.look()
         output.write("after\n")
         rotation.look()
-    assert log.read_text() == "after\n"
-    assert aside(log, 1).read_text() == "before\n" * 10
+    assert log.read_text(encoding="utf-8") == "after\n"
+    assert aside(log, 1).read_text(encoding="utf-8") == "before\n" * 10
     assert stat.S_IMODE(aside(log, 1).stat().st_mode) == 0o600
     assert read_tail(log, start_bytes=70) == "after\n", "an exit's cause is looked for in what is there"
 
@@ -136,18 +138,18 @@ def test_the_output_of_a_process_that_goes_on(tmp_path: Path) -> None:
 def test_rotation_looks_by_itself(tmp_path: Path) -> None:
     """In a thread, until it is left."""
     log = tmp_path / "worker.log"
-    log.write_text("x" * 100)
+    log.write_text("x" * 100, encoding="utf-8")
     with LogRotation(lambda: [log], max_bytes=50, keep=2, look_again_s=0.01):
         while log.stat().st_size:  # ended by the test's own time limit
             pass
-    log.write_text("x" * 100)
+    log.write_text("x" * 100, encoding="utf-8")
     assert aside(log, 1).stat().st_size == 100
 
 
 def test_nothing_is_cut_that_was_not_copied(tmp_path: Path) -> None:
     """No room for a copy: the log stays."""
     log = tmp_path / "worker.log"
-    log.write_text("x" * 100)
+    log.write_text("x" * 100, encoding="utf-8")
     (tmp_path / "worker.log.1").mkdir()
     with pytest.raises(OSError, match=r"worker\.log\.1"):
         copy_aside(log, 1)
@@ -157,8 +159,8 @@ def test_nothing_is_cut_that_was_not_copied(tmp_path: Path) -> None:
 def test_what_was_set_aside_stays_while_there_is_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A full disk is tried again every few seconds: no try takes a former file, and none leaves a part of a copy."""
     log = tmp_path / "worker.log"
-    log.write_text("x" * 100)
-    aside(log, 1).write_text("former")
+    log.write_text("x" * 100, encoding="utf-8")
+    aside(log, 1).write_text("former", encoding="utf-8")
 
     def full(_source: object, copy: IO[bytes]) -> None:
         copy.write(b"x")
@@ -180,7 +182,7 @@ def test_workers_write_as_the_settings_say(
     log = tmp_path / "w.log"
     configure(Settings(log_format=form, log_files=1), None, str(log))  # type: ignore[arg-type]  # one of two
     logging.getLogger("np").info("claimed", extra={"task": "task-1", "turn": 3, "fence": 7})
-    (line,) = log.read_text().splitlines()
+    (line,) = log.read_text(encoding="utf-8").splitlines()
     if form == "json":
         assert json.loads(line) | {"time": ""} == {
             "time": "", "level": "INFO", "logger": "np", "task": "task-1", "turn": 3, "fence": 7, "message": "claimed",

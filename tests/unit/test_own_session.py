@@ -49,14 +49,14 @@ def by_spawn(tmp_path: Path) -> str:
     """As the processes of a stack."""
     log = tmp_path / "log"
     assert spawn(STATUS, os.environ, log).wait(PATIENCE_S) == 0
-    return log.read_text()
+    return log.read_text(encoding="utf-8")
 
 
 def by_spawn_with_a_parent(tmp_path: Path) -> str:
     """As those that die with it."""
     log = tmp_path / "log"
     assert spawn(STATUS, os.environ, log, tethered=True).wait(PATIENCE_S) == 0
-    return log.read_text()
+    return log.read_text(encoding="utf-8")
 
 
 def order(tmp_path: Path) -> SpoolCommand:
@@ -125,8 +125,8 @@ def test_a_program_that_outlives_its_starter_does_not_begin_after_its_end(
     )
     starter += f"open({str(pid_file)!r}, 'w').write(str(p.pid)); time.sleep(60)"
     with subprocess.Popen([sys.executable, "-c", starter]) as parent:
-        until(lambda: pid_file.exists() and pid_file.read_text() != "")
-        started = psutil.Process(int(pid_file.read_text()))
+        until(lambda: pid_file.exists() and pid_file.read_text(encoding="utf-8") != "")
+        started = psutil.Process(int(pid_file.read_text(encoding="utf-8")))
         if begins_first:
             go.touch()
             until(lambda: started.cmdline() == ["/bin/sleep", "60"])

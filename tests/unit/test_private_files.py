@@ -218,7 +218,7 @@ def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
     """Nothing is left beside it."""
     replace_private(tmp_path / "file", "one")
     replace_private(tmp_path / "file", "two")
-    assert [path.read_text() for path in tmp_path.iterdir()] == ["two"]
+    assert [path.read_text(encoding="utf-8") for path in tmp_path.iterdir()] == ["two"]
 
 
 def test_a_folder_that_is_there_stays(tmp_path: Path) -> None:

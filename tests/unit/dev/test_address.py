@@ -20,7 +20,7 @@ from neuraphage.settings import Settings
 def program(folder: Path, name: str, version: str) -> Path:
     folder.mkdir(exist_ok=True)
     path = folder / name
-    path.write_text(f"#!/bin/sh\necho 'Redis server v={version} sha=0:0 bits=64'\n")
+    path.write_text(f"#!/bin/sh\necho 'Redis server v={version} sha=0:0 bits=64'\n", encoding="utf-8")
     path.chmod(0o755)
     return path
 

@@ -25,18 +25,18 @@ def test_the_login_is_generated_once_and_private(tmp_path: Path) -> None:
     folder = tmp_path / "flower"
     assert folder.stat().st_mode & 0o077 == 0
     assert all(file.stat().st_mode & 0o077 == 0 for file in folder.iterdir())
-    assert first.login.read_text() == f"{second.url}\nuser: neuraphage\npassword: {first.password}\n"
+    assert first.login.read_text(encoding="utf-8") == f"{second.url}\nuser: neuraphage\npassword: {first.password}\n"
 
 
 def test_the_configuration_is_what_flower_reads(tmp_path: Path) -> None:
     """Loopback only, with a login; Flower runs the file as Python."""
     files = prepare_flower(tmp_path)
     values: dict[str, object] = {}
-    exec(files.config.read_text(), values)
+    exec(files.config.read_text(encoding="utf-8"), values)
     assert values["address"] == "127.0.0.1"
     assert values["port"] == files.port
     assert values["basic_auth"] == [f"neuraphage:{files.password}"]
-    assert files.config.read_text() == render_config(files)
+    assert files.config.read_text(encoding="utf-8") == render_config(files)
 
 
 def test_a_port_that_is_taken_is_not_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,13 +101,13 @@ def test_the_password_is_in_no_argument_environment_or_log(data_dir: Path, monke
     """The password is only in private files; the server gets none of our environment either."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "a-key-the-server-has-no-use-for")
     with EmbeddedServer(data_dir) as server:
-        password = (server.files.folder / "password").read_text()
+        password = (server.files.folder / "password").read_text(encoding="utf-8")
         assert len(password) >= 40
         process = psutil.Process(server.pid)
         assert password not in " ".join(process.cmdline())
         assert password not in str(process.environ())
         assert "ANTHROPIC_API_KEY" not in process.environ()
-        assert password not in server.files.log.read_text()
+        assert password not in server.files.log.read_text(encoding="utf-8")
         assert password not in repr(server.address)
         for private in (server.files.config, server.files.folder / "password", server.files.log):
             assert stat.S_IMODE(private.stat().st_mode) == 0o600
@@ -286,7 +286,7 @@ def test_quoted_values_cannot_add_a_line() -> None:
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     """A file in the place of the folder gives a message, not a traceback of the system."""
     blocked = tmp_path / "file"
-    blocked.write_text("")
+    blocked.write_text("", encoding="utf-8")
     with pytest.raises(StackError, match=f"make the server's folder {blocked}/server"):
         EmbeddedServer(blocked).start()
 

@@ -128,7 +128,7 @@ def test_the_tail_is_the_end(tmp_path: Path) -> None:
     """Only the end is read, only what is new, and a missing log is no error; one set aside meanwhile is new."""
     log = tmp_path / "log"
     assert read_tail(log) == ""
-    log.write_text("0123456789")
+    log.write_text("0123456789", encoding="utf-8")
     assert read_tail(log, max_bytes=4) == "6789"
     assert read_tail(log, start_bytes=8) == "89"
     assert read_tail(log, start_bytes=10) == ""

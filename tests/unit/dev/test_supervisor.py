@@ -77,7 +77,7 @@ def test_each_process_leads_its_own_session(tmp_path: Path) -> None:
         pid = supervisor.pid("one")
         assert pid is not None
         assert os.getsid(pid) == pid
-    assert (tmp_path / "logs" / "one.log").read_text() == "hello\noops\n"
+    assert (tmp_path / "logs" / "one.log").read_text(encoding="utf-8") == "hello\noops\n"
 
 
 def test_what_is_killed_comes_back(tmp_path: Path, until: Until) -> None:
@@ -105,7 +105,7 @@ def test_any_signal_can_be_sent(tmp_path: Path, until: Until) -> None:
 def test_the_cause_is_read_from_what_was_written_since_the_start(tmp_path: Path, until: Until) -> None:
     """A full disk is named; the same words of an earlier run are not taken for it."""
     changes = Changes()
-    (tmp_path / "one.log").write_text("Address already in use\n")
+    (tmp_path / "one.log").write_text("Address already in use\n", encoding="utf-8")
     script = "test -e flag && { echo 'write: No space left on device' >&2; exit 3; }; echo go; exec sleep 600"
     spec = ProcessSpec("one", ("/bin/sh", "-c", f"cd {tmp_path}; {script}"), ENV, ready_text="go")
     with Supervisor([spec], tmp_path, on_change=changes) as supervisor:
@@ -166,7 +166,7 @@ def test_asked_twice_it_waits_only_for_foundations(tmp_path: Path) -> None:
         stop.ask()
     assert pid is not None
     assert gone(pid)
-    assert (tmp_path / "base.log").read_text() == "up\nclean\n"
+    assert (tmp_path / "base.log").read_text(encoding="utf-8") == "up\nclean\n"
 
 
 def test_a_start_can_be_broken_off(tmp_path: Path) -> None:
@@ -343,13 +343,13 @@ def test_a_large_log_is_set_aside(tmp_path: Path) -> None:
     """One former log is kept; a small or missing one is left alone."""
     log = tmp_path / "one.log"
     rotate(log, max_bytes=3)
-    log.write_text("abc")
+    log.write_text("abc", encoding="utf-8")
     rotate(log, max_bytes=3)
     assert log.exists()
-    log.write_text("abcd")
+    log.write_text("abcd", encoding="utf-8")
     rotate(log, max_bytes=3)
     assert not log.exists()
-    assert (tmp_path / "one.log.1").read_text() == "abcd"
+    assert (tmp_path / "one.log.1").read_text(encoding="utf-8") == "abcd"
 
 
 def test_a_process_may_have_its_own_time_to_become_ready(tmp_path: Path) -> None:

@@ -96,13 +96,16 @@ def test_a_reply_that_says_nothing_after_a_tool(play: Play, odd: ScriptedReply) 
 )
 def test_a_file_that_does_not_fit_into_one_reply(play: Play, tmp_path: Path, raw: str) -> None:
     """The old file is left alone, the limit is told, and the file in pieces is written."""
-    (tmp_path / "a.py").write_text("whole\n")
+    (tmp_path / "a.py").write_text("whole\n", encoding="utf-8")
     part = ("write_file", {"path": "b.py", "content": "first part\n"})
     rig, task_id = play(
         reply(tools=[("write_file", raw)], stop_reason="max_tokens"), reply(tools=[part]), DONE, max_tokens=4096
     )
     assert rig.get(task_id).status is Status.COMPLETED
-    assert ((tmp_path / "a.py").read_text(), (tmp_path / "b.py").read_text()) == ("whole\n", "first part\n")
+    assert ((tmp_path / "a.py").read_text(encoding="utf-8"), (tmp_path / "b.py").read_text(encoding="utf-8")) == (
+        "whole\n",
+        "first part\n",
+    )
     told = rig.results(task_id)[rig.called(task_id)[0]]["content"]
     assert "4096 tokens" in told
     assert "smaller pieces" in told

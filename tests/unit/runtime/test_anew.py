@@ -65,4 +65,4 @@ def test_a_reset_runs_the_same_command_again(make_rig: MakeRig, tmp_path: Path) 
     rig.people.reset(task_id)
     rig.drain()
     assert rig.get(task_id).status is Status.COMPLETED
-    assert count.read_text().split() == ["x", "x"]
+    assert count.read_text(encoding="utf-8").split() == ["x", "x"]

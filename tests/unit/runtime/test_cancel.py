@@ -72,7 +72,7 @@ def test_cancel_while_a_command_runs_ends_its_processes(make_rig: MakeRig) -> No
         heard(rig, lambda: rig.people.cancel(task_id))()
     assert rig.get(task_id).status is Status.CANCELLED
     assert sleepers() == []
-    assert ran.read_text() == "begun\n"
+    assert ran.read_text(encoding="utf-8") == "begun\n"
 
 
 def test_cancel_while_a_tool_runs_in_the_process(make_rig: MakeRig) -> None:

@@ -36,39 +36,39 @@ def test_a_change_since_the_read_is_kept(make_rig: MakeRig, call: tuple[str, str
     kept: list[str] = []
     rig = make_rig(
         calls(READ),
-        meanwhile(lambda: path.write_text(THEIRS), calls(call)),
-        meanwhile(lambda: kept.append(path.read_text()), calls(("r2", *READ[1:]), again)),
+        meanwhile(lambda: path.write_text(THEIRS, encoding="utf-8"), calls(call)),
+        meanwhile(lambda: kept.append(path.read_text(encoding="utf-8")), calls(("r2", *READ[1:]), again)),
         says("Done."),
     )
     path = rig.folder / "a.txt"
-    path.write_text("old\n")
+    path.write_text("old\n", encoding="utf-8")
     task_id = rig.run()
     result = rig.results(task_id)[call[0]]
     assert result["is_error"]
     assert "has changed since it was last read or written" in result["content"]
     assert kept == [THEIRS]
     assert not rig.results(task_id)["x2"].get("is_error")
-    assert path.read_text() == ("ours\n" if call is WRITE else THEIRS.replace("old", "new"))
+    assert path.read_text(encoding="utf-8") == ("ours\n" if call is WRITE else THEIRS.replace("old", "new"))
 
 
 def test_a_change_by_a_command_of_the_task_is_read_again_too(make_rig: MakeRig) -> None:
     """A formatter may have made anything of the file."""
     run = ("c1", "run_command", {"command": "echo formatted >> a.txt"})
     rig = make_rig(calls(READ, run, EDIT), says("Done."))
-    (rig.folder / "a.txt").write_text("old\n")
+    (rig.folder / "a.txt").write_text("old\n", encoding="utf-8")
     assert "has changed since" in rig.results(rig.run())["e1"]["content"]
-    assert (rig.folder / "a.txt").read_text() == "old\nformatted\n"
+    assert (rig.folder / "a.txt").read_text(encoding="utf-8") == "old\nformatted\n"
 
 
 def test_a_file_that_nobody_read_is_not_overwritten(make_rig: MakeRig) -> None:
     """A new file is made all the same."""
     new = ("w2", "write_file", {"path": "b.txt", "content": "new\n"})
     rig = make_rig(calls(WRITE, new), says("Done."))
-    (rig.folder / "a.txt").write_text("theirs\n")
+    (rig.folder / "a.txt").write_text("theirs\n", encoding="utf-8")
     result = rig.results(rig.run())
     assert "exists already and was not read" in result["w1"]["content"]
-    assert (rig.folder / "a.txt").read_text() == "theirs\n"
-    assert (rig.folder / "b.txt").read_text() == "new\n"
+    assert (rig.folder / "a.txt").read_text(encoding="utf-8") == "theirs\n"
+    assert (rig.folder / "b.txt").read_text(encoding="utf-8") == "new\n"
 
 
 @pytest.mark.parametrize("limits", [[{"limit": 2}], [{"limit": 1}, {"offset": 3}]])
@@ -78,36 +78,36 @@ def test_a_file_that_was_read_in_part_is_edited_but_not_replaced(
     """Replacing it would lose lines that the model has never seen."""
     reads = [(f"r{n}", "read_file", {"path": "a.txt", **limit}) for n, limit in enumerate(limits)]
     rig = make_rig(calls(*reads, WRITE, EDIT), says("Done."))
-    (rig.folder / "a.txt").write_text("old\ntwo\nthree\n")
+    (rig.folder / "a.txt").write_text("old\ntwo\nthree\n", encoding="utf-8")
     result = rig.results(rig.run())
     assert "was not shown in full" in result["w1"]["content"]
-    assert (rig.folder / "a.txt").read_text() == "new\ntwo\nthree\n"
+    assert (rig.folder / "a.txt").read_text(encoding="utf-8") == "new\ntwo\nthree\n"
 
 
 def test_a_file_read_in_two_parts_is_replaced(make_rig: MakeRig) -> None:
     """All of it was shown."""
     parts = [("r1", "read_file", {"path": "a.txt", "limit": 1}), ("r2", "read_file", {"path": "a.txt", "offset": 2})]
     rig = make_rig(calls(*parts, WRITE), says("Done."))
-    (rig.folder / "a.txt").write_text("old\ntwo\n")
+    (rig.folder / "a.txt").write_text("old\ntwo\n", encoding="utf-8")
     rig.run()
-    assert (rig.folder / "a.txt").read_text() == "ours\n"
+    assert (rig.folder / "a.txt").read_text(encoding="utf-8") == "ours\n"
 
 
 def test_a_secret_that_was_not_shown_is_not_written_over(make_rig: MakeRig) -> None:
     """The model saw a stand-in; with the whole file it would write that where the key was."""
     key = "sk-ant-api03-" + "Ab1_" * 24
     rig = make_rig(calls(READ, WRITE, EDIT), says("Done."))
-    (rig.folder / "a.txt").write_text(f"old\nKEY={key}\n")
+    (rig.folder / "a.txt").write_text(f"old\nKEY={key}\n", encoding="utf-8")
     result = rig.results(rig.run())
     assert "a secret was taken out" in result["w1"]["content"]
-    assert (rig.folder / "a.txt").read_text() == f"new\nKEY={key}\n"
+    assert (rig.folder / "a.txt").read_text(encoding="utf-8") == f"new\nKEY={key}\n"
 
 
 def test_a_deleted_file_is_not_made_again_unasked(make_rig: MakeRig) -> None:
     """A look at the empty place is enough."""
     remove = ("c1", "run_command", {"command": "unlink a.txt"})
     rig = make_rig(calls(READ, remove, WRITE), calls(("r2", *READ[1:]), ("w2", *WRITE[1:])), says("Done."))
-    (rig.folder / "a.txt").write_text("old\n")
+    (rig.folder / "a.txt").write_text("old\n", encoding="utf-8")
     result = rig.results(rig.run())
     assert "is gone" in result["w1"]["content"]
     assert not result["w2"].get("is_error")
@@ -118,7 +118,7 @@ def test_a_deleted_file_is_not_made_again_unasked(make_rig: MakeRig) -> None:
 
 def asked(rig: Rig, text: str = "old\n") -> tuple[str, list[str]]:
     """A task that waits for permission, and its prompts in order of their calls."""
-    (rig.folder / "a.txt").write_text(text)
+    (rig.folder / "a.txt").write_text(text, encoding="utf-8")
     task_id = rig.run(allow=())
     assert rig.get(task_id).status is Status.WAITING_FOR_USER
     return task_id, [p.prompt_id for p in sorted(rig.get(task_id).prompts, key=lambda p: p.tool_use_id or "")]
@@ -137,10 +137,10 @@ def test_a_change_between_the_prompt_and_the_approval_is_kept(
     """What was approved was another change."""
     rig = make_rig(calls(READ, call), says("Done."))
     task_id, prompts = asked(rig)
-    (rig.folder / "a.txt").write_text(THEIRS)
+    (rig.folder / "a.txt").write_text(THEIRS, encoding="utf-8")
     approve(rig, task_id, prompts)
     assert rig.results(task_id)[call[0]]["is_error"]
-    assert (rig.folder / "a.txt").read_text() == THEIRS
+    assert (rig.folder / "a.txt").read_text(encoding="utf-8") == THEIRS
 
 
 def test_an_approval_does_not_hold_for_what_the_model_read_after_it(make_rig: MakeRig) -> None:
@@ -148,20 +148,20 @@ def test_an_approval_does_not_hold_for_what_the_model_read_after_it(make_rig: Ma
     first = ("d1", "run_command", {"command": "true"})
     rig = make_rig(calls(("a0", *READ[1:]), first, ("d2", *READ[1:]), EDIT), says("Done."))
     task_id, prompts = asked(rig)
-    (rig.folder / "a.txt").write_text(THEIRS)
+    (rig.folder / "a.txt").write_text(THEIRS, encoding="utf-8")
     approve(rig, task_id, prompts)
     assert "when the user was asked about this call" in rig.results(task_id)["e1"]["content"]
-    assert (rig.folder / "a.txt").read_text() == THEIRS
+    assert (rig.folder / "a.txt").read_text(encoding="utf-8") == THEIRS
 
 
 def test_a_file_that_comes_to_be_between_prompt_and_approval_is_kept(make_rig: MakeRig) -> None:
     """The person approved a new file."""
     rig = make_rig(calls(("w1", "write_file", {"path": "b.txt", "content": "ours"})), says("Done."))
     task_id, prompts = asked(rig)
-    (rig.folder / "b.txt").write_text(THEIRS)
+    (rig.folder / "b.txt").write_text(THEIRS, encoding="utf-8")
     approve(rig, task_id, prompts)
     assert rig.results(task_id)["w1"]["is_error"]
-    assert (rig.folder / "b.txt").read_text() == THEIRS
+    assert (rig.folder / "b.txt").read_text(encoding="utf-8") == THEIRS
 
 
 def test_several_approved_edits_of_one_file_are_all_made(make_rig: MakeRig) -> None:
@@ -171,13 +171,13 @@ def test_several_approved_edits_of_one_file_are_all_made(make_rig: MakeRig) -> N
     rig = make_rig(calls(READ, EDIT, second, third), says("Done."))
     task_id, prompts = asked(rig, "old\ntwo\n")
     approve(rig, task_id, prompts)
-    assert (rig.folder / "a.txt").read_text() == "newer\n2\n"
+    assert (rig.folder / "a.txt").read_text(encoding="utf-8") == "newer\n2\n"
 
 
 def test_nobody_is_asked_about_a_call_that_can_only_fail(make_rig: MakeRig) -> None:
     """An unread file: the refusal comes at once, without a prompt."""
     rig = make_rig(calls(WRITE), says("Done."))
-    (rig.folder / "a.txt").write_text("theirs\n")
+    (rig.folder / "a.txt").write_text("theirs\n", encoding="utf-8")
     task_id = rig.run(allow=())
     assert rig.get(task_id).status is Status.COMPLETED
     assert "exists already" in rig.results(task_id)["w1"]["content"]
@@ -199,7 +199,7 @@ def test_a_killed_write_is_no_change_of_somebody_else(
     """The next owner finds it made or makes it, and the call after it knows the file."""
     again = ("e9", "edit", {"path": "a.txt", "old_string": "r" if call is WRITE else "new", "new_string": "N"})
     rig = make_rig(calls(READ, call), calls(again), says("Done."))
-    (rig.folder / "a.txt").write_text("old\n")
+    (rig.folder / "a.txt").write_text("old\n", encoding="utf-8")
     real = atomic_write.replace_file
 
     def killed(*args: Any) -> None:
@@ -220,4 +220,4 @@ def test_a_killed_write_is_no_change_of_somebody_else(
     if by_person:
         approve(successor, task_id, [p.prompt_id for p in successor.get(task_id).prompts])
     assert not any(result.get("is_error") for result in successor.results(task_id).values())
-    assert (rig.folder / "a.txt").read_text() == ("ouNs\n" if call is WRITE else "N\n")
+    assert (rig.folder / "a.txt").read_text(encoding="utf-8") == ("ouNs\n" if call is WRITE else "N\n")

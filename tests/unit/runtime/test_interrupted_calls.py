@@ -50,7 +50,7 @@ def died_waiting(rig: Rig, **fields: Any) -> str:
 def lines(rig: Rig) -> int:
     """How often the command ran."""
     ran = rig.folder / "ran"
-    return len(ran.read_text().splitlines()) if ran.exists() else 0
+    return len(ran.read_text(encoding="utf-8").splitlines()) if ran.exists() else 0
 
 
 def settled(rig: Rig, task_id: str) -> list[str]:

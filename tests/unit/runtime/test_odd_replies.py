@@ -50,7 +50,7 @@ def test_a_call_with_the_id_of_an_earlier_turn_is_run(make_rig: MakeRig) -> None
     rig = make_rig(again, again, says("Done."))
     task_id = rig.run()
     assert rig.get(task_id).status is Status.COMPLETED
-    assert (rig.folder / "log").read_text() == "run\nrun\n"
+    assert (rig.folder / "log").read_text(encoding="utf-8") == "run\nrun\n"
     assert len(rig.results(task_id)) == 2
 
 

@@ -206,6 +206,6 @@ def test_shutdown_while_a_command_runs_leaves_it_running(make_rig: MakeRig) -> N
         until(lambda: rig.get(task_id).place == "outbox")
         (rig.folder / "go").touch()
     rig.reborn().drain()
-    assert ran.read_text() == "begun\n"
+    assert ran.read_text(encoding="utf-8") == "begun\n"
     assert "ended" in rig.results(task_id)["t1"]["content"]
     assert rig.get(task_id).counters.recoveries_total == 0

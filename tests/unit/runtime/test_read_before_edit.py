@@ -18,10 +18,10 @@ READ = ("r1", "read_file", {"path": "a.txt"})
 def test_an_edit_of_a_file_that_was_not_read_is_refused(make_rig: MakeRig, others: list[object]) -> None:
     """The call itself, and calls that come after it, show the model nothing."""
     rig = make_rig(calls(EDIT, *others), says("Done."))
-    (rig.folder / "a.txt").write_text("old")
+    (rig.folder / "a.txt").write_text("old", encoding="utf-8")
     task_id = rig.run()
     assert "not read in this conversation" in rig.results(task_id)["e1"]["content"]
-    assert (rig.folder / "a.txt").read_text() == "old"
+    assert (rig.folder / "a.txt").read_text(encoding="utf-8") == "old"
     assert rig.get(task_id).status is Status.COMPLETED
 
 
@@ -45,6 +45,6 @@ def test_a_file_that_was_read_or_written_is_edited(
     replies = [calls(first, EDIT, again)] if together else [calls(first), calls(EDIT), calls(again)]
     rig = make_rig(*replies, says("Done."))
     if first is READ:
-        (rig.folder / "a.txt").write_text("old")
+        (rig.folder / "a.txt").write_text("old", encoding="utf-8")
     rig.run()
-    assert (rig.folder / "a.txt").read_text() == "newer"
+    assert (rig.folder / "a.txt").read_text(encoding="utf-8") == "newer"

@@ -114,7 +114,7 @@ def by_a_tool(text: str, folder: Path) -> str:
 
 
 def by_read_file(text: str, folder: Path) -> str:
-    (folder / "f").write_text(text, newline="")
+    (folder / "f").write_text(text, newline="", encoding="utf-8")
     context = context_in(folder)
     middle = text.count("\n") // 2 or 1  # a reader may begin in the middle of a key
     params: list[dict[str, int]] = [{}, {"offset": middle}, {"limit": middle}, {"offset": middle, "limit": 3}]
@@ -122,7 +122,7 @@ def by_read_file(text: str, folder: Path) -> str:
 
 
 def by_the_spool(text: str, folder: Path) -> str:
-    (folder / "f").write_text(text, newline="")
+    (folder / "f").write_text(text, newline="", encoding="utf-8")
     return read_output(folder / "f", LIMIT_CHARS, REDACTOR.text)
 
 
@@ -187,7 +187,7 @@ def test_what_is_left_out_is_counted_of_the_text_without_secrets(tmp_path: Path)
 def test_lines_after_a_key_keep_their_numbers(tmp_path: Path) -> None:
     """A key shows as one line; a reader that starts inside it sees that line, and goes on behind it."""
     before, body, after = PLANTED[14]
-    (tmp_path / "f").write_text(f"one{before}{body}{after}last\n")
+    (tmp_path / "f").write_text(f"one{before}{body}{after}last\n", encoding="utf-8")
     key, last = "     2\t[redacted:private_key]", "    44\tlast"
     context = context_in(tmp_path)
     assert ReadFile().run({"path": "f"}, context).text == f"     1\tone\n{key}\n{last}"
@@ -199,13 +199,13 @@ def test_lines_after_a_key_keep_their_numbers(tmp_path: Path) -> None:
 def test_grep_takes_secrets_out_before_it_cuts_a_long_line(tmp_path: Path) -> None:
     """The part around the match would begin within the secret; what is left out is counted all the same."""
     secret = PLANTED[0][1]
-    (tmp_path / "f").write_text("x " * 500 + secret + " " + "y" * 230 + "needle" + " z" * 5_000)
+    (tmp_path / "f").write_text("x " * 500 + secret + " " + "y" * 230 + "needle" + " z" * 5_000, encoding="utf-8")
     result = Grep().run({"pattern": "needle"}, context_in(tmp_path))
     assert "needle" in result.text
     assert parts_of(secret, result.text) == []
     found = re.fullmatch(r"f:1:(.{500}) \[(\d+) characters left out\]", result.text)
     assert found is not None
-    assert 500 + int(found[2]) == len(REDACTOR.text((tmp_path / "f").read_text()))
+    assert 500 + int(found[2]) == len(REDACTOR.text((tmp_path / "f").read_text(encoding="utf-8")))
 
 
 def test_a_long_line_that_shrinks_does_not_show_the_edge_of_what_was_sent(tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_a_long_line_that_shrinks_does_not_show_the_edge_of_what_was_sent(tmp_pa
 def test_the_spool_of_a_worker_cuts_no_secret(tmp_path: Path, spool_enabled: bool) -> None:
     """As it is put together for a worker, with and without the spool."""
     secret = PLANTED[0][1]
-    (tmp_path / "f").write_text("x" * 449 + f" {secret}" + " y" * 1_000)
+    (tmp_path / "f").write_text("x" * 449 + f" {secret}" + " y" * 1_000, encoding="utf-8")
     made = Settings(data_dir=tmp_path / "data", spool_enabled=spool_enabled)
     assert parts_of(secret, printed(build_spool(made, REDACTOR.text), tmp_path).output) == []
     assert parts_of(secret, printed(build_spool(made, str), tmp_path).output) != []
@@ -236,7 +236,7 @@ def test_the_spool_of_a_worker_cuts_no_secret(tmp_path: Path, spool_enabled: boo
 def test_an_output_that_reached_its_limit_ends_before_the_cut(tmp_path: Path) -> None:
     """The file ends where the limit is, and that may be in the middle of a secret."""
     secret = PLANTED[0][1]
-    (tmp_path / "f").write_text("a line\n" * 10_000 + f"key {secret}\n" + "a line\n" * 10_000)
+    (tmp_path / "f").write_text("a line\n" * 10_000 + f"key {secret}\n" + "a line\n" * 10_000, encoding="utf-8")
     limit_bytes = 70_000 + len("key ") + 15
     status = printed(CommandSpool(tmp_path / "data", limit_bytes, redact=REDACTOR.text), tmp_path)
     assert (status.reason, parts_of(secret, status.output)) == ("output_limit", [])
@@ -255,7 +255,7 @@ def test_no_half_of_a_secret_is_stored_where_a_tool_cuts(tmp_path: Path, call: A
     """Through a whole turn: a file of one line holds a secret just where the tool cuts."""
     secret = PLANTED[0][1]
     rig = new_rig(tmp_path, FakeModel(calls(call), says("Done.")), redactor=REDACTOR)
-    (tmp_path / "f").write_text("x" * (before - 1) + f" {secret}" + " y" * 150_000)
+    (tmp_path / "f").write_text("x" * (before - 1) + f" {secret}" + " y" * 150_000, encoding="utf-8")
     stored = rig.results(rig.run(allow=("run_command",)))["t1"]["content"]
     assert "left out" in stored
     assert parts_of(secret, stored) == []

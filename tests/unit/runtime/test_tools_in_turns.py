@@ -142,9 +142,9 @@ def test_read_before_edit_is_known_from_the_conversation(make_rig: MakeRig) -> N
         calls(("t2", "edit", {"path": "a.txt", "old_string": "one", "new_string": "two"})),
         says("Done."),
     )
-    (rig.folder / "a.txt").write_text("one\n")
+    (rig.folder / "a.txt").write_text("one\n", encoding="utf-8")
     task_id = rig.submit()
     rig.step()
     rig.reborn().drain()
     assert "is_error" not in rig.results(task_id)["t2"]
-    assert (rig.folder / "a.txt").read_text() == "two\n"
+    assert (rig.folder / "a.txt").read_text(encoding="utf-8") == "two\n"

@@ -35,7 +35,7 @@ def place(tmp_path: Path) -> Path:
     """A working directory apart from the rig's own folder."""
     made = tmp_path / "place"
     made.mkdir()
-    (made / "a.txt").write_text("a\n")
+    (made / "a.txt").write_text("a\n", encoding="utf-8")
     return made
 
 
@@ -134,7 +134,7 @@ def test_a_process_that_dies_after_telling_tells_it_once(make_rig: MakeRig, plac
     ("make", "words"),
     [
         (lambda path: None, "there is nothing at this path"),
-        (lambda path: path.write_text("x"), "a file is at its place"),
+        (lambda path: path.write_text("x", encoding="utf-8"), "a file is at its place"),
         (lambda path: path.symlink_to(path), "cannot be reached"),
         (lambda path: path.symlink_to("/nowhere/at/all"), "there is nothing"),
         (lambda path: path.mkdir(), None),

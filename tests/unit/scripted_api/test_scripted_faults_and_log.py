@@ -206,7 +206,7 @@ BOTH = {"two": lambda request: reply("from two")}
 @pytest.fixture
 def process(tmp_path):
     """The server as a process of its own: (url, log file, process)."""
-    (tmp_path / "my_scripts.py").write_text(SCRIPT_MODULE)
+    (tmp_path / "my_scripts.py").write_text(SCRIPT_MODULE, encoding="utf-8")
     port_file, log_file = tmp_path / "port", tmp_path / "log.jsonl"
     command = [sys.executable, "-m", "neuraphage.testing.scripted_api", "--port", "0", "--port-file", str(port_file)]
     command += ["--script", "my_scripts:one", "--script", "my_scripts:BOTH", "--default", "one"]
@@ -214,7 +214,7 @@ def process(tmp_path):
     with subprocess.Popen(command, cwd=tmp_path) as running:
         try:
             _wait_for(port_file.exists)
-            yield f"http://127.0.0.1:{int(port_file.read_text())}", log_file, running
+            yield f"http://127.0.0.1:{int(port_file.read_text(encoding='utf-8'))}", log_file, running
         finally:
             running.kill()
 
@@ -231,7 +231,7 @@ def test_the_server_as_a_process(process):
     httpx2.post(f"{url}/_control/faults", json={"kind": "500", "attempts": []})
     assert _post(url).status_code == 500
     assert httpx2.get(f"{url}/_control/log").json()["totals"]["received"] == 3
-    lines = [json.loads(line) for line in log_file.read_text().splitlines()]
+    lines = [json.loads(line) for line in log_file.read_text(encoding="utf-8").splitlines()]
     assert [line["event"] for line in lines] == ["received", "ended"] * 3
     assert [line["outcome"] for line in lines][1::2] == ["completed", "completed", "fault:500"]
     os.kill(running.pid, signal.SIGTERM)

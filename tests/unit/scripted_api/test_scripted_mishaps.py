@@ -51,7 +51,7 @@ def test_a_server_that_starts_again_goes_on_writing_its_log(tmp_path):
     for _ in range(2):
         with server, httpx2.Client(headers=HEADERS) as client:
             assert _ask(client, server).status_code == 200
-    assert len((tmp_path / "log").read_text().splitlines()) == 4
+    assert len((tmp_path / "log").read_text(encoding="utf-8").splitlines()) == 4
 
 
 def test_a_path_with_a_slash_too_many_is_no_endpoint(server):

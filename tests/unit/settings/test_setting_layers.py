@@ -42,8 +42,10 @@ def without_rights() -> Iterator[None]:
 
 def test_the_first_layer_counts(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Flag, environment, the project's file, the person's file, default; each is named as the origin."""
-    (home / NAME).write_text("max_tokens = 1\nmax_continues = 1\ndefault_model = 'own'\nlease_s = 21\n")
-    Path(NAME).write_text("# a comment\nmax_tokens = 2\nmax_continues = 2\n")
+    (home / NAME).write_text(
+        "max_tokens = 1\nmax_continues = 1\ndefault_model = 'own'\nlease_s = 21\n", encoding="utf-8"
+    )
+    Path(NAME).write_text("# a comment\nmax_tokens = 2\nmax_continues = 2\n", encoding="utf-8")
     monkeypatch.setenv("NEURAPHAGE_MAX_TOKENS", "3")
     monkeypatch.setenv("NEURAPHAGE_DATA_DIR", "/elsewhere")
     flags = {"data_dir": Path("/flagged")}
@@ -60,7 +62,7 @@ def test_the_first_layer_counts(home: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_an_empty_variable_is_none(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stack file may pass on a variable that nobody has set."""
-    (home / NAME).write_text("lease_s = 30")
+    (home / NAME).write_text("lease_s = 30", encoding="utf-8")
     monkeypatch.setenv("NEURAPHAGE_LEASE_S", "")
     assert load().lease_s == 30
 
@@ -96,7 +98,7 @@ def test_an_empty_variable_is_none(home: Path, monkeypatch: pytest.MonkeyPatch) 
 )
 def test_a_wrong_line_in_a_file(home: Path, text: str, words: list[str]) -> None:
     """The file and the line are named, and what would be right; values, which may be secret, are not shown."""
-    (home / NAME).write_text(text)
+    (home / NAME).write_text(text, encoding="utf-8")
     said = complaint()
     assert said.startswith(str(home / NAME))
     assert all(word in said for word in words), said
@@ -109,7 +111,7 @@ def test_a_wrong_line_in_a_file(home: Path, text: str, words: list[str]) -> None
         (lambda path: path.mkdir(), "this is a folder"),
         (lambda path: path.write_bytes(b"# ok\nnamespace = '\xff'"), ":2: this is no UTF-8"),
         (lambda path: path.write_bytes("lease_s = 20".encode("utf-16")), "no UTF-8"),
-        (lambda path: path.write_text("#" * (MAX_FILE_BYTES + 1)), "at most"),
+        (lambda path: path.write_text("#" * (MAX_FILE_BYTES + 1), encoding="utf-8"), "at most"),
         (os.mkfifo, "no plain file"),
         (lambda path: path.symlink_to(path), "cannot be read"),
     ],
@@ -126,7 +128,7 @@ def test_what_is_no_file_of_settings(home: Path, make: Callable[[Path], object],
 
 def test_a_file_without_the_right_to_read(home: Path) -> None:
     """Not passed over: the settings in it were meant."""
-    (home / NAME).write_text("lease_s = 30")
+    (home / NAME).write_text("lease_s = 30", encoding="utf-8")
     (home / NAME).chmod(0)
     for folder in (home, *home.parents):  # only the file itself is in the way
         if os.geteuid() == 0 and folder.is_relative_to("/tmp") and folder != Path("/tmp"):
@@ -173,7 +175,7 @@ def test_variables_that_are_no_settings(monkeypatch: pytest.MonkeyPatch, variabl
 @pytest.mark.parametrize("name", sorted(set(Settings.model_fields) - PROJECT_KEYS - LOWER_ONLY_KEYS))
 def test_what_a_project_may_not_set(name: str) -> None:
     """A cloned repository sends neither keys nor tasks nor files elsewhere, and switches nothing off."""
-    Path(NAME).write_text(f"{name} = 'x'")
+    Path(NAME).write_text(f"{name} = 'x'", encoding="utf-8")
     said = complaint()
     assert f"{NAME}:1: {name}: a project's file may not set this" in said
     assert f"NEURAPHAGE_{name.upper()}" in said
@@ -181,13 +183,13 @@ def test_what_a_project_may_not_set(name: str) -> None:
 
 def test_a_project_only_lowers_what_costs_money(home: Path) -> None:
     """Its limits hold when they are below the person's own, and are refused above."""
-    Path(NAME).write_text("max_turns = 50\nmax_cost_microusd = 1_000\nnamespace = 'theirs'\n")
+    Path(NAME).write_text("max_turns = 50\nmax_cost_microusd = 1_000\nnamespace = 'theirs'\n", encoding="utf-8")
     assert (load().max_turns, load().max_cost_microusd, load().namespace) == (50, 1_000, "theirs")
-    Path(NAME).write_text("max_turns = 51\n")
+    Path(NAME).write_text("max_turns = 51\n", encoding="utf-8")
     assert "only lower this, and 51 is above your 50" in complaint()
-    (home / NAME).write_text("max_turns = 60\nmax_cost_microusd = 5\n")
+    (home / NAME).write_text("max_turns = 60\nmax_cost_microusd = 5\n", encoding="utf-8")
     assert load().max_turns == 51
-    Path(NAME).write_text("max_cost_microusd = 6\n")
+    Path(NAME).write_text("max_cost_microusd = 6\n", encoding="utf-8")
     assert "6 is above your 5" in complaint()
 
 
@@ -195,12 +197,12 @@ def test_a_project_only_lowers_what_costs_money(home: Path) -> None:
 def test_no_writing_of_a_number_passes_by_the_comparison(home: Path, value: str) -> None:
     """Settings also read a number in quotes: a project could spend the person's money with one."""
     for key in sorted(LOWER_ONLY_KEYS):
-        Path(NAME).write_text(f"{key} = {value}\n")
+        Path(NAME).write_text(f"{key} = {value}\n", encoding="utf-8")
         assert f"{NAME}:1: {key}: a whole number is wanted, without quotes" in complaint()
-        (home / NAME).write_text(f"{key} = '5'\n")
-        Path(NAME).write_text(f"{key} = 6\n")
+        (home / NAME).write_text(f"{key} = '5'\n", encoding="utf-8")
+        Path(NAME).write_text(f"{key} = 6\n", encoding="utf-8")
         assert "6 is above your 5" in complaint()
-        (home / NAME).write_text(f"{key} = 'many'\n")
+        (home / NAME).write_text(f"{key} = 'many'\n", encoding="utf-8")
         assert "your own value" in complaint()
         (home / NAME).unlink()
 
@@ -216,7 +218,7 @@ def test_two_limits_that_clash(home: Path, relation: object) -> None:
     """Both names, both values, where they come from, and the reason."""
     small, large = relation.small, relation.large  # type: ignore[attr-defined]
     bound = int(getattr(Settings(), large))
-    (home / NAME).write_text(f"{small} = {bound + 1}\n")
+    (home / NAME).write_text(f"{small} = {bound + 1}\n", encoding="utf-8")
     said = complaint()
     assert said.startswith("settings clash: ")
     assert f"{small} ({bound + 1})" in said
@@ -227,7 +229,7 @@ def test_two_limits_that_clash(home: Path, relation: object) -> None:
 
 def test_a_wait_for_the_server_that_would_outlast_a_lease(home: Path) -> None:
     """A renewal over a dead connection must fail early enough to be sent over another one."""
-    (home / NAME).write_text("lease_s = 20\nheartbeat_s = 5\nstate_timeout_s = 8\n")
+    (home / NAME).write_text("lease_s = 20\nheartbeat_s = 5\nstate_timeout_s = 8\n", encoding="utf-8")
     said = complaint()
     assert "heartbeat_s (5) and two times state_timeout_s (8) together must not exceed lease_s (20)" in said
     assert Settings(lease_s=20, heartbeat_s=4, state_timeout_s=8).state_wait_s == 8
@@ -253,7 +255,7 @@ def test_the_longest_wait_of_a_socket_is_one_that_it_takes(home: Path, name: str
     most_s = next(rule.le for rule in Settings.model_fields[name].metadata if hasattr(rule, "le"))
     with socket.socket() as some:
         some.settimeout(most_s)
-    (home / NAME).write_text(f"{name} = {most_s + 1}\n")
+    (home / NAME).write_text(f"{name} = {most_s + 1}\n", encoding="utf-8")
     assert f":1: {name}: input should be less than or equal to" in complaint()
 
 
@@ -277,7 +279,7 @@ def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
     Path("~/.config/neuraphage").mkdir(parents=True)
-    Path("~/.config/neuraphage", NAME).write_text("lease_s = 77")
+    Path("~/.config/neuraphage", NAME).write_text("lease_s = 77", encoding="utf-8")
     assert "home directory" in complaint()
     assert "NEURAPHAGE_DATA_DIR" in complaint()
     monkeypatch.setenv("NEURAPHAGE_DATA_DIR", "/data")
@@ -287,7 +289,7 @@ def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_servers_that_a_file_names_count_as_named(home: Path) -> None:
     """In whatever layer they stand, they come before the local stack's own."""
     assert not load().names_servers
-    (home / NAME).write_text("state_url = 'redis://:pw@h/1'")
+    (home / NAME).write_text("state_url = 'redis://:pw@h/1'", encoding="utf-8")
     assert load().names_servers
 
 
@@ -384,7 +386,7 @@ def test_a_wrong_url_is_told_by_its_own_name(
         assert other.upper() not in said.upper()
         assert SECRET not in said
     monkeypatch.delenv(variable)
-    (home / NAME).write_text(f"# mine\n{wrong} = '{url}'\n")
+    (home / NAME).write_text(f"# mine\n{wrong} = '{url}'\n", encoding="utf-8")
     assert complaint().startswith(f"{home / NAME}:2: {wrong}: ")
 
 

@@ -99,7 +99,7 @@ def guardians(tmp_path: Path) -> Callable[[str], tuple[int, int]]:
     """Process ids of an entry's runner and keeper."""
 
     def read(effect_id: str) -> tuple[int, int]:
-        words = (tmp_path / "spool" / effect_id / "alive").read_text().split()
+        words = (tmp_path / "spool" / effect_id / "alive").read_text(encoding="utf-8").split()
         return int(words[1]), int(words[3])
 
     return read

@@ -28,7 +28,7 @@ ROOM = Path(neuraphage.spool.__file__).parent
 
 def runs(tmp_path):
     """How often the command of the test ran."""
-    return (tmp_path / "ran").read_text().count("x") if (tmp_path / "ran").exists() else 0
+    return (tmp_path / "ran").read_text(encoding="utf-8").count("x") if (tmp_path / "ran").exists() else 0
 
 
 def test_the_command_outlives_its_worker(spool, order, calm, forked, eventually, tmp_path):
@@ -123,7 +123,8 @@ def dying_runner(folder, statement):
         "def die(*args, **kwargs):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
         "def then_die(step):\n    return lambda *args, **kwargs: (step(*args, **kwargs), die())\n"
         f"{statement}\n"
-        "runner.main()\n"
+        "runner.main()\n",
+        encoding="utf-8",
     )
     return path
 
@@ -218,7 +219,7 @@ def test_power_cut(spool, order, tmp_path):
     command = order("echo x >> ran")
     entry = spool._root / command.effect_id
     entry.mkdir()
-    (entry / "decision").write_text("started")
+    (entry / "decision").write_text("started", encoding="utf-8")
     (entry / "alive").touch()
     assert spool.look(command.effect_id, 10).state is LOST
     assert spool.start(command) is LOST
@@ -233,8 +234,8 @@ def test_the_runner_loads_only_the_standard_library(spool, order, calm, tmp_path
     report = (
         f"def report():\n    open({str(tmp_path / 'loaded')!r}, 'w').write(' '.join({heavy!r} & set(sys.modules)))\n"
     )
-    path.write_text(path.read_text().replace("runner.keep", report + "runner.keep"))
+    path.write_text(path.read_text(encoding="utf-8").replace("runner.keep", report + "runner.keep"), encoding="utf-8")
     command = order("true")
     CommandSpool(spool._root, 1_000, path).start(command)
     spool.cancel(command.effect_id)
-    assert (tmp_path / "loaded").read_text() == ""
+    assert (tmp_path / "loaded").read_text(encoding="utf-8") == ""

@@ -52,7 +52,7 @@ def test_a_second_start_only_looks(spool, order, calm, tmp_path):
     (tmp_path / "go").touch()
     spool.wait(command.effect_id, 10, calm)
     assert spool.start(command) is DONE
-    assert (tmp_path / "ran").read_text() == "x\n"
+    assert (tmp_path / "ran").read_text(encoding="utf-8") == "x\n"
 
 
 def race(spool, command, jobs):
@@ -90,7 +90,7 @@ def test_racing_starters_and_sealers_decide_once(spool, order, calm, tmp_path, s
         results = race(spool, command, ["seal"] * sealers + ["start"] * (20 - sealers))
         (tmp_path / "go").touch()
         status = spool.wait(command.effect_id, 10, calm)
-        ran = (tmp_path / f"ran{number}").read_text() if (tmp_path / f"ran{number}").exists() else ""
+        ran = (tmp_path / f"ran{number}").read_text(encoding="utf-8") if (tmp_path / f"ran{number}").exists() else ""
         if status.state is SEALED:
             assert (set(results), ran) == ({"sealed"}, "")
         else:
@@ -192,14 +192,14 @@ def test_a_late_runner_touches_nothing(spool, order, calm, tmp_path):
         answers.add(launch(RUNNER, packed, 10))
         assert answers <= {records.BUSY, records.DECIDED}
     assert spool.look(command.effect_id, 10) == first
-    assert (tmp_path / "ran").read_text() == "x\n"
+    assert (tmp_path / "ran").read_text(encoding="utf-8") == "x\n"
 
 
 def test_observers_do_not_mistake_each_other_for_a_runner(spool):
     """Two who look at the same instant both find the lock free."""
     entry = spool._root / ("c" * 32)
     entry.mkdir()
-    (entry / "decision").write_text("started")
+    (entry / "decision").write_text("started", encoding="utf-8")
     with (entry / "alive").open("w") as other:
         fcntl.flock(other, fcntl.LOCK_SH)
         assert spool.look(entry.name, 10).state is LOST

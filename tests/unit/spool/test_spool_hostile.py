@@ -46,7 +46,9 @@ def test_output_that_the_command_closes(spool, order, calm, tmp_path):
     """A command that closes its output still runs to its end, and its runner does not spin meanwhile."""
     status = run(spool, order("exec >&- 2>&-; sleep 1; cat /proc/$PPID/stat > runner; exit 3"), calm)
     assert (status.exit_code, status.output) == (3, "")
-    used_ticks = [int(word) for word in (tmp_path / "runner").read_text().rpartition(")")[2].split()[11:13]]
+    used_ticks = [
+        int(word) for word in (tmp_path / "runner").read_text(encoding="utf-8").rpartition(")")[2].split()[11:13]
+    ]
     assert sum(used_ticks) < os.sysconf("SC_CLK_TCK") / 2
 
 
@@ -98,7 +100,7 @@ def test_a_new_folder_has_a_new_name_for_everyone(spool):
 def test_a_torn_name_is_nobodys_name(spool, torn):
     """After a power cut two folders could both have an empty name, and be taken for one."""
     spool.identity  # noqa: B018 - writes the file
-    (spool._root / "identity").write_text(torn)
+    (spool._root / "identity").write_text(torn, encoding="utf-8")
     with pytest.raises(SpoolError, match="identity"):
         CommandSpool(spool._root, 1_000).identity  # noqa: B018 - raises
 

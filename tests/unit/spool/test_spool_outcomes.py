@@ -86,7 +86,7 @@ def test_missing_program(spool, order, calm):
 
 def test_program_that_may_not_run(spool, order, calm, tmp_path):
     """A file without execute permission ends with 126."""
-    (tmp_path / "plain").write_text("text")
+    (tmp_path / "plain").write_text("text", encoding="utf-8")
     status = run(spool, order("", argv=(str(tmp_path / "plain"),)), calm)
     assert (status.exit_code, "Permission denied" in status.output) == (126, True)
 

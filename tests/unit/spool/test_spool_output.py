@@ -13,7 +13,7 @@ from neuraphage.spool.output import read_output, shorten
 
 def test_whole_when_it_fits(tmp_path):
     """Nothing is changed or noted at exactly the limit."""
-    (tmp_path / "o").write_text("é" * 100)
+    (tmp_path / "o").write_text("é" * 100, encoding="utf-8")
     assert read_output(tmp_path / "o", 100) == "é" * 100
 
 

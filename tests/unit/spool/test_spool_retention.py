@@ -18,7 +18,7 @@ def age(spool, effect_id, seconds):
     then = time.time() - seconds
     alive = spool._root / effect_id / "alive"
     if alive.exists():
-        alive.write_text(alive.read_text().partition(" at ")[0])  # as of another boot
+        alive.write_text(alive.read_text(encoding="utf-8").partition(" at ")[0], encoding="utf-8")  # as of another boot
     os.utime(spool._root / effect_id, (then, then))
 
 
@@ -32,7 +32,7 @@ def test_only_entries_that_are_over_go(spool, order, calm):
     sealed, lost = "a" * 32, "b" * 32
     spool.seal(sealed)
     (spool._root / lost).mkdir()
-    (spool._root / lost / "decision").write_text("started")
+    (spool._root / lost / "decision").write_text("started", encoding="utf-8")
     for effect_id in (done.effect_id, running.effect_id, sealed, lost):
         age(spool, effect_id, 100)
     assert spool.expire(50) == 3
@@ -52,7 +52,9 @@ def test_a_clock_that_is_set_makes_nothing_old(spool, order, calm, eventually):
     os.utime(entry, (then, then))
     assert spool.expire(50) == 0
     assert spool.look(command.effect_id, 10).state is SpoolState.DONE
-    (entry / "alive").write_text("runner 1 keeper 2 at another-boot@1")  # nothing else is known of that one
+    (entry / "alive").write_text(
+        "runner 1 keeper 2 at another-boot@1", encoding="utf-8"
+    )  # nothing else is known of that one
     assert spool.expire(50) == 1
 
 

@@ -133,7 +133,9 @@ def test_a_stop_of_hours_is_no_hung_effect(start_worker: Start) -> None:
 def test_it_is_small_and_imports_nothing_from_the_current_folder(start_worker: Start, tmp_path: Path) -> None:
     """Under 15 MB also while it stands in; files there that are called as what it imports are left alone."""
     for name in ("socket", "marshal", "mmap", "select", "struct", "plain_server", "sheet_layout", "contextlib"):
-        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'imported')!r}, 'a').write({name!r})\n")
+        (tmp_path / f"{name}.py").write_text(
+            f"open({str(tmp_path / 'imported')!r}, 'a').write({name!r})\n", encoding="utf-8"
+        )
     worker = start_worker()
     task_id = worker.hold()
     worker.tell(f"stick {LONG_S}")

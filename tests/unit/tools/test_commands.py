@@ -316,7 +316,7 @@ def test_one_id_runs_once(spool: UnspooledCommands, interrupt: FakeInterrupt, tm
     assert spool.start(line) is SpoolState.RUNNING
     spool.wait("e1", 100, interrupt)
     assert spool.start(line) is SpoolState.DONE
-    assert (tmp_path / "log").read_text() == "ran\n"
+    assert (tmp_path / "log").read_text(encoding="utf-8") == "ran\n"
 
 
 def test_another_process_commands_are_absent_and_never_sealed(interrupt: FakeInterrupt) -> None:

@@ -31,7 +31,7 @@ def test_the_right_spelling_is_given_and_it_finds(
     root: Path, context: ToolContext, pattern: str, spelling: str
 ) -> None:
     """What is advised finds what was meant."""
-    (root / "a.txt").write_text("foo 1\n x\n")
+    (root / "a.txt").write_text("foo 1\n x\n", encoding="utf-8")
     result = Grep().run({"pattern": pattern}, context)
     assert "Python regular expression" in result.text
     assert f"the spelling is: {spelling}" in result.text
@@ -42,5 +42,5 @@ def test_the_right_spelling_is_given_and_it_finds(
 @pytest.mark.parametrize("pattern", [r"f\(x\)", r"a\.b", r"\d+", r"\\|zzz", "foo|bar", r"\[x\]", r"\bfoo\b"])
 def test_nothing_is_said_of_what_is_meant_as_it_stands(root: Path, context: ToolContext, pattern: str) -> None:
     """A pattern that finds something, or that is Python's own."""
-    (root / "a.txt").write_text("f(x)\n")
+    (root / "a.txt").write_text("f(x)\n", encoding="utf-8")
     assert "Python regular expression" not in Grep().run({"pattern": pattern}, context).text

@@ -54,7 +54,7 @@ def acl(group: int) -> bytes:
 def test_access_list_and_attributes_of_a_replaced_file_are_kept(root: Path, having_read: HavingRead) -> None:
     """Without its list the mode of a file says something else: its group would get rights it never had."""
     path = root / "a.txt"
-    path.write_text("old")
+    path.write_text("old", encoding="utf-8")
     try:
         os.setxattr(path, "system.posix_acl_access", acl(group=4))
         os.setxattr(path, "user.note", b"mine")
@@ -63,7 +63,7 @@ def test_access_list_and_attributes_of_a_replaced_file_are_kept(root: Path, havi
     before = {name: os.getxattr(path, name) for name in os.listxattr(path)}
     WriteFile().run({"path": "a.txt", "content": "old again"}, having_read(path))
     Edit().run({"path": "a.txt", "old_string": "old", "new_string": "fresh"}, having_read(path))
-    assert path.read_text() == "fresh again"
+    assert path.read_text(encoding="utf-8") == "fresh again"
     assert {name: os.getxattr(path, name) for name in os.listxattr(path)} == before
 
 
@@ -71,7 +71,7 @@ def test_access_list_and_attributes_of_a_replaced_file_are_kept(root: Path, havi
 def test_a_replaced_file_does_not_take_the_list_of_its_directory(root: Path, having_read: HavingRead) -> None:
     """What the directory gives to new files is not for one that was there without it."""
     path = root / "a.txt"
-    path.write_text("old")
+    path.write_text("old", encoding="utf-8")
     try:
         os.setxattr(root, "system.posix_acl_default", acl(group=4))
     except OSError:
@@ -90,14 +90,14 @@ def test_what_another_process_writes_meanwhile_is_kept(
     """A formatter or an editor at work on the same file loses nothing; the call says what to do."""
     path = root / "a.txt"
     if was_there:
-        path.write_text("old")
+        path.write_text("old", encoding="utf-8")
     real = os.fsync
 
     def someone_writes(fd: int) -> None:
         if not (root / "done").exists():
             (root / "done").touch()
             target = path if in_place else root / "theirs"
-            target.write_text("theirs")
+            target.write_text("theirs", encoding="utf-8")
             target.replace(path)
         real(fd)
 
@@ -105,7 +105,7 @@ def test_what_another_process_writes_meanwhile_is_kept(
     result = WriteFile().run({"path": "a.txt", "content": "ours"}, having_read(path))
     assert result.is_error
     assert "changed by another process" in result.text
-    assert path.read_text() == "theirs"
+    assert path.read_text(encoding="utf-8") == "theirs"
     assert sorted(entry.name for entry in root.iterdir()) == ["a.txt", "done"]
 
 
@@ -121,7 +121,7 @@ def test_a_class_of_other_letters_stays_in_one_name(root: Path, context: ToolCon
 
 def test_a_class_of_another_dialect_is_refused(root: Path, context: ToolContext) -> None:
     """Python reads `[[:alpha:]]` as some letters and a bracket: nothing would be found, and nobody would know why."""
-    (root / "a.txt").write_text("x9\n:]\n")
+    (root / "a.txt").write_text("x9\n:]\n", encoding="utf-8")
     result = Grep().run({"pattern": "[[:digit:]]"}, context)
     assert result.is_error
     assert "[:digit:]" in result.text
@@ -131,12 +131,12 @@ def test_a_class_of_another_dialect_is_refused(root: Path, context: ToolContext)
 @pytest.mark.parametrize("path", ["new/", "a.txt/"])
 def test_a_file_whose_path_is_that_of_a_directory(root: Path, context: ToolContext, path: str) -> None:
     """Nothing is written under another name than the one that was meant."""
-    (root / "a.txt").write_text("old")
+    (root / "a.txt").write_text("old", encoding="utf-8")
     result = WriteFile().run({"path": path, "content": "x"}, context)
     assert result.is_error
     assert "name a file" in result.text
     assert [entry.name for entry in root.iterdir()] == ["a.txt"]
-    assert (root / "a.txt").read_text() == "old"
+    assert (root / "a.txt").read_text(encoding="utf-8") == "old"
 
 
 @pytest.mark.parametrize("rule", ["*a" * 12 + "b", "**/" * 12 + "b", "*?a" * 12 + "*b"])
@@ -144,8 +144,8 @@ def test_a_slow_gitignore_does_not_stop_searches(root: Path, context: ToolContex
     """A line of a stranger's repository with many stars would take longer than the time of a search, for every name."""
     folder = root.joinpath(*["d"] * 20)
     folder.mkdir(parents=True)
-    (folder / ("a" * 200)).write_text("needle")
-    (root / ".gitignore").write_text(f"{rule}\n")
+    (folder / ("a" * 200)).write_text("needle", encoding="utf-8")
+    (root / ".gitignore").write_text(f"{rule}\n", encoding="utf-8")
     result = Grep(timeout_s=10).run({"pattern": "needle"}, context)
     assert not result.is_error
     assert result.text.endswith(f"{'a' * 200}:1:needle")
@@ -161,7 +161,7 @@ def test_stars_fit_what_they_always_fitted(pattern: str, name: str) -> None:
 
 def test_a_newline_in_a_name_makes_no_second_match(root: Path, context: ToolContext) -> None:
     """A file name cannot pass for a line of another file."""
-    (root / "a\nb.py:1:fake").write_text("needle")
+    (root / "a\nb.py:1:fake").write_text("needle", encoding="utf-8")
     assert Grep().run({"pattern": "needle"}, context).text == "a\\nb.py:1:fake:1:needle"
 
 

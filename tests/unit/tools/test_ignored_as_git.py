@@ -38,7 +38,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for path in PATHS:
         (top / "w" / path).parent.mkdir(parents=True, exist_ok=True)
         if not (top / "w" / path).is_dir():
-            (top / "w" / path).write_text("x")
+            (top / "w" / path).write_text("x", encoding="utf-8")
     for path in DIRECTORIES:
         (top / "w" / path).mkdir(parents=True, exist_ok=True)
     return top
@@ -138,13 +138,13 @@ def test_rules_from_the_top_of_the_repository_hold_below_it(root: Path, context:
     """The working directory is below it; info/exclude counts, and the nearer rule wins."""
     top = root.parent
     subprocess.run(["git", "init", "-q", str(top)], check=True)
-    (top / ".gitignore").write_text("*.log\n/work/build\nkept.tmp\n")
+    (top / ".gitignore").write_text("*.log\n/work/build\nkept.tmp\n", encoding="utf-8")
     (top / ".git" / "info").mkdir(exist_ok=True)
-    (top / ".git" / "info" / "exclude").write_text("*.tmp\n*.local\n")
-    (root / ".gitignore").write_text("!kept.tmp\n")
+    (top / ".git" / "info" / "exclude").write_text("*.tmp\n*.local\n", encoding="utf-8")
+    (root / ".gitignore").write_text("!kept.tmp\n", encoding="utf-8")
     for name in ["a.log", "build/x.py", "b.tmp", "kept.tmp", "c.local", "d.py"]:
         (root / name).parent.mkdir(exist_ok=True)
-        (root / name).write_text("needle")
+        (root / name).write_text("needle", encoding="utf-8")
     assert sorted(glob(context, "**/*")) == [".gitignore", "d.py", "kept.tmp"]
     found = Grep().run({"pattern": "needle"}, context).text.split("\n")
     assert found == ["d.py:1:needle", "kept.tmp:1:needle"]
@@ -158,30 +158,30 @@ def test_a_worktree_has_the_excludes_of_its_repository(root: Path, context: Tool
          f"mkdir -p .git/info; echo '*.tmp' > .git/info/exclude; git worktree add -q {root}/tree"],
         check=True,
     )  # fmt: skip
-    (root / "tree" / "a.tmp").write_text("x")
-    (root / "tree" / "a.py").write_text("x")
-    (root / "b.tmp").write_text("x")
+    (root / "tree" / "a.tmp").write_text("x", encoding="utf-8")
+    (root / "tree" / "a.py").write_text("x", encoding="utf-8")
+    (root / "b.tmp").write_text("x", encoding="utf-8")
     assert sorted(glob(context, "**/*")) == ["b.tmp", "tree/a.py"]
     assert sorted(glob(context, "**/*", path="tree")) == ["tree/a.py"]
 
 
 def test_rules_end_where_another_repository_begins(root: Path, context: ToolContext) -> None:
     """A repository inside has rules of its own."""
-    (root / ".gitignore").write_text("*.log\n")
+    (root / ".gitignore").write_text("*.log\n", encoding="utf-8")
     for name in ["a.log", "inner/b.log", "inner/c.txt"]:
         (root / name).parent.mkdir(exist_ok=True)
-        (root / name).write_text("x")
+        (root / name).write_text("x", encoding="utf-8")
     subprocess.run(["git", "init", "-q", str(root / "inner")], check=True)
-    (root / "inner" / ".gitignore").write_text("*.txt\n")
+    (root / "inner" / ".gitignore").write_text("*.txt\n", encoding="utf-8")
     assert sorted(glob(context, "**/*")) == [".gitignore", "inner/.gitignore", "inner/b.log"]
 
 
 def test_an_empty_answer_says_what_was_ignored(root: Path, context: ToolContext) -> None:
     """Otherwise the model takes it for proof that there is nothing."""
-    (root / ".gitignore").write_text("*.log\nbuild/\n")
+    (root / ".gitignore").write_text("*.log\nbuild/\n", encoding="utf-8")
     for name in ["a.log", "b.log", "build/x.py", "c.txt"]:
         (root / name).parent.mkdir(exist_ok=True)
-        (root / name).write_text("needle")
+        (root / name).write_text("needle", encoding="utf-8")
     note = "[ignored by rules of git: 2 files, 1 directory; name one of them as path to search it, or use run_command]"
     assert glob(context, "**/x.*") == ["No file matches.", note]
     assert Grep().run({"pattern": "need", "glob": "*.log"}, context).text == f"No line matches.\n{note}"

@@ -39,11 +39,11 @@ def test_an_edit_names_line_and_difference(
 ) -> None:
     """And changes nothing by a guess."""
     path = root / "a.txt"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     result = Edit().run({"path": "a.txt", "old_string": old, "new_string": "new"}, having_read(path))
     assert result.is_error
     assert [word for word in words if word not in result.text] == []
-    assert path.read_text() == text
+    assert path.read_text(encoding="utf-8") == text
 
 
 def test_what_is_nowhere_is_just_not_found() -> None:
@@ -82,7 +82,7 @@ def test_a_path_that_is_nearly_there(
 ) -> None:
     """Every tool that needs it to exist names the one that does."""
     (root / there).parent.mkdir(exist_ok=True)
-    (root / there).write_text("x")
+    (root / there).write_text("x", encoding="utf-8")
     tool = default_toolbox().get(name)
     assert tool is not None
     result = tool.run({"path": asked, **CALLS[name]}, context)

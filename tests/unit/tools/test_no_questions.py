@@ -34,7 +34,7 @@ def run(context: ToolContext, command: str) -> ToolResult:
 def repository(root: Path, context: ToolContext) -> ToolContext:
     """Two commits and a branch beside them, in a repository whose configuration names an editor that never ends."""
     hang = root.parent / "hang"
-    hang.write_text(HANGS)
+    hang.write_text(HANGS, encoding="utf-8")
     hang.chmod(0o755)
     result = run(
         context,

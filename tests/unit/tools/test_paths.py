@@ -83,7 +83,7 @@ def test_a_task_without_a_directory(context: ToolContext, name: str) -> None:
 
 def test_a_link_inside_is_followed(root: Path, context: ToolContext) -> None:
     """A link to a file of the same tree reads as that file."""
-    (root / "real.txt").write_text("text")
+    (root / "real.txt").write_text("text", encoding="utf-8")
     (root / "link").symlink_to("real.txt")
     tool = default_toolbox().get("read_file")
     assert tool is not None

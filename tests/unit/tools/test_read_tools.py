@@ -29,13 +29,13 @@ def refused(context: ToolContext, path: str = "a.txt", **more: Any) -> str:
 
 def test_lines_are_numbered(root: Path, context: ToolContext) -> None:
     """Each line shows as a number of width six, a tab, and the line."""
-    (root / "a.txt").write_text("one\n\nthree")
+    (root / "a.txt").write_text("one\n\nthree", encoding="utf-8")
     assert read(context) == "     1\tone\n     2\t\n     3\tthree"
 
 
 def test_offset_and_limit_choose_lines_and_count_the_rest(root: Path, context: ToolContext) -> None:
     """A part shows its own numbers, how many lines follow, and where to go on."""
-    (root / "a.txt").write_text("".join(f"line {n}\n" for n in range(1, 11)))
+    (root / "a.txt").write_text("".join(f"line {n}\n" for n in range(1, 11)), encoding="utf-8")
     text = read(context, offset=3, limit=2)
     assert text == "     3\tline 3\n     4\tline 4\n[6 lines left out below; go on with offset=5]"
 
@@ -43,7 +43,7 @@ def test_offset_and_limit_choose_lines_and_count_the_rest(root: Path, context: T
 def test_a_long_file_stops_at_a_whole_line_and_can_be_read_on(root: Path, context: ToolContext) -> None:
     """Following the offsets shows every line exactly once, each text within the limit."""
     lines = [f"{n} " + "x" * (n % 97) for n in range(1, 2_001)]
-    (root / "a.txt").write_text("\n".join(lines))
+    (root / "a.txt").write_text("\n".join(lines), encoding="utf-8")
     seen: list[str] = []
     while len(seen) < len(lines):
         text = read(context, offset=len(seen) + 1)
@@ -54,7 +54,7 @@ def test_a_long_file_stops_at_a_whole_line_and_can_be_read_on(root: Path, contex
 
 def test_one_huge_line_keeps_head_and_tail(root: Path, context: ToolContext) -> None:
     """A single line over the limit is shortened rather than refused."""
-    (root / "a.txt").write_text("BEGIN" + "é" * 100_000 + "END")
+    (root / "a.txt").write_text("BEGIN" + "é" * 100_000 + "END", encoding="utf-8")
     text = read(context)
     assert len(text) <= context.output_limit_chars
     assert "BEGIN" in text
@@ -64,7 +64,7 @@ def test_one_huge_line_keeps_head_and_tail(root: Path, context: ToolContext) -> 
 
 def test_an_offset_past_the_end_says_how_long_the_file_is(root: Path, context: ToolContext) -> None:
     """The error names the number of lines."""
-    (root / "a.txt").write_text("one\ntwo\n")
+    (root / "a.txt").write_text("one\ntwo\n", encoding="utf-8")
     assert "has 2 lines" in refused(context, offset=3)
 
 
@@ -109,7 +109,7 @@ def test_a_file_that_grows_while_it_is_read_is_refused(
     root: Path, context: ToolContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The bytes are counted, not only the size asked."""
-    (root / "a.txt").write_text("small")
+    (root / "a.txt").write_text("small", encoding="utf-8")
     monkeypatch.setattr(os, "read", lambda _fd, size: b"x" * size)
     assert "over the limit" in refused(context)
 
@@ -124,7 +124,7 @@ def test_a_pipe_swapped_in_after_the_look_does_not_block(
     root: Path, context: ToolContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The kind is asked again of the opened file, and the open itself waits for no writer."""
-    (root / "a.txt").write_text("regular")
+    (root / "a.txt").write_text("regular", encoding="utf-8")
     real = os.open
 
     def swap(path: Any, *args: Any, **kwargs: Any) -> int:
@@ -154,7 +154,7 @@ def test_a_file_that_vanishes_before_it_is_opened_is_an_answer(
     root: Path, context: ToolContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The gap between stat and open raises nothing."""
-    (root / "a.txt").write_text("soon gone")
+    (root / "a.txt").write_text("soon gone", encoding="utf-8")
     real = os.open
 
     def vanish(path: Any, *args: Any, **kwargs: Any) -> int:
@@ -174,7 +174,7 @@ def test_missing_file_and_directory_are_told_apart(root: Path, context: ToolCont
 
 def test_no_permission_is_an_answer(root: Path, context: ToolContext, monkeypatch: pytest.MonkeyPatch) -> None:
     """A refusal of the system becomes text."""
-    (root / "a.txt").write_text("x")
+    (root / "a.txt").write_text("x", encoding="utf-8")
 
     def deny(*_: Any, **__: Any) -> int:
         raise PermissionError(errno.EACCES, "denied")
@@ -185,7 +185,7 @@ def test_no_permission_is_an_answer(root: Path, context: ToolContext, monkeypatc
 
 def test_a_directory_is_listed_by_name_with_kinds(root: Path, context: ToolContext) -> None:
     """Directories, links, sizes and odd names show, one a line."""
-    (root / "b.txt").write_text("four")
+    (root / "b.txt").write_text("four", encoding="utf-8")
     (root / "a").mkdir()
     (root / "link").symlink_to("b.txt")
     os.mkfifo(root / "pipe")

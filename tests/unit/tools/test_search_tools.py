@@ -28,7 +28,7 @@ CATASTROPHIC = {"pattern": "(a+)+$"}
 def make(root: Path, *paths: str, text: str = "x") -> None:
     for path in paths:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text)
+        (root / path).write_text(text, encoding="utf-8")
 
 
 def glob(context: ToolContext, pattern: str, **more: Any) -> list[str]:
@@ -94,8 +94,8 @@ def test_git_and_what_gitignore_names_is_left_out(root: Path, context: ToolConte
     """Directory rules, anchors, negation and nested files hold; a directory named by `path` is searched anyway."""
     make(root, ".git/config", "keep.py", "a.log", "sub/b.log", "sub/important.log", "build/x.py", "sub/build", "top/z")
     make(root, "sub/top/z", "sub/local.tmp", "local.tmp")
-    (root / ".gitignore").write_text("# comment\n*.log\n!important.log\nbuild/\n/top\n\n[z-a\n")
-    (root / "sub/.gitignore").write_text("*.tmp\n")
+    (root / ".gitignore").write_text("# comment\n*.log\n!important.log\nbuild/\n/top\n\n[z-a\n", encoding="utf-8")
+    (root / "sub/.gitignore").write_text("*.tmp\n", encoding="utf-8")
     found = {"keep.py", "sub/important.log", "sub/build", "sub/top/z", "local.tmp", ".gitignore", "sub/.gitignore"}
     assert set(glob(context, "**/*")) == found
     assert set(grep(context, "x", path=".")) == {f"{name}:1:x" for name in found if "gitignore" not in name}

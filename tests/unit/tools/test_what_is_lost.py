@@ -35,7 +35,7 @@ def test_a_hard_link_that_is_split_is_told(
 ) -> None:
     """The other names keep the old content; after a crash the answer is the same."""
     path = root / "a.txt"
-    path.write_text("old")
+    path.write_text("old", encoding="utf-8")
     for name in ("b.txt", "c.txt"):
         os.link(path, root / name)
     context = having_read(path)
@@ -43,7 +43,7 @@ def test_a_hard_link_that_is_split_is_told(
     result = tool.run(params, context)
     assert not result.is_error
     assert "2 other names of the file still have the old content" in result.text
-    assert (root / "b.txt").read_text() == "old"
+    assert (root / "b.txt").read_text(encoding="utf-8") == "old"
     assert tool.probe(params, evidence, context) == Probe(verdict=ProbeVerdict.HAPPENED, result=result)
 
 
@@ -54,7 +54,7 @@ def test_bits_that_run_as_somebody_else_are_taken_off(
 ) -> None:
     """Other content must not run with the rights that were given to the former one."""
     path = root / "a.txt"
-    path.write_text("old")
+    path.write_text("old", encoding="utf-8")
     path.chmod(mode)
     result = tool.run(params, having_read(path))
     assert stat.S_IMODE(path.stat().st_mode) == 0o755
@@ -70,7 +70,7 @@ def test_bits_that_run_as_somebody_else_are_taken_off(
 def test_every_odd_path_has_a_result(root: Path, context: ToolContext, name: str, path: str) -> None:
     """Too long, links that form a loop or a long chain, files that are no directories: never an exception."""
     (root / "loop").symlink_to("loop")
-    (root / "file").write_text("x")
+    (root / "file").write_text("x", encoding="utf-8")
     for number in range(1_500):
         (root / f"chain{number}").symlink_to(f"chain{number + 1}")
     tool = default_toolbox().get(name)

@@ -53,22 +53,22 @@ def test_a_new_file_gets_its_parents(root: Path, context: ToolContext) -> None:
 def test_the_mode_of_a_replaced_file_is_kept(root: Path, having_read: HavingRead, mode: int) -> None:
     """An executable stays one and a private file stays private, for both tools."""
     path = root / "a.txt"
-    path.write_text("old")
+    path.write_text("old", encoding="utf-8")
     path.chmod(mode)
     WriteFile().run({"path": "a.txt", "content": "old again"}, having_read(path))
     assert path.stat().st_mode & 0o7777 == mode
     Edit().run(EDIT, having_read(path))
     assert path.stat().st_mode & 0o7777 == mode
-    assert path.read_text() == "fresh again"
+    assert path.read_text(encoding="utf-8") == "fresh again"
 
 
 def test_a_link_to_a_file_stays_a_link(root: Path, having_read: HavingRead) -> None:
     """The file behind it is replaced, not the link."""
-    (root / "real.txt").write_text("old")
+    (root / "real.txt").write_text("old", encoding="utf-8")
     (root / "a.txt").symlink_to("real.txt")
     assert not WriteFile().run(WRITE, having_read(root / "a.txt")).is_error
     assert (root / "a.txt").is_symlink()
-    assert (root / "real.txt").read_text() == "new\n"
+    assert (root / "real.txt").read_text(encoding="utf-8") == "new\n"
 
 
 @pytest.mark.parametrize(
@@ -135,11 +135,11 @@ def test_a_replaced_file_keeps_its_byte_order_mark_and_line_ends(
 def test_edit_demands_that_the_file_was_read(root: Path, context: ToolContext, having_read: HavingRead) -> None:
     """An unread file is left alone, and the answer says what to do."""
     path = root / "a.txt"
-    path.write_text("old")
+    path.write_text("old", encoding="utf-8")
     result = Edit().run(EDIT, context)
     assert result.is_error
     assert "read_file first" in result.text
-    assert path.read_text() == "old"
+    assert path.read_text(encoding="utf-8") == "old"
     assert not Edit().run(EDIT, having_read(path)).is_error
 
 
@@ -156,19 +156,19 @@ def test_edit_demands_that_the_file_was_read(root: Path, context: ToolContext, h
 def test_edits_that_cannot_be_made(root: Path, having_read: HavingRead, change: dict[str, Any], words: str) -> None:
     """Not found, ambiguous, empty and pointless are told apart; the file stays as it is."""
     path = root / "a.txt"
-    path.write_text("old one")
+    path.write_text("old one", encoding="utf-8")
     result = Edit().run({**EDIT, **change}, having_read(path))
     assert result.is_error
     assert words in result.text
-    assert path.read_text() == "old one"
+    assert path.read_text(encoding="utf-8") == "old one"
 
 
 def test_replace_all_changes_every_occurrence(root: Path, having_read: HavingRead) -> None:
     """What is ambiguous alone is fine when all are meant."""
     path = root / "a.txt"
-    path.write_text("old old old")
+    path.write_text("old old old", encoding="utf-8")
     Edit().run({**EDIT, "replace_all": True}, having_read(path))
-    assert path.read_text() == "fresh fresh fresh"
+    assert path.read_text(encoding="utf-8") == "fresh fresh fresh"
 
 
 @pytest.mark.parametrize("kind", ["fifo", "directory", "huge", "binary", "latin-1"])
@@ -213,7 +213,7 @@ def test_a_write_that_the_system_refuses_changes_nothing(
     """The answer names the cause, the file is untouched and no temporary file is left."""
     path = root / "a.txt"
     if exists:
-        path.write_text("before")
+        path.write_text("before", encoding="utf-8")
     context = having_read(path)
     call = move_of(exists) if call == "move" else call
     real = getattr(os, call)
@@ -230,14 +230,14 @@ def test_a_write_that_the_system_refuses_changes_nothing(
     assert words in result.text
     assert ("not changed" if exists else "Nothing was written") in result.text
     assert names(root) == (["a.txt"] if exists else [])
-    assert not exists or path.read_text() == "before"
+    assert not exists or path.read_text(encoding="utf-8") == "before"
 
 
 def test_a_disk_that_fills_up_in_the_middle(
     root: Path, having_read: HavingRead, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A short write followed by ENOSPC leaves the old file whole."""
-    (root / "a.txt").write_text("before")
+    (root / "a.txt").write_text("before", encoding="utf-8")
     context = having_read(root / "a.txt")
     real = os.write
     left = [2]
@@ -249,18 +249,18 @@ def test_a_disk_that_fills_up_in_the_middle(
 
     monkeypatch.setattr(os, "write", short)
     assert "disk is full" in WriteFile().run(WRITE, context).text
-    assert {entry.name: entry.read_text() for entry in root.iterdir()} == {"a.txt": "before"}
+    assert {entry.name: entry.read_text(encoding="utf-8") for entry in root.iterdir()} == {"a.txt": "before"}
 
 
 def test_write_protection_of_the_file_itself_counts(
     root: Path, having_read: HavingRead, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A rename could get past it, so it is asked first."""
-    (root / "a.txt").write_text("before")
+    (root / "a.txt").write_text("before", encoding="utf-8")
     context = having_read(root / "a.txt")
     monkeypatch.setattr(os, "access", lambda *_: False)
     assert "permission denied" in WriteFile().run(WRITE, context).text
-    assert (root / "a.txt").read_text() == "before"
+    assert (root / "a.txt").read_text(encoding="utf-8") == "before"
 
 
 def test_a_directory_that_cannot_be_flushed_is_told(
@@ -275,7 +275,7 @@ def test_a_directory_that_cannot_be_flushed_is_told(
     result = WriteFile().run(WRITE, context)
     assert result.is_error
     assert "was written, but" in result.text
-    assert (root / "a.txt").read_text() == "new\n"
+    assert (root / "a.txt").read_text(encoding="utf-8") == "new\n"
 
 
 @pytest.mark.parametrize("exists", [True, False])
@@ -284,7 +284,7 @@ def test_bytes_are_flushed_before_the_rename_and_the_name_after(
 ) -> None:
     """The order that a power cut needs."""
     if exists:
-        (root / "a.txt").write_text("before")
+        (root / "a.txt").write_text("before", encoding="utf-8")
     context = having_read(root / "a.txt")
     order: list[str] = []
     real_fsync, real_move = os.fsync, getattr(os, move_of(exists))
@@ -307,7 +307,7 @@ def test_a_frozen_writer_does_not_move_its_successors_file(
     root: Path, having_read: HavingRead, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When another process has taken the temporary name, the first one gives up instead of renaming it."""
-    (root / "a.txt").write_text("before")
+    (root / "a.txt").write_text("before", encoding="utf-8")
     context = having_read(root / "a.txt")
     temp = atomic_write.temp_path(root / "a.txt", context.effect_id)
     real = os.fsync
@@ -315,11 +315,11 @@ def test_a_frozen_writer_does_not_move_its_successors_file(
     def overtaken(fd: int) -> None:
         real(fd)
         temp.unlink()
-        temp.write_text("half of the succ")
+        temp.write_text("half of the succ", encoding="utf-8")
 
     monkeypatch.setattr(os, "fsync", overtaken)
     assert WriteFile().run(WRITE, context).is_error
-    assert (root / "a.txt").read_text() == "before"
+    assert (root / "a.txt").read_text(encoding="utf-8") == "before"
 
 
 # --- evidence and probe ------------------------------------------------------------------------------
@@ -425,8 +425,8 @@ def test_a_file_that_someone_else_changed_is_unknown(
 
 def test_a_link_turned_to_another_file_is_unknown(root: Path, having_read: HavingRead) -> None:
     """The evidence is about one file; another with the right bytes proves nothing."""
-    (root / "one").write_text("old")
-    (root / "two").write_text("new\n")
+    (root / "one").write_text("old", encoding="utf-8")
+    (root / "two").write_text("new\n", encoding="utf-8")
     (root / "a.txt").symlink_to("one")
     context = having_read(root / "one")
     evidence = WriteFile().prepare(WRITE, context)
@@ -459,7 +459,7 @@ def test_an_edit_without_evidence_looks_for_its_strings(
 def test_a_write_without_evidence_compares_the_content(root: Path, context: ToolContext) -> None:
     """The same bytes count as written; anything else is unknown."""
     assert WriteFile().probe(WRITE, {}, context).verdict is ProbeVerdict.UNKNOWN
-    (root / "a.txt").write_text("new\n")
+    (root / "a.txt").write_text("new\n", encoding="utf-8")
     assert WriteFile().probe(WRITE, {}, context).verdict is ProbeVerdict.HAPPENED
 
 
