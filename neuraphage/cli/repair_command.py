@@ -31,7 +31,7 @@ def repair(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Put lost or damaged indexes back from the records of the tasks.
+    """Put lost or damaged indexes back from the records.
 
     Workers may run meanwhile. Exit status 0 when all is right in the end, 1 when something is left (or, with
     --dry-run, found).
