@@ -9,7 +9,7 @@ import typer
 
 from neuraphage.cli.completion import task_ids
 from neuraphage.errors import BadInput
-from neuraphage.model.task import Mode
+from neuraphage.model.task import Mode, OnUnknownOutcome
 
 TaskId = Annotated[str, typer.Argument(help="Task id, or any unique part of it.", autocompletion=task_ids)]
 MaxTurns = Annotated[int | None, typer.Option(help="Limit of turns for one piece of work.", min=0)]
@@ -19,6 +19,14 @@ TaskMode = Annotated[
     typer.Option(
         help="autonomous, or conversational: it waits for your next message when the model has ended its turn.",
         metavar="<mode>",
+        case_sensitive=False,
+    ),
+]
+WhenUnknown = Annotated[
+    OnUnknownOutcome,
+    typer.Option(
+        help="When nothing knows whether an interrupted command ran: tell_model or ask_user.",
+        metavar="<what>",
         case_sensitive=False,
     ),
 ]

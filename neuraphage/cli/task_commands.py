@@ -10,7 +10,7 @@ import typer
 
 from neuraphage.cli.allowing import Allow, hint_at_misspelt
 from neuraphage.cli.answer_lines import answer_commands
-from neuraphage.cli.arguments import AsJson, MaxCost, MaxTurns, TaskId, TaskMode, existing_dir
+from neuraphage.cli.arguments import AsJson, MaxCost, MaxTurns, TaskId, TaskMode, WhenUnknown, existing_dir
 from neuraphage.cli.connection import connect
 from neuraphage.cli.console import dollars, harmless, out, print_json, print_wrapped, short_id
 from neuraphage.cli.exit_codes import INTERRUPTED_EXIT, exit_code
@@ -55,14 +55,7 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
     tag: Annotated[list[str] | None, typer.Option(help="A label for `list --tag`; may be repeated.")] = None,
     priority: Annotated[int, typer.Option(help="0 (critical) to 4 (low).", min=0, max=4)] = 2,
     system: Annotated[str, typer.Option(help="More text for the system prompt.")] = "",
-    on_unknown_outcome: Annotated[
-        OnUnknownOutcome,
-        typer.Option(
-            help="When nothing knows whether an interrupted command ran: tell_model or ask_user.",
-            metavar="<what>",
-            case_sensitive=False,
-        ),
-    ] = OnUnknownOutcome.TELL_MODEL,
+    on_unknown_outcome: WhenUnknown = OnUnknownOutcome.TELL_MODEL,
     key: Annotated[str | None, typer.Option(help="Idempotency key: a repeat finds the first task.")] = None,
     file: TextFile = None,
     follow_it: Annotated[bool, typer.Option("--follow", "-f", help="Show it as it goes, as `attach` does.")] = False,

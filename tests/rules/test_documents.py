@@ -79,7 +79,7 @@ ROWS_OF_CONTRIBUTING = {
     "floors": "tests/rules/test_source_rules.py",
     "what CI does": ".ci/run",
     "the fast tests 400 days from now, and in another time zone and locale": ".ci/other-days",
-    "all tests on half a processor core, as root, about 40 minutes": ".ci/half-core",
+    "all tests on half a processor core, as root, more than an hour": ".ci/half-core",
     "other interpreters": ".ci/other-pythons",
     "stored states of a release": "tests/release/record_states.py",
     "the picture of the README": "docs/record_demo.py",
