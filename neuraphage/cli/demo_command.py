@@ -51,6 +51,9 @@ def demo(
     live: Annotated[bool, typer.Option("--live", help=f"Call the real model (needs {API_KEY_VARIABLE}).")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the folder of the demo.")] = False,
     project: Annotated[Path | None, typer.Option(help="Copy this broken project instead.")] = None,
+    patience: Annotated[
+        float | None, typer.Option(min=1, help="Give up when nothing happens for so many seconds (30; live: 180).")
+    ] = None,
 ) -> None:
     """Repair a project while its workers are killed.
 
@@ -64,7 +67,7 @@ def demo(
     find_workers()  # before anything is started
     folder = Path(tempfile.mkdtemp(prefix="neuraphage-demo-"))
     try:
-        record = Demo(DemoOptions(folder, project, live), DemoShow()).run()
+        record = Demo(DemoOptions(folder, project, live, patience_s=patience), DemoShow()).run()
     finally:
         if keep:
             out.print(f"kept {folder}")

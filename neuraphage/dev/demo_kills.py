@@ -40,7 +40,6 @@ class Killer:
         self._looks = 0
         self._has_edited = False
         self._ended_runs = 0
-        self._last_event_ms = 0
 
     def saw(self, items: list[Event | Delta]) -> None:
         """Take in what one look at the task has shown."""
@@ -54,7 +53,6 @@ class Killer:
         self._looks += text > 0
 
     def _saw_event(self, event: Event, text: int) -> int:
-        self._last_event_ms = event.at_ms or 0
         if event.kind == "RequestSent":
             self._chars, self._looks, text = 0, 0, 0
         elif event.kind == "ToolCompleted":
@@ -80,13 +78,6 @@ class Killer:
 
     def _is_streaming(self) -> bool:
         return self._chars >= STREAMED_CHARS and self._looks >= STREAMED_LOOKS
-
-    def waits_longer_than(self, limit_s: float) -> bool:
-        """Whether the last kill is longer ago than this, and nothing has happened to the task since."""
-        if not self.kills or self._last_event_ms > self.kills[-1].at_ms:
-            return False
-        waited_ms: int = self._store.now_ms() - self.kills[-1].at_ms
-        return waited_ms > limit_s * 1000
 
     def _kill(self, record: TaskRecord, while_what: str) -> None:
         pids = {row.process_id: row.pid for row in self._store.registered()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from statistics import median
 
 from tests.benchmarks.contenders import Pool
@@ -30,8 +31,8 @@ def spread(values: Sequence[float], digits: int = 2) -> str:
 
 
 def _ratios(mine: Sequence[float], others: Sequence[float]) -> list[float]:
-    """Round by round: both were measured in the same minute."""
-    return [one / other for one, other in zip(mine, others, strict=True)]
+    """Round by round: both were measured in the same minute. Infinite where the other was too little for the clock."""
+    return [one / other if other else inf for one, other in zip(mine, others, strict=True)]
 
 
 def speed_rows(figures: dict[str, Figures], pool: Pool) -> list[Row]:

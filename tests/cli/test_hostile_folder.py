@@ -63,7 +63,8 @@ def test_the_trap_works(trap: Trap) -> None:
 def test_the_demo(trap: Trap, tmp_path: Path) -> None:
     """Two workers, control worker, beat, server and the model that is played."""
     env = {n: v for n, v in os.environ.items() if not n.startswith(("NEURAPHAGE_", "ANTHROPIC_"))}
-    ran = run_in(trap, SCRIPT, "demo", env=env | {"PATH": f":.:{env['PATH']}", "TMPDIR": str(tmp_path)})
+    env |= {"PATH": f":.:{env['PATH']}", "TMPDIR": str(tmp_path)}
+    ran = run_in(trap, SCRIPT, "demo", "--patience", "120", env=env)
     assert trap.sprung == []
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "It holds." in ran.stdout
