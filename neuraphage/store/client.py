@@ -13,6 +13,7 @@ from typing import Any
 
 import redis
 from redis.backoff import ExponentialBackoff
+from redis.driver_info import DriverInfo
 from redis.retry import Retry
 
 from neuraphage.decide.server_url import is_sentinel, parse_sentinel
@@ -32,6 +33,9 @@ RETRIES = 3
 """Replays of one call: 3 tries in about half a second; the callers above wait longer where it pays."""
 MAX_CONNECTIONS = 256
 """One a thread of the largest pool we recommend (32 slots), the heartbeat, watchers and viewers."""
+
+DRIVER = DriverInfo(lib_version=redis.__version__)
+"""What CLIENT LIST shows of the library. Without it redis-py reads the installed metadata for every connection."""
 
 FILES_OF_TLS = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
 
@@ -54,6 +58,7 @@ def connect(url: str, *, client_name: str | None = None, socket_timeout_s: float
         "retry": Retry(ExponentialBackoff(cap=0.25, base=0.05), RETRIES),
         "max_connections": MAX_CONNECTIONS,
         "redis_connect_func": _greet,
+        "driver_info": DRIVER,
     }
     if not url.startswith("unix://"):
         options["socket_keepalive"] = True  # a path that a firewall forgot is noticed
