@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar
 
 from neuraphage.model.tool import ToolDeclaration
 from neuraphage.ports import (
@@ -25,6 +25,8 @@ from neuraphage.ports import (
     ToolBox,
     TurnStore,
 )
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ _PORTS: Mapping[str, frozenset[str]] = {
     "ModelClient": _methods(ModelClient),
     "Spool": _methods(Spool),
     "SpoolWatch": _methods(SpoolWatch),
+    "StandIn": frozenset({"look"}),  # of the process beside a worker: its renewals
     "Tool": _methods(Tool) - {"check"},  # a question about the parameters, without any effect
 }
 
@@ -127,6 +130,11 @@ class Recorder:
     def spool_watch(self, target: SpoolWatch) -> SpoolWatch:
         """Wrap what the watcher may do to commands."""
         wrapped: SpoolWatch = self._wrapped("SpoolWatch", target)
+        return wrapped
+
+    def stand_in(self, target: T) -> T:
+        """Wrap who renews for a stuck worker, as a `neuraphage.standby.program.StandIn` does in `look`."""
+        wrapped: T = self._wrapped("StandIn", target)
         return wrapped
 
     def tools(self, target: ToolBox) -> ToolBox:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from crash_beside import Beside
 from crash_effects import ALLOWED, PLAN, Deposit, Ring
 
 from neuraphage.client_wiring import redactor
@@ -184,12 +185,16 @@ class World:
         self.keyless = redactor()
         self._dispatcher = recorder.dispatcher(self.queue)
         self._sweep_store = recorder.sweep_store(self.store)
+        self.beside = Beside(self.store, recorder)
+        self._renewals = 0
         self.services = self._services(site)
         me, self.process_id = this_process(), secrets.token_hex(8)
         url = self.settings.state_url.get_secret_value()
         self.presence = NamedConnection(url, self.settings.namespace, self.process_id)
         row = ProcessRow(self.process_id, host_id(), me.pid, me.start_time, self.clock.wall_ms())
-        self.process = WorkerProcess(self.services, self._sweep_store, self.presence, self.clock, self.settings, row)
+        self.process = WorkerProcess(
+            self.services, self._sweep_store, self.presence, self.clock, self.settings, row, standby=self.beside
+        )
         self.sweep = Sweep(self._sweep_store, self._dispatcher, self.clock, self.settings)
         election = HostElection(site.folder / "watcher", host_id())
         watched = recorder.spool_watch(self.spool)
@@ -202,10 +207,7 @@ class World:
         def cost(model: str, usage: Usage) -> int:
             return cost_microusd(usage, PRICES.quote(model).price)
 
-        def heartbeat() -> None:
-            self.process.keeper.renew_now()
-
-        extra = [Deposit(site.outside, heartbeat), Ring(site.outside)]
+        extra = [Deposit(site.outside, self._renew), Ring(site.outside)]
         return Services(
             settings=self.settings,
             clock=self.clock,
@@ -218,6 +220,14 @@ class World:
             cost_microusd=cost,
             new_claim_id=lambda: secrets.token_hex(8),
         )
+
+    def _renew(self) -> None:
+        """By turns as the worker's own heartbeat does, and as the process beside a stuck worker does."""
+        self._renewals += 1
+        if self._renewals % 2:
+            self.process.keeper.renew_now()
+        else:
+            self.beside.stand_in()
 
     def plant_old_task(self) -> None:
         """An ended task whose retention is over: the sweep has to delete it."""

@@ -1,0 +1,54 @@
+"""What renews for a worker that is stuck, inside the worker's own process: so a crash at its renewal ends both."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Iterable
+
+from neuraphage.ports import HeldRow
+from neuraphage.standby.program import StandIn
+from neuraphage.standby.sheet import Sheet
+from neuraphage.standby.sheet_layout import SHEET_BYTES
+from neuraphage.store.standby_order import standby_order
+from neuraphage.store.tasks import RedisStore
+from neuraphage.testing import Recorder
+
+
+class Beside:
+    """Implements ports.Standby; looks only when it is told to. Made after the fork.
+
+    Args:
+        store: whose leases are renewed, over a connection of its own.
+        recorder: records each look that renews.
+    """
+
+    def __init__(self, store: RedisStore, recorder: Recorder) -> None:
+        self._store, self._recorder = store, recorder
+        self._sheet = Sheet()
+
+    def start(self) -> None:
+        """See ports.Standby."""
+
+    def stop(self) -> None:
+        """See ports.Standby."""
+        self._sheet.close()
+
+    def hold(self, rows: Iterable[HeldRow]) -> None:
+        """See ports.Standby."""
+        self._sheet.write(rows)
+
+    def renewed(self, boottime_s: float) -> None:
+        """See ports.Standby."""
+        self._sheet.renewed(boottime_s)
+
+    def stand_in(self) -> None:
+        """Renew all that is held, as when the worker's last renewal is long ago."""
+        self._sheet.renewed(0.0)
+        order = standby_order(self._store.context)
+        assert order is not None
+        with mmap.mmap(self._sheet.descriptor, SHEET_BYTES, prot=mmap.PROT_READ) as sheet:
+            beside = StandIn(sheet, order, os.getpid())
+            self._recorder.stand_in(beside).look()
+            assert beside._renewed_s, "it has renewed nothing"
+            beside._server.close()
