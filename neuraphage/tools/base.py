@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
@@ -159,8 +160,9 @@ def _complaint(message: str) -> str:
     return re.sub(r"^Value should have (at \w+ \d+) items?", r"Value should have \1 characters", message)
 
 
+@cache
 def input_schema(params_model: type[Params]) -> dict[str, Any]:
-    """JSON schema of a tool's parameters, without the noise that pydantic adds for people."""
+    """JSON schema of a tool's parameters, without the noise that pydantic adds for people. Not to be changed."""
     schema: dict[str, Any] = _plain(params_model.model_json_schema())
     return schema
 

@@ -22,6 +22,7 @@ from crash_effects import FAULT
 from crash_world import API_KEY, Site
 
 import neuraphage.runtime.model_step
+from neuraphage.tools.registry import default_toolbox
 from patience import PATIENCE_S
 from servers import ValkeyProcess
 
@@ -91,6 +92,7 @@ def warm_up(patch: pytest.MonkeyPatch) -> None:
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # never used: the scripted API speaks plain HTTP
     patch.setattr("httpx2._transports.default.create_ssl_context", lambda **_: made)
     meet_fault()
+    default_toolbox()  # the schemas of its parameters
     # pieces for viewers are sent once a call, not every 0.1 s: the number of calls must not depend on the load
     patch.setattr(neuraphage.runtime.model_step, "LIVE_FLUSH_S", 1e12)
     gc.collect()

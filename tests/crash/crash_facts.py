@@ -6,11 +6,12 @@ import time
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from crash_world import Site, World
+from crash_world import GatedSpool, Site
 
 from neuraphage.decide.conversation import api_messages
+from neuraphage.runtime.clock import SystemClock
 from neuraphage.store import invariant, reading
-from neuraphage.testing import Recorder
+from neuraphage.store.tasks import RedisStore
 from patience import PATIENCE_S
 from storekit import StoreKit
 
@@ -59,9 +60,9 @@ class Facts:
 
 def facts_of(site: Site) -> Facts:
     """Read them. Call it when all processes of the case are dead."""
-    world = World(site, Recorder())
-    context = world.store.context
-    record = world.store.get(site.task_id)
+    store = RedisStore(site.settings, SystemClock())
+    context = store.context
+    record = store.get(site.task_id)
     counters = record.counters.model_dump()
     conversation, interrupted = _normal(reading.conversation(context, site.task_id))
     requests = {
@@ -69,7 +70,7 @@ def facts_of(site: Site) -> Facts:
     }
     decisions = [row["reading"] for row in reading.decisions(context, site.task_id)]
     rings = site.outside / "rings"
-    facts = Facts(
+    return Facts(
         status=record.status.value,
         counters={name: value for name, value in counters.items() if name not in VOLATILE},
         resends=counters["model_resends"],
@@ -80,27 +81,25 @@ def facts_of(site: Site) -> Facts:
         rings=len(rings.read_text(encoding="utf-8").splitlines()) if rings.exists() else 0,
         requests=sorted(requests),
         evidence=[row["evidence"] for row in decisions if row["verdict"] == "recovered"],
-        faults=_faults(world),
+        faults=_faults(site, store),
     )
-    world.presence.close()
-    return facts
 
 
-def _faults(world: World) -> list[str]:
-    context, site = world.store.context, world.site
+def _faults(site: Site, store: RedisStore) -> list[str]:
+    context = store.context
     found = invariant.violations(context)
-    found += [f"leaked key {name}" for name in StoreKit(world.store, real=True).leaked_keys()]
-    found += [f"process {row.process_id} is still registered" for row in world.store.registered()]
+    found += [f"leaked key {name}" for name in StoreKit(store, real=True).leaked_keys()]
+    found += [f"process {row.process_id} is still registered" for row in store.registered()]
     if context.client.zscore(context.keys.tombstones, site.old_task_id) is None:
         found.append("the old task was not deleted")
-    found += [f"command {effect_id} of {task_id} still runs" for effect_id, task_id in _left_running(world)]
+    found += [f"command {effect_id} of {task_id} still runs" for effect_id, task_id in _left_running(GatedSpool(site))]
     return found
 
 
-def _left_running(world: World) -> list[tuple[str, str]]:
+def _left_running(spool: GatedSpool) -> list[tuple[str, str]]:
     """Commands that nobody ended. One that was told to end may take a moment."""
     deadline_s = time.monotonic() + ENDING_LIMIT_S
-    while (running := world.spool.running()) and time.monotonic() < deadline_s:
+    while (running := spool.running()) and time.monotonic() < deadline_s:
         time.sleep(0.02)
     return running
 

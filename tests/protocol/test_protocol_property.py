@@ -14,7 +14,7 @@ from storekit import StoreKit, new_kit
 
 EXAMPLES = int(os.environ.get("NEURAPHAGE_PROTOCOL_EXAMPLES", "80"))
 """Examples on the real server; raise it for a long search."""
-FAKE_EXAMPLES = 20
+FAKE_EXAMPLES = 10
 """The fake one takes twice as long for an example."""
 
 
