@@ -129,7 +129,7 @@ ROWS: dict[str, list[str]] = {
     "R243": [
         "tests/stack/test_prefork_child.py::test_the_parent_recovers_what_a_killed_child_held",
         CRASH + "test_every_crash_point_ends_as_the_reference",
-        "tests/stack/test_public_failures.py::test_a_crash_after_each_marker_of_a_turn_repeats_no_tool",
+        "tests/stack/test_death_at_each_marker.py::test_a_task_goes_on_from_each_marker_and_repeats_nothing",
         "tests/stack/test_broker_hazards.py::test_without_beat_tasks_go_on_and_two_beats_sweep_as_one",
         STACK + "test_a_message_that_comes_twice_and_late_grants_one_claim",
         "tests/protocol/test_protocol_property.py::test_on_the_real_server",

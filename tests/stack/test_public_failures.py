@@ -1,6 +1,7 @@
 """Failures that other systems showed in public, with their issues; each test shows the right behaviour here.
 
-Rows 5 and 22 (many recoverers, frozen workers) are in test_duplicates_and_zombies.py.
+Rows 5 and 22 (many recoverers, frozen workers) are in test_duplicates_and_zombies.py, row 10 (a crash after each
+marker) in test_death_at_each_marker.py.
 """
 
 from __future__ import annotations
@@ -22,17 +23,10 @@ from neuraphage.runtime.sweep import Sweep
 from neuraphage.store import invariant, live
 from stackkit import Stack, command, task_prompt, turn, wait_for
 from stackkit.process import send
-from stackkit.scripts import SLOW
+from stackkit.scripts import SLOW, waiting
 
 pytestmark = pytest.mark.real_workers
 SHORT = {"lease_s": 1.0, "heartbeat_s": 0.3}
-
-
-def waiting(name: str = "") -> tuple[str, dict[str, object]]:
-    """A command that writes a line, waits for the file `go<name>`, and writes another line."""
-    return command(
-        f"echo start{name} >> log.txt; while [ ! -e go{name} ]; do sleep 0.05; done; echo end{name} >> log.txt"
-    )
 
 
 def go(stack: Stack, task: str, name: str = "") -> None:
@@ -189,21 +183,6 @@ def newest_delta(stack: Stack, task: str, after: str) -> str | None:
     """Id of the newest streamed piece after another; None when there is none."""
     rows = live.snapshot(stack.store.context, task, "9999999999999", after)
     return rows[-1][0] if rows else None
-
-
-def test_a_crash_after_each_marker_of_a_turn_repeats_no_tool(stack: Stack) -> None:
-    """Row 10 (agent-framework#3938), R243: three tools in one turn, kill -9 after each marker: each ran once."""
-    stack.start_worker(pool="prefork", concurrency=1)
-    task = stack.submit(task_prompt(turn("words", *map(waiting, "123"), between_events_s=0.05), turn("done")))
-    stack.wait_marker(task, "request_sent")
-    kill_owner(stack, task)
-    for name in ("1", "2", "3"):
-        wait_for(lambda n=name: f"start{n}" in stack.lines(task), f"tool {name}")  # type: ignore[misc]  # mypy cannot infer a lambda with a default
-        kill_owner(stack, task)
-        go(stack, task, name)
-    (record,) = stack.finished(task)
-    assert stack.lines(task) == ["start1", "end1", "start2", "end2", "start3", "end3"]
-    assert (record.counters.tool_runs, record.counters.recoveries_total) == (3, 4)
 
 
 def test_a_crash_in_the_third_of_four_tools_puts_only_that_one_in_question(stack: Stack) -> None:

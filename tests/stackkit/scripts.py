@@ -26,7 +26,14 @@ def command(line: str, **params: Any) -> tuple[str, dict[str, Any]]:
     return "run_command", {"command": line, **params}
 
 
-HELD = command("echo start >> log.txt; while [ ! -e go ]; do sleep 0.05; done; echo end >> log.txt")
+def waiting(name: str = "") -> tuple[str, dict[str, Any]]:
+    """A command that writes a line, waits for the file `go<name>`, and writes another line."""
+    return command(
+        f"echo start{name} >> log.txt; while [ ! -e go{name} ]; do sleep 0.05; done; echo end{name} >> log.txt"
+    )
+
+
+HELD = waiting()
 """A command that runs until the test lets it go: see TaskViews.held and let_go."""
 
 
