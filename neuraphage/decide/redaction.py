@@ -54,7 +54,8 @@ class Redactor:
         # Longest first: a secret that holds another one must go as a whole.
         self._secrets = tuple(sorted(usable, key=lambda form: (-len(form), form)))
         self._foreign = tuple(form for form in self._secrets if not form.isascii())
-        self._span_words = max([PATTERN_WORDS_MAX, *(len(secret.split()) for secret in self._secrets)])
+        # A value of several words may end a shape that stands before it in another place than it seemed to end.
+        self._span_words = PATTERN_WORDS_MAX - 1 + max([1, *(len(secret.split()) for secret in self._secrets)])
 
     def __repr__(self) -> str:
         return f"Redactor({len(self._patterns)} patterns, {len(self._secrets)} secrets)"

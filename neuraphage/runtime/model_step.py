@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from neuraphage.decide.conversation import call_ids, request_messages, result_block, tool_calls, with_own_ids
+from neuraphage.decide.conversation import call_ids, request_messages, tool_calls, with_own_ids
 from neuraphage.decide.hashing import canonical, request_id, sha256_hex
 from neuraphage.decide.place_notes import place_note
 from neuraphage.decide.replies import actual_stop, unfinished_call
@@ -20,18 +20,14 @@ from neuraphage.model.message import Entry, ModelReply, ModelRequest
 from neuraphage.model.prompt import Event, PromptKind
 from neuraphage.model.tool import ToolResult
 from neuraphage.model.usage import Usage
-from neuraphage.ports import Delta
 from neuraphage.runtime.ledger import Ledger
-from neuraphage.runtime.live_text import LiveText
+from neuraphage.runtime.live_view import LiveView
 from neuraphage.runtime.services import Services
+from neuraphage.runtime.tool_result import note_result
 from neuraphage.tools.working_dir import working_dir_report
 
 log = logging.getLogger(__name__)
 
-LIVE_FLUSH_S = 0.1
-"""Deltas are shown to viewers in bundles of this length."""
-LIVE_SLOW_S = 1.0
-"""When a bundle takes so long, nothing more of this reply is shown before it is complete."""
 SYSTEM_TEXT = (
     "You are an agent that works on a task with the tools given. Paths are relative to the working directory. "
     "Read before you write. When the task is done, say so in a short summary and stop calling tools."
@@ -49,9 +45,6 @@ class ModelStep:
     def __init__(self, services: Services, ledger: Ledger) -> None:
         self._services = services
         self._ledger = ledger
-        self._live = LiveText(services.redaction)
-        self._showing = True
-        self._flushed_s = 0.0
 
     def call(self, *, resend: bool) -> None:
         """Commit the intent, call, and note the reply or the fault.
@@ -87,15 +80,15 @@ class ModelStep:
             events=[Event(kind="RequestSent", data=data)],
         )
         ledger.begin_effect()
-        self._live, self._showing = LiveText(self._services.redaction), True
+        view = LiveView(self._services, ledger.record.task_id)
         try:
-            reply = self._services.model.call(self._request(entry), self._show, ledger.held)
+            reply = self._services.model.call(self._request(entry), view.show, ledger.held)
             self._check_size(reply)
         except ModelFault as fault:
             self._note_fault(entry, fault)
         else:
             self._note_reply(entry, reply)
-            self._show_rest()
+            view.end()
 
     def _tell_of_place(self, iteration: int) -> None:
         """A working directory that went, or came back, is told with the next request: to the model and to people."""
@@ -233,66 +226,3 @@ class ModelStep:
             if call.tool_use_id in raw_inputs:
                 text = why_unusable(call.name, raw_inputs[call.tool_use_id])
                 note_result(self._ledger, call.tool_use_id, call.name, ToolResult(text=text, is_error=True))
-
-    def _show(self, delta: Delta) -> None:
-        if not self._showing:
-            return
-        self._live.add(delta)
-        now_s = self._services.clock.boottime_s()
-        if now_s - self._flushed_s >= LIVE_FLUSH_S:
-            self._flushed_s = now_s
-            self._publish(self._live.take())
-
-    def _show_rest(self) -> None:
-        """Observers fail open: the reply is paid and not yet stored. Earlier pieces are guarded by the model client."""
-        try:
-            self._publish(self._live.end())
-        except Exception:  # whatever it is, it must not lose the reply
-            log.warning("showing the end of a reply failed", exc_info=True)
-
-    def _publish(self, pieces: list[Delta]) -> None:
-        if not pieces or not self._showing:
-            return
-        began_s = self._services.clock.boottime_s()
-        self._services.store.publish_live(self._ledger.record.task_id, pieces)
-        self._flushed_s = self._services.clock.boottime_s()
-        # a server that hangs must not hold up the stream of a reply that is being paid for
-        self._showing = self._flushed_s - began_s < LIVE_SLOW_S
-
-
-def note_result(ledger: Ledger, tool_use_id: str, tool: str, result: ToolResult) -> None:
-    """Note a tool's result: journal, conversation, marker, counters and event together."""
-    before = ledger.journal.get(tool_use_id)
-    digest = sha256_hex(result.text)
-    entry = (
-        before or JournalEntry(key=tool_use_id, kind=EffectKind.TOOL, state=EffectState.PLANNED, tool=tool)
-    ).model_copy(
-        update={
-            "state": EffectState.COMPLETED,
-            "fence": ledger.held.lease.fence,
-            "result_hash": digest,
-            "is_error": result.is_error,
-        }
-    )
-    ledger.note(
-        entries=[
-            Entry.model_construct(
-                role="user",
-                content=[result_block(tool_use_id, result)],
-                turn=ledger.record.counters.iteration,
-                stop_reason=None,
-                supersedes=None,
-                file=result.file,
-            )
-        ],
-        journal=[entry],
-        marker=Marker(name=MarkerName.TOOL_COMPLETED, tool=tool, tool_use_id=tool_use_id, result_hash=digest),
-        add={"tool_runs": 1},
-        outcome=True,
-        events=[
-            Event(
-                kind="ToolCompleted",
-                data={"tool": tool, "id": tool_use_id, "error": result.is_error, "unknown": result.unknown_outcome},
-            )
-        ],
-    )

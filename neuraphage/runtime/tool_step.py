@@ -14,8 +14,8 @@ from neuraphage.model.tool import Probe, ProbeVerdict, ToolCall, ToolDeclaration
 from neuraphage.ports import ForeseesRefusal, SpoolState, SpoolStatus, Tool, ToolContext
 from neuraphage.runtime.approved_file import approved_file, as_evidence, to_be_approved
 from neuraphage.runtime.ledger import Ledger
-from neuraphage.runtime.model_step import note_result
 from neuraphage.runtime.services import Services
+from neuraphage.runtime.tool_result import note_result
 from neuraphage.tools.command_result import interrupted_result, result_of_status
 from neuraphage.tools.shorten import printable, shorten
 

@@ -21,7 +21,7 @@ import pytest
 from crash_effects import FAULT
 from crash_world import API_KEY, Site
 
-import neuraphage.runtime.model_step
+import neuraphage.runtime.live_view
 from neuraphage.tools.registry import default_toolbox
 from patience import PATIENCE_S
 from servers import ValkeyProcess
@@ -94,7 +94,7 @@ def warm_up(patch: pytest.MonkeyPatch) -> None:
     meet_fault()
     default_toolbox()  # the schemas of its parameters
     # pieces for viewers are sent once a call, not every 0.1 s: the number of calls must not depend on the load
-    patch.setattr(neuraphage.runtime.model_step, "LIVE_FLUSH_S", 1e12)
+    patch.setattr(neuraphage.runtime.live_view, "FLUSH_S", 1e12)
     gc.collect()
     gc.freeze()
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from neuraphage.decide.redaction import Redactor
@@ -115,6 +115,7 @@ def shown(pieces: Sequence[str], *, whole: bool = True, redactor: Redactor = RED
 
 @settings(max_examples=600, deadline=None)
 @given(streamed())
+@example([NOTED_PEM + "Authorization : Bearer abc123DEF456correct horse battery s", "taple of mine"])
 def test_what_is_shown_is_the_redacted_whole(pieces: list[str]) -> None:
     """Wherever a text is cut, the viewer sees exactly what is stored: no secret, and no word lost."""
     assert shown(pieces) == REDACTOR.text("".join(pieces))

@@ -13,7 +13,7 @@ from fault_world import World, stamps
 
 from neuraphage.errors import StoreUnavailable
 from neuraphage.ports import Delta, Lease, Renewal
-from neuraphage.runtime.model_step import LIVE_SLOW_S
+from neuraphage.runtime.live_view import SLOW_S
 from patience import PATIENCE_S
 from stackkit.scripts import task_prompt, turn
 from turnkit import until
@@ -90,7 +90,7 @@ def test_a_frozen_server_does_not_hold_up_a_stream(
 ) -> None:
     """Live text is for viewers: a paid stream waits for one bundle of it at most, and sends no other after that."""
     slow = {"between_events_s": 0.02, "chunk_chars": 4}
-    with World(server, tmp_path, socket_timeout_s=LIVE_SLOW_S + 0.1) as world:
+    with World(server, tmp_path, socket_timeout_s=SLOW_S + 0.1) as world:
         publish, replied, bundles = world.store.publish_live, threading.Event(), 0
 
         def publish_live(task_id: str, deltas: Iterable[Delta]) -> None:

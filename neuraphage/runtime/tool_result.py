@@ -1,0 +1,49 @@
+"""The outcome of a tool's call, noted in one write."""
+
+from __future__ import annotations
+
+from neuraphage.decide.conversation import result_block
+from neuraphage.decide.hashing import sha256_hex
+from neuraphage.model.effect import EffectKind, EffectState, JournalEntry, Marker, MarkerName
+from neuraphage.model.message import Entry
+from neuraphage.model.prompt import Event
+from neuraphage.model.tool import ToolResult
+from neuraphage.runtime.ledger import Ledger
+
+
+def note_result(ledger: Ledger, tool_use_id: str, tool: str, result: ToolResult) -> None:
+    """Note a tool's result: journal, conversation, marker, counters and event together."""
+    before = ledger.journal.get(tool_use_id)
+    digest = sha256_hex(result.text)
+    entry = (
+        before or JournalEntry(key=tool_use_id, kind=EffectKind.TOOL, state=EffectState.PLANNED, tool=tool)
+    ).model_copy(
+        update={
+            "state": EffectState.COMPLETED,
+            "fence": ledger.held.lease.fence,
+            "result_hash": digest,
+            "is_error": result.is_error,
+        }
+    )
+    ledger.note(
+        entries=[
+            Entry.model_construct(
+                role="user",
+                content=[result_block(tool_use_id, result)],
+                turn=ledger.record.counters.iteration,
+                stop_reason=None,
+                supersedes=None,
+                file=result.file,
+            )
+        ],
+        journal=[entry],
+        marker=Marker(name=MarkerName.TOOL_COMPLETED, tool=tool, tool_use_id=tool_use_id, result_hash=digest),
+        add={"tool_runs": 1},
+        outcome=True,
+        events=[
+            Event(
+                kind="ToolCompleted",
+                data={"tool": tool, "id": tool_use_id, "error": result.is_error, "unknown": result.unknown_outcome},
+            )
+        ],
+    )
