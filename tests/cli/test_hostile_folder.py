@@ -1,4 +1,7 @@
-"""Every process of ours is started in a folder full of modules that would take it over; none of them runs."""
+"""Every process of ours is started in a folder full of modules that would take it over; none of them runs.
+
+So is the demo, in tests/demo.
+"""
 
 from __future__ import annotations
 
@@ -58,16 +61,6 @@ def test_the_trap_works(trap: Trap) -> None:
     assert [line.split()[0] for line in trap.sprung] == ["colorsys"]
     run_in(trap, CELERY, "-A", "usercustomize", "report")
     assert trap.sprung[1].startswith("usercustomize in ")
-
-
-def test_the_demo(trap: Trap, tmp_path: Path) -> None:
-    """Two workers, control worker, beat, server and the model that is played."""
-    env = {n: v for n, v in os.environ.items() if not n.startswith(("NEURAPHAGE_", "ANTHROPIC_"))}
-    env |= {"PATH": f":.:{env['PATH']}", "TMPDIR": str(tmp_path)}
-    ran = run_in(trap, SCRIPT, "demo", "--patience", "120", env=env)
-    assert trap.sprung == []
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "It holds." in ran.stdout
 
 
 def test_run_and_the_stack_that_it_starts(trap: Trap, stack: DevStack) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 from neuraphage.dev.demo_kills import RUNS_LOG
 from patience import PATIENCE_S
+from trapkit import Trap
 
 SCRIPT = str(Path(sys.executable).with_name("neuraphage"))
 PATIENT = ("--patience", str(PATIENCE_S / 2))
@@ -41,12 +42,15 @@ class DemoRun:
 class StartedDemo:
     """The command as a process, with its temporary folder in ours, kept afterwards."""
 
-    def __init__(self, tmp_path: Path, *arguments: str, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, tmp_path: Path, *arguments: str, settings: Mapping[str, str] | None = None, cwd: Path | None = None
+    ) -> None:
         env = {n: v for n, v in os.environ.items() if not n.startswith(("NEURAPHAGE_", "ANTHROPIC_"))}
         env |= {"TMPDIR": str(tmp_path), **(settings or {})}
         self._folder = tmp_path
+        argv = [SCRIPT, "demo", "--keep", *arguments]
         self._process = subprocess.Popen(
-            [SCRIPT, "demo", "--keep", *arguments], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            argv, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
 
     def ended(self) -> DemoRun:
@@ -84,8 +88,14 @@ def left_over(folder: Path) -> list[psutil.Process]:
 
 
 def test_the_demo_holds(tmp_path: Path) -> None:
-    """Both kills hit, work goes on, nothing is paid or run twice, and no process is left behind."""
-    run = StartedDemo(tmp_path, *PATIENT).ended()
+    """Both kills hit, work goes on, nothing is paid or run twice, and no process is left behind.
+
+    The current folder would take over every process that imports from it, or looks for its programs there.
+    """
+    trap = Trap(tmp_path / "trap", tmp_path / "sprung")
+    dotted = {"PATH": f":.:{os.environ['PATH']}"}
+    run = StartedDemo(tmp_path, *PATIENT, settings=dotted, cwd=trap.folder).ended()
+    assert trap.sprung == []
     assert run.code == 0, run.out
     assert "It holds." in run.out
     assert "asks the model again (call 2)" in run.out
