@@ -93,7 +93,10 @@ class CeleryDispatcher:
             )
         except BROKER_DOWN as error:
             log.warning(
-                "publish refused (%s); the sweep publishes later", type(error).__name__, extra={"task": task_id}
+                "publish refused (%s: %s); the sweep publishes later",
+                type(error).__name__,
+                error,
+                extra={"task": task_id},
             )
             return False
         return True

@@ -13,10 +13,10 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
-from neuraphage.errors import StoreError
+from neuraphage.errors import AccessRefused, DamagedKey, StoreError
 from neuraphage.ports import Clock
 from neuraphage.ports.health import HealthStore
 from neuraphage.private_files import make_private, private_folder
@@ -27,6 +27,10 @@ log = logging.getLogger(__name__)
 
 MISSED_BEATS = 3
 """So many periods without a beat mean that the process does not answer, or that what it needs is away."""
+TRIED_INTERVAL_S = 60.0
+"""A server that does not tell its rules (before Redis 7) is tried by writes, so more seldom while it refuses none."""
+REFUSAL_CHARS = 500
+"""Longest refusal that is written down; the log has all of it."""
 ABANDONED_S = 86_400.0
 """A file of another host that was not written to for a day is nobody's."""
 
@@ -43,6 +47,7 @@ class Beat:
         at_s: when it wrote this.
         stored_at_s: when the state server last took a write of it; 0 when it refused the last one.
         consuming: whether it took in messages then.
+        refusal: what the state server refuses it, in words; empty when it refuses nothing, or is away.
     """
 
     host: str
@@ -53,6 +58,10 @@ class Beat:
     at_s: float
     stored_at_s: float
     consuming: bool
+    refusal: str = ""
+
+
+_FIELDS = frozenset(field.name for field in fields(Beat))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +96,7 @@ def assess(beat: Beat, now_s: float) -> Health:
     if not live:
         problems.append(f"it has not answered for {now_s - beat.at_s:.1f} s")
     if beat.at_s - beat.stored_at_s > limit_s:
-        problems.append("the state server takes no writes of it")
+        problems.append(beat.refusal or "the state server takes no writes of it")
     if not beat.consuming:
         problems.append("it takes in no messages from the broker")
     return Health(beat.name, beat.pid, live, not problems, tuple(problems))
@@ -160,7 +169,7 @@ class HealthBeat:
         self._consuming = consuming
         self._stop = threading.Event()
         self._beat = Beat(here, identity.pid, identity.start_time, name, period_s, 0.0, 0.0, consuming=False)
-        self._stored_at_s = 0.0
+        self._stored_at_s, self._refusal, self._next_check_s = 0.0, "", 0.0
         targets = {"beat": self._write_all, "store": self._ask_all}
         self._threads = [
             threading.Thread(target=target, name=f"neuraphage-health-{what}", daemon=True)
@@ -185,8 +194,10 @@ class HealthBeat:
 
     def write(self) -> None:
         """Write one beat."""
-        now_s, stored_s = self._clock.boottime_s(), self._stored_at_s
-        beat = asdict(replace(self._beat, at_s=now_s, stored_at_s=stored_s, consuming=self._consuming()))
+        now_s, stored_s, refusal = self._clock.boottime_s(), self._stored_at_s, self._refusal
+        beat = asdict(
+            replace(self._beat, at_s=now_s, stored_at_s=stored_s, consuming=self._consuming(), refusal=refusal)
+        )
         part = self._path.with_suffix(".part")
         part.unlink(missing_ok=True)
         with os.fdopen(make_private(part, os.O_WRONLY), "w", encoding="utf-8") as file:
@@ -195,19 +206,24 @@ class HealthBeat:
             os.replace(part, self._path)  # noqa: PTH105 - a rename over the old file, by its exact name
 
     def ask(self) -> None:
-        """Ask the state server once.
+        """Ask the state server once whether it takes a write, and would take those of a turn.
 
         Raises:
-            StoreError: it did not take the write.
+            StoreError: it does not.
         """
         sent_s = self._clock.boottime_s()
         ttl_ms = int(self._beat.period_s * MISSED_BEATS * 1000) + 1
         try:
             self._store.touch_health(f"{self._beat.host}:{self._beat.pid}", ttl_ms)
-        except StoreError:
-            self._stored_at_s = 0.0
+            if sent_s >= self._next_check_s:  # rules change while workers run, and who could not end a turn gets none
+                is_told = self._store.check_access()
+                self._next_check_s = 0.0 if is_told else sent_s + TRIED_INTERVAL_S
+        except StoreError as error:
+            refused = isinstance(error, (AccessRefused, DamagedKey))
+            self._refusal = " ".join(str(error).split())[:REFUSAL_CHARS] if refused else ""
+            self._stored_at_s = self._next_check_s = 0.0
             raise
-        self._stored_at_s = sent_s
+        self._stored_at_s, self._refusal = sent_s, ""
 
     def _write_all(self) -> None:
         while not self._stop.wait(self._beat.period_s / 2):
@@ -241,6 +257,7 @@ def _remove_if_old(path: Path) -> None:
 
 def _read(path: Path) -> Beat | None:
     try:
-        return Beat(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):  # gone, torn by a power cut, or of another release
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return Beat(**{name: value for name, value in found.items() if name in _FIELDS})  # a newer release has more
+    except (OSError, ValueError, TypeError, AttributeError):  # gone, torn by a power cut, or of another release
         return None

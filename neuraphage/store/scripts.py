@@ -17,6 +17,8 @@ from neuraphage.store.round_trip import Command
 
 _WITH_CHANGES = frozenset({"commit", "suspend", "finish"})
 _BARE = frozenset({"renew", "indexes"})
+_CALLED = {"allowed": "ask what this user may do"}
+"""What messages call a script whose name would not tell what was tried."""
 _REPAIRS = frozenset({"repair"})
 """Begins also where a key has another type than it should have: it puts that right."""
 
@@ -25,7 +27,7 @@ class Script:
     """One Lua script with its shared parts.
 
     Args:
-        name: file name without `.lua`; also what error messages call it.
+        name: file name without `.lua`; also what nearly all error messages call it.
     """
 
     def __init__(self, name: str) -> None:
@@ -59,7 +61,7 @@ class Script:
             StoreUnavailable, StoreError: see `translated`.
         """
         rest = (len(keys), *keys, *args)
-        with translated(self.name):
+        with translated(_CALLED.get(self.name, self.name)):
             replies = context.round_trips.send(("EVALSHA", self.digest, *rest), *reads)
             if isinstance(replies[0], redis.exceptions.NoScriptError):
                 replies = context.round_trips.send(("EVAL", self.source, *rest), *reads)
