@@ -55,7 +55,7 @@ def test_output_that_the_command_closes(spool, order, calm, tmp_path):
 def test_what_is_written_while_it_is_ended_is_kept(spool, order, calm):
     """A farewell at the polite signal is a part of the output, however long it is."""
     line = "trap 'head -c 300000 /dev/zero | tr \"\\0\" x; echo bye; exit 5' TERM; sleep 60 & wait"
-    status = run(spool, order(line, timeout_s=0.5), calm)
+    status = run(spool, order(line, timeout_s=2.0), calm)
     assert (status.reason, status.exit_code) == ("timeout", 5)
     assert status.output.endswith("xbye\n")
 

@@ -109,7 +109,7 @@ def test_output_that_is_no_text(spool, order, calm):
 def test_timeout_ends_everything_below(spool, order, calm, token, living):
     """Past its time the command, its children, its stubborn and its escaped descendants are all gone."""
     line = f"(trap '' TERM; sleep {token}) & setsid bash -c 'setsid sleep {token} & sleep {token}' & sleep {token}"
-    status = run(spool, order(line, timeout_s=0.3), calm)
+    status = run(spool, order(line, timeout_s=2.0), calm)
     assert (status.state, status.reason, status.exit_code) == (DONE, "timeout", -15)
     assert status.left_behind >= 2
     assert living() == []
