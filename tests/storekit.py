@@ -37,6 +37,8 @@ MODEL_CALL = {"model_calls": 1}
 """Counters of a turn that committed a reply; a record with turns but without replies counts as broken."""
 ASK = "ask-1"
 TALK = "turn-0:conversation"
+CHANNELS = ("task", "messages", "turn", "inbox", "events", "signals", "why")
+"""The keys of one task, by their names in keys.py."""
 
 
 class FixedClock:
@@ -255,11 +257,26 @@ class StoreKit:
         raw = self.field(task_id, "status")
         return raw is None or Status(raw) in TERMINAL
 
+    def leftovers(self) -> list[str]:
+        """What stands beside a task that nothing in it asks for: deadlines, remembered answers, expiries."""
+        found = []
+        for task_id in map(bytes.decode, self.client.zrange(self.keys.ids, 0, -1)):
+            fields = self.client.hgetall(self.keys.task(task_id))
+            answers = {name[2:] for name in fields if name.startswith(b"a:")}
+            found += [f"{task_id}: an answer to {a!r}, which is not open" for a in answers if b"p:" + a not in fields]
+            if b"status" in fields and Status(fields[b"status"].decode()) not in TERMINAL:
+                kept = [getattr(self.keys, name)(task_id) for name in CHANNELS]
+                found += [f"{key} would expire under its task" for key in kept if self.client.pttl(key) >= 0]
+        for member, score in self.client.zrange(self.keys.deadlines, 0, -1, withscores=True):
+            found += [f"{member!r}: no deadline was set"] if score == 0 else []
+        return found
+
     def check(self) -> None:
         """What must hold after every test."""
         if not self.broken_on_purpose:
             assert invariant.violations(self.store.context) == []
             assert self.leaked_keys() == []
+            assert self.leftovers() == []
 
 
 def item(raw: bytes) -> InboxItem:

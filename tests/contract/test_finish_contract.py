@@ -94,8 +94,17 @@ def test_an_unread_answer_makes_completed_go_on(kit: StoreKit) -> None:
     task_id, lease = kit.running()
     kit.store.commit(lease, Changes(prompts_opened=(question(TALK),)))
     raw = kit.plant(task_id, "answer", TALK)
-    closing = Changes(prompts_closed=(TALK,), add=MODEL_CALL)
-    assert kit.finish(replace(lease, token=1), FinishTo.COMPLETED, closing).place == "outbox"
+    kit.store.commit(replace(lease, token=1), Changes(prompts_closed=(TALK,)))
+    assert kit.finish(replace(lease, token=2), FinishTo.COMPLETED).place == "outbox"
+    assert kit.inbox(task_id) == [raw]
+
+
+def test_an_unread_answer_to_an_open_prompt_makes_completed_go_on(kit: StoreKit) -> None:
+    """Also one to a permission that the turn has asked for and did not wait for."""
+    task_id, lease = kit.running()
+    kit.store.commit(lease, Changes(prompts_opened=(question(),)))
+    raw = kit.plant(task_id, "answer", ASK)
+    assert kit.finish(replace(lease, token=1), FinishTo.COMPLETED).place == "outbox"
     assert kit.inbox(task_id) == [raw]
 
 

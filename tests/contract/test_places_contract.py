@@ -8,10 +8,9 @@ from neuraphage.errors import BadInput, TaskNotFound
 from neuraphage.model.task import TERMINAL, Status, TaskSpec
 from neuraphage.ports import Changes, ClaimVerdict, FinishTo, NextTurn, SignalKind, SignalVerdict, SuspendTo
 from neuraphage.store import listing, places, reading
-from storekit import StoreKit, question
+from storekit import CHANNELS, StoreKit, question
 
 MISSING = "task-00000000-0000-0000-0000-00000000dead"
-CHANNELS = ("task", "messages", "turn", "inbox", "events", "signals", "why")
 
 
 def test_create_puts_a_task_in_the_outbox(kit: StoreKit) -> None:
