@@ -19,8 +19,8 @@ from re import Match
 MIN_VALUE_CHARS = 8
 MIN_MATCH_CHARS = 6
 """Shortest match of all: the password of `://:x@`."""
-PATTERN_WORDS_MAX = 4
-"""Most words a match of one shape touches (`Authorization : Bearer <value>`): none has more than three gaps."""
+PATTERN_WORDS_MAX = 6
+"""Most words a match of one shape touches (`machine <name> login <name> password <value>`): none has more gaps."""
 
 
 def anything(_: Match[str]) -> bool:

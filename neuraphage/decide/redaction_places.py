@@ -13,12 +13,12 @@ import re
 from neuraphage.decide.redaction_patterns import MIN_VALUE_CHARS, Pattern, Regex, looks_random, turns
 
 _FLAGS = re.IGNORECASE | re.ASCII
-_WORDS = r"pass(?:word|wd|phrase|code)|secret|credentials?"
+_WORDS = r"pass(?:word|wd|phrase|code)|psk|secret|credentials?"
 _KEYS = r"(?:api|access|secret|private|account|shared|encryption|signing|master|auth|storage)[_-]?key"
 # A match begins at the name's last word, so `DB_PASSWORD` matches at `PASSWORD`.
 _NAME = rf"(?:{_WORDS}|{_KEYS}|token|auth|[_-](?:pat|sk|pwd))"
 _NAME_NEEDLES = (
-    *("password", "passwd", "passphrase", "passcode", "secret", "credential", "token", "auth"),
+    *("password", "passwd", "passphrase", "passcode", "psk", "secret", "credential", "token", "auth"),
     *(f"{gap}{word}" for gap in "_-" for word in ("pat", "sk", "pwd")),
     *(f"{word}{gap}key" for gap in ("", "_", "-") for word in (
         "api", "access", "secret", "private", "account", "shared", "encryption", "signing", "master", "auth", "storage",
@@ -86,6 +86,24 @@ _MYSQL = Regex(
     _FLAGS,
 )
 _NETRC = Regex(r"(?<!\w)login\s{1,4}[!-~]{1,128}\s{1,4}password\s{1,4}(?P<value>[!-~]{1,256}+)", _FLAGS)
+_NETRC_MACHINE = Regex(
+    r"(?<!\w)machine\s{1,4}[!-~]{1,128}\s{1,4}login\s{1,4}[!-~]{1,128}\s{1,4}password\s{1,4}(?P<value>[!-~]{1,256}+)",
+    _FLAGS,
+)
+_OPTION_P = Regex(
+    r"""(?:(?<![\w-])-u[ \t]{1,4}[\w.@-]{1,64}|(?<!\w)login)[ \t]{1,4}-p[ \t]{1,4}["']?"""
+    r"""(?P<value>[!#%&(-,.-9:-Z^-z~]{3,128}+)""",
+    _FLAGS,
+)
+_REDIS_CLI = Regex(
+    r"""(?<!\w)(?:redis|valkey)-cli(?:[ \t]{1,4}-[hpnu][ \t]{1,4}[!-~]{1,128})?[ \t]{1,4}-a[ \t]{0,4}["']?"""
+    r"""(?P<value>[!#%&(-,.-9:-Z^-z~]{1,256}+)""",
+    _FLAGS,
+)
+_SESSION = Regex(r"""(?:sess(?:ion)?(?:[_-]?id)?|sid)=(?P<value>[\w+/~@!^*%.-]{16,}+={0,2})(?=[\s;&|"',]|$)""", _FLAGS)
+_ELEMENT = Regex(
+    rf"<(?:{_WORDS}|(?:api|access|secret|private)[_-]?key|token)>(?P<value>[!-%'-;=?-z|~]{{3,512}}+)</", _FLAGS
+)
 _PGPASS = Regex(r":(?:543\d|6432|\*):[\w.*-]{1,64}:[\w.*-]{1,64}:(?P<value>[!-9;-~]{1,256}+)(?=\s|$)", re.ASCII)
 
 
@@ -170,6 +188,15 @@ PLACES: tuple[Pattern, ...] = (
     Pattern("password", ("sshpass",), _SSHPASS),
     Pattern("password", ("mysql", "mariadb", "-u"), _MYSQL, _argument_value),
     Pattern("password", ("login",), _NETRC, _netrc_value),
+    Pattern("password", ("machine",), _NETRC_MACHINE),
+    Pattern("password", ("-u", "login"), _OPTION_P, _argument_value),
+    Pattern("password", ("redis-cli", "valkey-cli"), _REDIS_CLI),
+    Pattern("password", tuple(f"<{name}>" for name in (
+        "password", "passwd", "passphrase", "passcode", "psk", "secret", "credential", "credentials", "token",
+        "apikey", "api-key", "api_key", "accesskey", "access-key", "secretkey", "secret-key",
+        "privatekey", "private-key",
+    )), _ELEMENT, _argument_value),
+    Pattern("session", ("sess", "sid="), _SESSION, _shell_value),
     Pattern("password", (":543", ":6432:", ":*:"), _PGPASS),
     Pattern("assignment", _NAME_NEEDLES, _ASSIGNED, _random_value, _ASSIGNED_REACH),
     Pattern("assignment", _NAME_NEEDLES, _LINE, _line_value),

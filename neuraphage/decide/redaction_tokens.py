@@ -52,6 +52,7 @@ TOKENS: tuple[Pattern, ...] = (
     ))),
     _token("npm_token", rf"npm_{_WORD}{{36}}(?!\w)", "npm_"),
     _token("pypi_token", r"pypi-[\w-]{40,}+", "pypi-", random=True),
+    _token("cargo_token", rf"cio{_WORD}{{32}}(?!\w)", "cio"),
     _token("rubygems_token", rf"rubygems_{_HEX}{{48}}(?!\w)", "rubygems_"),
     _token("nuget_key", r"oy2[a-z0-9]{43}(?!\w)", "oy2"),
     _token("docker_token", r"dckr_[op]at_[\w-]{27,}+", "dckr_"),
