@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -107,12 +108,12 @@ def test_two_stacks_on_one_server(server: EmbeddedServer, folder: Path, tmp_path
             log = (stacks[name].data_dir / "logs" / "worker.log").read_text(encoding="utf-8")
             assert done[name] in log
             assert done[other] not in log
-            answers = make_app(settings[name]).control.ping(timeout=2.0)
+            ping = partial(make_app(settings[name]).control.ping, timeout=2.0)
+            answers = wait_for(ping, "an answer")
             assert {node.split("@")[0] for answer in answers for node in answer} <= {
                 f"worker-{name}",
                 f"control-{name}",
             }
-            assert answers
         for db in (0, 1):
             assert all(key.startswith(("np:{one}:", "np:{two}:")) for key in keys(server, db))
             with admin(server, db) as client:
