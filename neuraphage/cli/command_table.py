@@ -36,7 +36,7 @@ TABLE = {
     "demo": Place("demo_command", "Repair a project while its workers are killed."),
     "dev": Place("stack_commands", "Keep a local stack up until Ctrl-C."),
     "submit": Place("task_commands", "Submit a task and print its id."),
-    "attach": Place("task_commands", "Show a task as it goes."),
+    "attach": Place("attach_command", "Show a task as it goes."),
     "answer": Place("answer_command", "Answer what a task asks."),
     "send": Place("task_commands", "Send a message to the model of a task."),
     "pause": Place("task_commands", "Stop a task after the step in hand, until it is resumed."),

@@ -1,35 +1,29 @@
-"""Commands that people send to tasks: submit, attach, send, pause, resume, cancel, retry, limit."""
+"""Commands that people send to tasks: submit, send, pause, resume, cancel, retry, limit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
 from neuraphage.cli.allowing import Allow, hint_at_misspelt
-from neuraphage.cli.answer_lines import answer_commands
 from neuraphage.cli.arguments import AsJson, MaxCost, MaxTurns, TaskId, TaskMode, WhenUnknown, existing_dir
 from neuraphage.cli.connection import connect
 from neuraphage.cli.console import dollars, harmless, out, print_json, print_wrapped, short_id
-from neuraphage.cli.exit_codes import INTERRUPTED_EXIT, exit_code
-from neuraphage.cli.follow import WorkerHint, follow, left_talking, scene, tell_end
 from neuraphage.cli.hints import command_line, typed_here
-from neuraphage.cli.json_lines import JsonLines
 from neuraphage.cli.new_task import check_new_task
 from neuraphage.cli.text_input import Edit, TextFile, given_text
-from neuraphage.client import Client
 from neuraphage.decide.going_on import going_on, when_read
 from neuraphage.errors import BadInput
-from neuraphage.model.task import TERMINAL, Mode, OnUnknownOutcome, Status, TaskRecord
+from neuraphage.model.task import TERMINAL, Mode, OnUnknownOutcome
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     examples: dict[Callable[..., None], str] = {
         submit: 'neuraphage submit "make the failing tests pass" --dir ./my-project --allow run_command',
-        attach: "neuraphage attach 1dd199f3d80d",
         send: 'neuraphage send 1dd199f3d80d "use tabs, please"',
         pause: "neuraphage pause 1dd199f3d80d",
         resume: "neuraphage resume 1dd199f3d80d",
@@ -88,48 +82,15 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
             key=key,
         )
         if follow_it:
+            from neuraphage.cli.attach_command import follow_task  # noqa: PLC0415 - see command_table.py
+
             if not as_json:  # JSON begins with the id
                 out.print(task_id)
-            _follow(client, task_id, as_json=as_json)
+            follow_task(client, task_id, as_json=as_json)
     if as_json:
         print_json({"task": task_id}, None)
     else:
         out.print(task_id)
-
-
-def attach(task_id: TaskId, as_json: AsJson = False) -> None:
-    """Show a task as it goes.
-
-    Until it is over (exit 0 or 1). What it asks is asked in place on a terminal; elsewhere the command that answers
-    is printed (exit 3). In a conversation your lines are messages; /end or Ctrl-D leaves it (exit 0). Ctrl-C
-    detaches; the task goes on. With --json: one JSON document a line.
-    """
-    with connect() as client:
-        _follow(client, client.find(task_id), as_json=as_json)
-
-
-def _follow(client: Client, full_id: str, *, as_json: bool) -> NoReturn:
-    """Show a task until it rests, and exit as it stands then."""
-    shown = scene(client, full_id, as_json=as_json)
-    if isinstance(shown.show, JsonLines):
-        shown.show.begin(full_id)
-    try:
-        record = follow(client, full_id, shown, on_round=WorkerHint(shown.show).look)
-    except KeyboardInterrupt:
-        if shown.viewer is not None:
-            shown.viewer.interrupted()
-        shown.show.line("detached; the task goes on", "dim")
-        raise typer.Exit(INTERRUPTED_EXIT) from None
-    tell_end(shown, record, _next_commands)
-    raise typer.Exit(0 if left_talking(shown, record) else exit_code(record.status))
-
-
-def _next_commands(record: TaskRecord) -> list[str]:
-    if record.status is Status.PAUSED:
-        return [f"paused; go on with: {command_line('resume', short_id(record.task_id))}"]
-    if record.status is Status.FAILED:
-        return [typed_here(going_on(record))]
-    return answer_commands(record)
 
 
 def send(

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import re
 import secrets
-import threading
+from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
+from neuraphage.client.waking import Waker
 from neuraphage.client_wiring import build_store, redactor
 from neuraphage.configuration import load
 from neuraphage.dev import stack_file
-from neuraphage.runtime.service import TaskService
 from neuraphage.settings import Settings
 from neuraphage.store import listing
 
 if TYPE_CHECKING:
-    from celery import Celery
-
-    from neuraphage.queue import CeleryDispatcher
+    from neuraphage.decide.redaction import Redactor
+    from neuraphage.runtime.service import TaskService
 
 _WHOLE_ID = re.compile(r"task-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -35,9 +34,7 @@ class Connections:
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or _settings_here()
         self._store = build_store(self.settings)
-        self._redaction = redactor()
-        self._lock = threading.Lock()
-        self._parts: tuple[Celery, CeleryDispatcher] | None = None
+        self._waker = Waker(self.settings)
 
     def __enter__(self) -> Self:
         return self
@@ -47,28 +44,25 @@ class Connections:
 
     def close(self) -> None:
         """Close all connections; nothing of the client works after it."""
-        if self._parts is not None:
-            self._parts[0].close()
+        self._waker.close()
         self._store.context.client.close()
 
-    def _celery(self) -> tuple[Celery, CeleryDispatcher]:
-        """App and dispatcher, made when first needed: Celery takes as long to import as all the rest of a client.
+    @cached_property
+    def _redaction(self) -> Redactor:
+        """Made when a text is first sent: most clients read, and its patterns take as long as their answer."""
+        return redactor()
+
+    @property
+    def _service(self) -> TaskService:
+        """What carries requests out. What is wrong with the broker's URL is said before a write.
 
         Raises:
             SettingsError: the broker's URL cannot be read.
         """
-        from neuraphage.queue import CeleryDispatcher, make_app  # noqa: PLC0415 - see above
+        from neuraphage.runtime.service import TaskService  # noqa: PLC0415 - only for what changes a task
 
-        with self._lock:
-            if self._parts is None:
-                app = make_app(self.settings)
-                self._parts = app, CeleryDispatcher(app)
-            return self._parts
-
-    @property
-    def _service(self) -> TaskService:
-        """What carries requests out. The dispatcher is made before: what is wrong with it is said before a write."""
-        return TaskService(self._store, self._celery()[1], self._redaction, lambda: secrets.token_hex(8))
+        self._waker.check()
+        return TaskService(self._store, self._waker, self._redaction, lambda: secrets.token_hex(8))
 
     def find(self, prefix: str) -> str:
         """The full id of the one task that fits.

@@ -73,6 +73,7 @@ class TaskSubmitter(Connections):
         shown = {"name": line, "tags": tuple(tags), "priority": priority}
         asking = {"allow": tuple(allow), "mode": mode, "permission_timeout_s": permission_timeout_s}
         fields = {**work, **shown, **asking, "on_unknown_outcome": on_unknown_outcome}
+        self._waker.made()  # a new task always needs it: nobody is to interrupt between the write and the message
         return self._service.submit(self._spec(prompt, max_turns, max_cost_usd, fields), key)
 
     def _spec(
@@ -110,9 +111,7 @@ class TaskSubmitter(Connections):
         record = self._store.get(self.find(task_id))
         if record.place != "outbox":
             return False
-        return self._celery()[1].publish_turn(
-            record.task_id, record.counters.iteration, record.seq, record.marker.name.value
-        )
+        return self._waker.publish_turn(record.task_id, record.counters.iteration, record.seq, record.marker.name.value)
 
 
 def _one_line(prompt: str) -> str:

@@ -8,12 +8,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from neuraphage.client.commands import TaskCommands
 from neuraphage.client.following import Following
 from neuraphage.decide.selection import Selection, Sort
-from neuraphage.decide.why import Rules, explain
 from neuraphage.errors import AccessRefused, BadInput, CorruptRecord, StoreUnavailable
 from neuraphage.model.effect import JournalEntry
 from neuraphage.model.prompt import Event
@@ -23,6 +22,9 @@ from neuraphage.model.task import TERMINAL, Status, TaskRecord
 from neuraphage.ports import Delta
 from neuraphage.settings import Settings
 from neuraphage.store import listing, reading, readings, reports
+
+if TYPE_CHECKING:
+    from neuraphage.decide.why import Rules
 
 T = TypeVar("T")
 
@@ -102,6 +104,8 @@ class Client(TaskCommands):
 
     def why(self, task_id: str) -> Explanation:
         """Why the task stands where it stands, and what happens next, by these settings. Raises: see `get`."""
+        from neuraphage.decide.why import explain  # noqa: PLC0415 - most clients ask for no reasons
+
         return explain(readings.readings(self._store.context, self.find(task_id)), rules_of(self.settings))
 
     def counts(self) -> dict[str, int]:
@@ -271,6 +275,8 @@ def patiently(read: Callable[[], T], deadline_s: float | None = None) -> T:
 
 def rules_of(settings: Settings) -> Rules:
     """The settings that decide about tasks, as `explain` takes them."""
+    from neuraphage.decide.why import Rules  # noqa: PLC0415 - as in `why`
+
     return Rules(
         lease_ms=int(settings.lease_s * 1000),
         heartbeat_ms=int(settings.heartbeat_s * 1000),

@@ -162,7 +162,7 @@ class TaskService:
                 raise PromptNotOpen(f"{task_id}: prompt {sent.prompt_id!r} is not open; it was answered or timed out")
             case SignalVerdict.FULL:
                 raise BadInput(f"{task_id} has too many unread messages; wait until it has read some")
-        if answer.place == "outbox":
+        if answer.place == "outbox" and sent.kind is not SignalKind.LIMIT:  # that moves no task
             self._dispatcher.publish_turn(task_id, answer.iteration, answer.seq, sent.kind.value)
         return answer
 

@@ -11,7 +11,23 @@ from statistics import median
 
 from tests.benchmarks.servers import BenchServer
 
-CALLS = ("--help", "version", "config show", "where", "health", "list", "show {task}", "events {task}", "why {task}")
+CALLS = (
+    "--help",
+    "version",
+    "config show",
+    "env",
+    "where",
+    "health",
+    "list",
+    "show {task}",
+    "events {task}",
+    "why {task}",
+    "checkpoint {task}",
+    "repair",
+    "limit {task} --max-turns 60",
+    "cancel {task}",
+)
+"""Those that need no worker, and none of which wakes one; only the first `cancel` finds a task to end."""
 
 
 def cpu_ms(folder: Path, repeats: int) -> dict[str, float]:

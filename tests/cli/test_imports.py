@@ -25,6 +25,10 @@ WORKERS_ONLY = {"anthropic", "celery", "kombu", "billiard", "uvicorn", "starlett
 """What only those need who take turns or send a wake-up."""
 SERVERS = {"redis", "asyncio", "neuraphage.store.tasks"}
 EVERYWHERE = {"redis.asyncio.client", "rich.markdown", "pydantic_settings", "neuraphage.client.asynchronous"}
+READS = WORKERS_ONLY | EVERYWHERE | {"psutil", "neuraphage.decide.redaction", "neuraphage.runtime.service"}
+"""What a command that changes nothing has no use for."""
+CHANGES = WORKERS_ONLY | EVERYWHERE | {"psutil", "neuraphage.cli.follow", "neuraphage.cli.ask", "neuraphage.decide.why"}
+"""What a command has no use for that changes a task and wakes no worker."""
 CALLS = {
     "--help": WORKERS_ONLY | SERVERS | EVERYWHERE | {"psutil", "pydantic"},
     "version": WORKERS_ONLY | SERVERS | EVERYWHERE | {"psutil"},
@@ -33,12 +37,18 @@ CALLS = {
     "env": WORKERS_ONLY | SERVERS | EVERYWHERE | {"psutil"},
     "where": WORKERS_ONLY | SERVERS | EVERYWHERE | {"psutil"},
     "health": WORKERS_ONLY | SERVERS | EVERYWHERE,
-    "list": WORKERS_ONLY | EVERYWHERE | {"psutil", "neuraphage.cli.viewer"},
-    "show abc": WORKERS_ONLY | EVERYWHERE | {"psutil"},
-    "events abc": WORKERS_ONLY | EVERYWHERE | {"psutil"},
-    "why abc": WORKERS_ONLY | EVERYWHERE | {"psutil"},
-    "checkpoint abc": WORKERS_ONLY | EVERYWHERE | {"psutil"},
-    "recover": WORKERS_ONLY | EVERYWHERE | {"psutil"},
+    "list": READS | {"neuraphage.cli.viewer", "neuraphage.decide.why"},
+    "show abc": READS,
+    "events abc": READS | {"neuraphage.decide.why"},
+    "why abc": READS | {"neuraphage.cli.viewer"},
+    "checkpoint abc": READS,
+    "recover": READS,
+    "repair": READS,
+    "limit abc --max-turns 7": CHANGES | {"neuraphage.cli.viewer"},
+    "pause abc": CHANGES | {"neuraphage.cli.viewer"},
+    "cancel abc": CHANGES | {"neuraphage.cli.viewer"},
+    "resume abc": CHANGES | {"neuraphage.cli.viewer"},
+    "answer abc yes": CHANGES,
 }
 
 
