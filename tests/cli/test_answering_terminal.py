@@ -11,6 +11,7 @@ import pytest
 
 from devstack import DevStack, wait_for
 from neuraphage.model.task import Status, TaskRecord
+from patience import PATIENCE_S
 from shellkit import Shell
 
 pytestmark = [pytest.mark.real_redis, pytest.mark.real_workers]
@@ -189,5 +190,5 @@ def test_a_long_answer_in_the_editor(stack: DevStack, shell: Shell, tmp_path: Pa
     shell.see("ended 0")
     with stack.client() as client:
         for one in (task_id, other):
-            assert client.wait(one, timeout_s=60).status is Status.COMPLETED
+            assert client.wait(one, timeout_s=PATIENCE_S).status is Status.COMPLETED
             assert "one\\ntwo" in str(client.conversation(one)[-2:])

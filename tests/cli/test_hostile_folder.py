@@ -23,11 +23,12 @@ from neuraphage.dev.process import without_current_folder
 from neuraphage.dev.stack_file import settings_of_running_stack
 from neuraphage.errors import StackError
 from neuraphage.settings import Settings
+from patience import PATIENCE_S
 from trapkit import Trap
 
 pytestmark = [pytest.mark.real_redis, pytest.mark.real_workers]
 CELERY = str(Path(sys.executable).with_name("celery"))
-LIMIT_S = 100.0
+LIMIT_S = PATIENCE_S
 
 
 @pytest.fixture

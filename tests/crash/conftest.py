@@ -121,7 +121,7 @@ def start_model(folder: Path) -> subprocess.Popen[bytes]:
 
 def wait_for_port(file: Path) -> int:
     """The port, once the server listens."""
-    deadline_s = time.monotonic() + 30
+    deadline_s = time.monotonic() + PATIENCE_S
     while not file.exists():
         assert time.monotonic() < deadline_s, "the scripted API did not start"
         time.sleep(0.02)

@@ -27,7 +27,7 @@ def test_every_service_is_healthy_and_a_task_goes_through(deployment: Deployment
     with deployment.client() as client:
         prompt = task_prompt(turn("", command("echo it-ran > proof.txt")), turn("done"))
         task_id = client.submit(prompt, working_dir=str(work), allow=["*"])
-        assert client.wait(task_id, timeout_s=60).status is Status.COMPLETED
+        assert client.wait(task_id, timeout_s=PATIENCE_S).status is Status.COMPLETED
     assert (work / "proof.txt").read_text(encoding="utf-8") == "it-ran\n"
 
 

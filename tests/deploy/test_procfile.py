@@ -58,7 +58,7 @@ def test_a_task_goes_through_and_nothing_is_left(deployment: Deployment, tmp_pat
         with Client(settings) as client:
             prompt = task_prompt(turn("", command("echo it-ran > proof.txt")), turn("done"))
             task_id = client.submit(prompt, working_dir=str(tmp_path), allow=["*"])
-            assert client.wait(task_id, timeout_s=60).status is Status.COMPLETED
+            assert client.wait(task_id, timeout_s=PATIENCE_S).status is Status.COMPLETED
         assert (tmp_path / "proof.txt").read_text(encoding="utf-8") == "it-ran\n"
         wait_for(build_store(settings).last_sweep_ms, "a sweep that beat ordered")
         here = settings.model_copy(update={"data_dir": tmp_path / "data"})

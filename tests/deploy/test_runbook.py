@@ -15,6 +15,7 @@ from neuraphage.errors import StoreError
 from neuraphage.model.task import CompletedDetail, Status
 from neuraphage.ports import ClaimVerdict, CommitVerdict, FinishTo
 from neuraphage.store.reading import conversation
+from patience import PATIENCE_S
 from source_tree import ROOT
 from stackkit.scripts import Turn, command, task_prompt, turn
 from storekit import new_kit
@@ -34,7 +35,7 @@ def run_block(deployment: Deployment, name: str, task: str = "") -> str:
 
 
 def when_waiting(client: Client, task_id: str) -> None:
-    client.wait(task_id, timeout_s=60, until=[Status.WAITING_FOR_USER])
+    client.wait(task_id, timeout_s=PATIENCE_S, until=[Status.WAITING_FOR_USER])
 
 
 def test_every_command_of_the_runbook_is_in_a_block_that_is_run_here() -> None:
@@ -72,7 +73,7 @@ def test_a_stuck_task(deployment: Deployment) -> None:
         assert "waits for you" in shown
         assert re.search(r"neuraphage\.sweep.* succeeded", run_block(deployment, "sweeps"))
         run_block(deployment, "cancel", task_id)
-        assert client.wait(task_id, timeout_s=60).status is Status.CANCELLED
+        assert client.wait(task_id, timeout_s=PATIENCE_S).status is Status.CANCELLED
 
 
 def test_a_dead_worker(deployment: Deployment) -> None:
@@ -84,7 +85,7 @@ def test_a_dead_worker(deployment: Deployment) -> None:
         wait_for((work / "log").exists, "the command")
         deployment.compose.kill("worker")
         run_block(deployment, "revive")
-        assert client.wait(task_id, timeout_s=60).status is Status.COMPLETED
+        assert client.wait(task_id, timeout_s=PATIENCE_S).status is Status.COMPLETED
         assert "recovered" in run_block(deployment, "stuck", task_id).partition("decisions")[2]
         assert "unknown" in str(client_conversation(deployment, task_id))
     assert (work / "log").read_text(encoding="utf-8") == "begun\n", "an unknown outcome is never repeated"
@@ -110,7 +111,7 @@ def test_a_full_server(deployment: Deployment) -> None:
         finally:
             run_block(deployment, "more")
         task_id = submit(client, work)
-        assert client.wait(task_id, timeout_s=60).status is Status.COMPLETED
+        assert client.wait(task_id, timeout_s=PATIENCE_S).status is Status.COMPLETED
     run_block(deployment, "rewrite")
 
 
@@ -124,7 +125,7 @@ def test_a_rolling_deploy(deployment: Deployment) -> None:
         before = {name: deployment.compose.pid(name) for name in ("worker", "control", "beat-1", "beat-2")}
         assert run_block(deployment, "deploy").count("healthy") == 6
         assert all(deployment.compose.pid(name) != pid for name, pid in before.items())
-        assert client.wait(task_id, timeout_s=60).status is Status.COMPLETED
+        assert client.wait(task_id, timeout_s=PATIENCE_S).status is Status.COMPLETED
     numbers = (work / "log").read_text(encoding="utf-8").split()
     assert sorted(set(numbers), key=int) == sorted(numbers, key=int) == [str(number) for number in range(12)]
 
@@ -140,7 +141,7 @@ def test_scaling_out(deployment: Deployment) -> None:
             # each command is longer than two looks of a watcher at the spool (heartbeat_s)
             step = turn("", command("echo begin >> log; sleep 3; echo end >> log"))
             tasks = [submit(client, work, step) for _ in range(4)]
-            assert {client.wait(task_id, timeout_s=60).status for task_id in tasks} == {Status.COMPLETED}
+            assert {client.wait(task_id, timeout_s=PATIENCE_S).status for task_id in tasks} == {Status.COMPLETED}
         assert sorted((work / "log").read_text(encoding="utf-8").split()) == ["begin"] * 4 + ["end"] * 4
     finally:
         deployment.compose.kill("worker", 2)
@@ -161,22 +162,22 @@ def test_backup_and_restore(deployment: Deployment) -> None:
         # after the backup: the command ends, a person answers, a task is submitted, a lease is granted
         late = kit.claim(fenced, process="p1")
         (work / "gate").touch()
-        assert client.wait(running, timeout_s=60).status is Status.COMPLETED
+        assert client.wait(running, timeout_s=PATIENCE_S).status is Status.COMPLETED
         client.answer(asked, "yes", prompt_id=client.get(asked).prompts[0].prompt_id)
-        assert client.wait(asked, timeout_s=60).status is Status.COMPLETED
+        assert client.wait(asked, timeout_s=PATIENCE_S).status is Status.COMPLETED
         newer = submit(client, work)
     deployment.compose.kill("redis")
     shutil.rmtree(deployment.state / "redis-data")
     (deployment.state / "redis-data").mkdir()
     run_block(deployment, "restore")
     with deployment.client() as client:
-        assert client.wait(running, timeout_s=60).status is Status.COMPLETED
+        assert client.wait(running, timeout_s=PATIENCE_S).status is Status.COMPLETED
         assert (work / "log").read_text(encoding="utf-8") == "begun\nended\n", (
             "its end was read from the spool; it did not run again"
         )
         when_waiting(client, asked)
         client.answer(asked, "yes", prompt_id=client.get(asked).prompts[0].prompt_id)
-        assert isinstance(client.wait(asked, timeout_s=60).detail, CompletedDetail)
+        assert isinstance(client.wait(asked, timeout_s=PATIENCE_S).detail, CompletedDetail)
         assert not [record for record in client.list(limit=100) if record.task_id == newer]
     # fences: the same number again, and the lease of before the restore is refused
     again = kit.try_claim(fenced, process="p2")

@@ -27,6 +27,7 @@ from neuraphage.client import Client
 from neuraphage.queue import make_app
 from neuraphage.settings import Settings
 from neuraphage.testing.scripted_api import ScriptedServer
+from patience import PATIENCE_S
 from stackkit.flower import Flower, running_flower
 from stackkit.scripts import command, plan, task_prompt, turn
 
@@ -112,7 +113,7 @@ def run_task(folder: Path, settings: Settings) -> str:
     prompt = task_prompt(turn(f"I see {SHAPED}.", *calls), turn(f"Done with {SHAPED}."), note=f"with {SHAPED}")
     with Client(settings) as client:
         task = client.submit(prompt, name=f"use {SHAPED}", working_dir=str(work), allow=["*"], model="m")
-        record = client.wait(task, timeout_s=40)
+        record = client.wait(task, timeout_s=PATIENCE_S)
     assert record.status.value == "Completed", record.detail
     return task
 

@@ -41,7 +41,7 @@ def _call_in_thread(client, request, interrupt, on_delta=lambda _: None):
     return thread, outcome
 
 
-def _wait_for(condition, timeout_s=20.0):
+def _wait_for(condition, timeout_s=PATIENCE_S):
     """Poll a condition until it holds."""
     pause = threading.Event()
     for _ in range(int(timeout_s / 0.005)):

@@ -26,7 +26,7 @@ def _post(url, body=BODY, headers=HEADERS):
     return httpx2.post(f"{url}/v1/messages", json=body, headers=headers)
 
 
-def _wait_for(condition, timeout_s=20.0):
+def _wait_for(condition, timeout_s=PATIENCE_S):
     """Poll a condition until it holds."""
     pause = threading.Event()
     for _ in range(int(timeout_s / 0.005)):

@@ -13,6 +13,7 @@ import pytest
 
 from neuraphage.ports import SpoolCommand
 from neuraphage.spool import CommandSpool
+from patience import PATIENCE_S
 
 MAX_OUTPUT_BYTES = 1_000_000
 
@@ -66,7 +67,7 @@ def eventually() -> Callable[[Callable[[], bool]], None]:
     """Waits for a condition, and fails when it does not come."""
 
     def wait(condition: Callable[[], bool]) -> None:
-        deadline_s = time.monotonic() + 20
+        deadline_s = time.monotonic() + PATIENCE_S
         while not condition():
             assert time.monotonic() < deadline_s, "the condition did not come"
             time.sleep(0.005)
