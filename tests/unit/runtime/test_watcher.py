@@ -2,59 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from neuraphage.errors import SpoolError, StoreUnavailable
-from neuraphage.ports import ProcessRow, SpoolState
-from neuraphage.runtime.election import HostElection
-from neuraphage.runtime.host import ProcessIdentity, this_process
-from neuraphage.runtime.sweep import Sweep
-from neuraphage.runtime.watcher import Watcher
-from neuraphage.testing import ManualClock
-from storekit import StoreKit, new_kit
-from turnkit import LocalDispatcher
-
-HERE, THERE = "boot-1", "boot-2"
-ALIVE = this_process()
-REUSED = ProcessIdentity(ALIVE.pid, ALIVE.start_time - 1)
-"""Its number belongs to a later process: it is gone for certain."""
-
-
-class Bench:
-    """A watcher that sees whom a test lets it see; one task is held by process `p1`.
-
-    Args:
-        folder: of the election.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.kit: StoreKit = new_kit()
-        self.clock = ManualClock()
-        self.settings = self.kit.store.context.settings
-        self.present: Callable[[], frozenset[str]] = lambda: frozenset({"p1"})
-        self.kit.store.connected = self._connected  # type: ignore[method-assign]  # a test decides who is there
-        sweep = Sweep(self.kit.store, LocalDispatcher(), self.clock, self.settings)
-        self.watcher = Watcher(self.kit.store, sweep, self.clock, self.settings, HERE, HostElection(folder, HERE))
-        self.task_id, _ = self.kit.running()
-
-    def _connected(self) -> frozenset[str]:
-        return self.present()
-
-    def enter(self, host: str, identity: ProcessIdentity = ALIVE) -> None:
-        """Register the holder."""
-        self.kit.store.register(ProcessRow("p1", host, identity.pid, identity.start_time, 0))
-
-    def vanish(self) -> None:
-        """The holder's connection is gone."""
-        self.present = frozenset
-
-    def look_after(self, seconds_s: float) -> int:
-        """Let time pass, then look."""
-        self.clock.advance(seconds_s)
-        return self.watcher.look()
+from neuraphage.ports import SpoolState
+from neuraphage.runtime.host import ProcessIdentity
+from watchkit import ALIVE, HERE, REUSED, THERE, Bench
 
 
 @pytest.fixture
@@ -116,6 +71,24 @@ def test_a_server_that_was_away_begins_the_wait_anew(bench: Bench) -> None:
     assert bench.look_after(bench.settings.absent_host_s + 0.1) == 0
     assert bench.look_after(bench.settings.lease_s - 0.1) == 0
     assert bench.look_after(0.2) == 1
+
+
+def test_what_was_absent_before_an_outage_is_absent_anew(tmp_path: Path) -> None:
+    """However long an absence has to be: the time in which nobody could look is no part of it."""
+    bench = Bench(tmp_path, absent_host_s=100.0)
+    watched_for_a_lease(bench)
+    bench.vanish()
+    assert bench.look_after(0.0) == 0
+
+    def away() -> frozenset[str]:
+        raise StoreUnavailable("away")
+
+    bench.present = away
+    bench.watcher._round(told=False)
+    bench.vanish()
+    assert bench.look_after(99.0) == 0
+    assert bench.look_after(99.0) == 0
+    assert bench.look_after(2.0) == 1
 
 
 def test_a_process_of_this_host_is_looked_for_and_never_judged_by_absence(bench: Bench) -> None:
