@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from neuraphage.model.effect import Marker, MarkerName
+from neuraphage.model.effect import EffectKind, EffectState, JournalEntry, Marker, MarkerName
 from neuraphage.model.task import Status
 from neuraphage.ports import (
     Changes,
@@ -132,6 +132,17 @@ def test_a_lease_whose_length_is_not_told_is_judged_by_the_visitors_own(kit: Sto
     assert kit.recover(task_id, "expired").verdict is RecoverVerdict.SUSPECT
     kit.age_mark(task_id)
     assert kit.recover(task_id, "expired").verdict is RecoverVerdict.RECOVERED
+
+
+def test_a_retry_keeps_the_reply_that_is_there(kit: StoreKit) -> None:
+    """It was paid: the turn goes on from it, its conversation is archived nowhere, and only a reset asks anew."""
+    task_id, lease = kit.running()
+    call = JournalEntry(key="model", kind=EffectKind.MODEL, state=EffectState.COMPLETED)
+    tool = JournalEntry(key="t1", kind=EffectKind.TOOL, state=EffectState.STARTED)
+    kit.finish(lease, FinishTo.FAILED, Changes(journal=(call, tool)), error="no", recoverable=True)
+    kit.send(task_id, SignalKind.RETRY)
+    assert kit.try_claim(task_id).journal == {"model": call, "t1": tool}
+    assert not kit.client.exists(kit.keys.archive(task_id, str(lease.fence)))
 
 
 @pytest.mark.parametrize("damage", ["not JSON", "7", "null", ""])

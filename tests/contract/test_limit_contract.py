@@ -96,6 +96,7 @@ def test_a_reply_that_is_there_is_worked_off_at_the_limit(kit: StoreKit) -> None
     reply = JournalEntry(key="model", kind=EffectKind.MODEL, state=EffectState.COMPLETED)
     kit.store.finish(lease, Changes(journal=(reply,), add=TURN), FinishTo.FAILED, 0, {"error": "", "recoverable": True})
     assert limit_reached(kit.store.get(task_id)) is not None
+    assert kit.send(task_id, SignalKind.RESET).verdict is AT_LIMIT, "it would ask anew"
     assert kit.send(task_id, SignalKind.RETRY).verdict is OK
 
 

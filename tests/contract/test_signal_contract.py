@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from neuraphage.errors import BadInput
-from neuraphage.model.effect import EffectKind, EffectState, JournalEntry
+from neuraphage.model.effect import EffectKind, EffectState, JournalEntry, Marker, MarkerName
 from neuraphage.model.limits import LimitChange
 from neuraphage.model.task import TERMINAL, Status
 from neuraphage.ports import Changes, FinishTo, SignalKind, SignalVerdict, SuspendTo
@@ -230,7 +230,9 @@ def test_reset_archives_and_starts_over(kit: StoreKit) -> None:
     """reset keeps the first message only; the old conversation expires in an archive."""
     task_id, lease = kit.running()
     kit.finish(lease, FinishTo.NEXT, Changes(entries=(text_entry("turn 0"),), add=MODEL_CALL))
-    kit.finish(kit.claim(task_id), FinishTo.FAILED, error="no", recoverable=False)
+    call = JournalEntry(key="model", kind=EffectKind.MODEL, state=EffectState.COMPLETED)
+    begun = Changes(journal=(call,), marker=Marker(name=MarkerName.RESPONSE_RECEIVED, response_hash="h"))
+    kit.finish(kit.claim(task_id), FinishTo.FAILED, begun, error="no", recoverable=False)
     fence = kit.number(task_id, "fence")
     kit.send(task_id, SignalKind.RESET)
     archive = kit.keys.archive(task_id, str(fence))

@@ -73,7 +73,8 @@ def test_changed_limits(kit: StoreKit, kind: SignalKind) -> None:
     before = len(kinds(kit, task_id))
     kit.send(task_id, kind, limits=LimitChange(max_turns=7, max_cost_microusd=9))
     changed = ("LimitsChanged", {"max_turns": 7, "max_cost_microusd": 9, "by": "user"})
-    assert told(kit, task_id, before)[:1] == [changed]
+    revived = {SignalKind.RETRY: [("TaskRetried", {})], SignalKind.RESET: [("TaskReset", {})]}
+    assert told(kit, task_id, before) == [changed, *revived.get(kind, [])]
     if kind is not SignalKind.LIMIT:
         kit.finish(kit.claim(task_id), FinishTo.FAILED, error="no", recoverable=True)
         kit.send(task_id, kind)
@@ -89,6 +90,17 @@ def test_an_answer_that_nobody_gave(kit: StoreKit) -> None:
     (kept,) = [row["reading"] for row in reading.decisions(kit.store.context, task_id)]
     assert (kept["verdict"], kept["evidence"], kept["iteration"], kept["recoveries"]) == ("deadline", "due", 0, 0)
     assert 0 <= kept["saved_age_ms"] < 60_000
+
+
+def test_a_cancel_and_a_pause_that_is_taken_back(kit: StoreKit) -> None:
+    """Who waits in no process is ended at once, with the reason; a pause is told when it begins and when it is over."""
+    task_id = kit.create()
+    before = len(kinds(kit, task_id))
+    kit.send(task_id, SignalKind.PAUSE)
+    kit.send(task_id, SignalKind.RESUME)
+    kit.send(task_id, SignalKind.CANCEL, text="enough")
+    assert kinds(kit, task_id, before) == ["TaskPaused", "TaskUnpaused", "TaskCancelled"]
+    assert told(kit, task_id)[-1][1] == {"reason": "enough"}
 
 
 @pytest.mark.parametrize("verdict", [v for v in RecoverVerdict if v.value not in ("STALE", "SUSPECT")])

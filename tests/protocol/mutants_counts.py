@@ -106,4 +106,18 @@ COUNT_MUTANTS = (
         "  redis.call('RPUSH', INBOX, value)\n  if true then",
         "signal::test_input_wakes_a_conversation",
     ),
+    Mutant(
+        "a reply that is there outlives a retry",
+        "signal",
+        "elseif call == 'failed' then",
+        "else",
+        "counts::test_a_retry_keeps_the_reply_that_is_there",
+    ),
+    Mutant(
+        "journal forgotten by a reset",
+        "signal",
+        "    redis.call('DEL', TURN)\n  elseif",
+        "  elseif",
+        "signal::test_reset_archives_and_starts_over",
+    ),
 )

@@ -63,3 +63,30 @@ def test_the_lock_of_a_holder_that_is_gone_is_taken(elections: list[HostElection
     first, second, third = elections
     first.resign()
     assert [second.won(), third.won(), second.leads(), third.leads()] == [True, False, True, False]
+
+
+def test_who_has_resigned_leads_no_more(elections: list[HostElection]) -> None:
+    """Until the lock is free again; to resign twice, or without having won, does nothing."""
+    first, second, third = elections
+    for election in (first, first, third):
+        election.resign()
+    assert [second.won(), first.won(), first.leads()] == [True, False, False]
+    second.resign()
+    assert first.won()
+
+
+def test_who_asks_again_and_again_opens_no_more_files(elections: list[HostElection]) -> None:
+    """The others ask ten times a second, for as long as they live."""
+    _, second, _ = elections
+    before = len([*Path("/proc/self/fd").iterdir()])
+    assert not any(second.won() for _ in range(20))
+    assert len([*Path("/proc/self/fd").iterdir()]) == before
+
+
+def test_the_folder_of_the_locks_is_made(tmp_path: Path) -> None:
+    """The first process of a host makes it, for this user alone."""
+    folder = tmp_path / "watcher"
+    election = HostElection(folder, HOST)
+    assert election.won()
+    assert folder.stat().st_mode & 0o077 == 0
+    election.resign()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from neuraphage.ports import ProcessRow, SuspendTo
+from neuraphage.ports import ProcessRow, SignalKind, SuspendTo
 from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.watcher import SPOOL_EXPIRY_INTERVAL_S
 from stackkit.waiting import wait_for
@@ -74,6 +74,16 @@ def test_with_a_death_messages_that_it_took_along_are_sent_again(bench: Bench) -
     dies(bench)
     assert bench.watcher.look() == 1
     assert [task_id for task_id, _ in bench.dispatcher.messages] == [bench.task_id, queued]
+
+
+@pytest.mark.parametrize("kind", [SignalKind.PAUSE, SignalKind.CANCEL])
+def test_who_does_not_go_on_gets_no_message(bench: Bench, kind: SignalKind) -> None:
+    """A person had stopped the task: nobody is to be woken for it."""
+    bench.kit.send(bench.task_id, kind)
+    dies(bench)
+    assert bench.watcher.look() == 1
+    assert bench.kit.place(bench.task_id) == ("waits" if kind is SignalKind.PAUSE else "")
+    assert bench.dispatcher.messages == []
 
 
 def test_a_death_is_handled_once(bench: Bench) -> None:
