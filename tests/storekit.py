@@ -115,9 +115,11 @@ class StoreKit:
 
     # --- tasks in each status ---
 
-    def create(self, key: str | None = None, task_id: str | None = None, prompt: str = "Do it.") -> str:
+    def create(
+        self, key: str | None = None, task_id: str | None = None, prompt: str = "Do it.", folder: str | None = None
+    ) -> str:
         task_id = task_id or f"task-{uuid.UUID(int=next(_numbers))}"
-        spec = TaskSpec(task_id=task_id, name="A task", prompt=prompt, model="m")
+        spec = TaskSpec(task_id=task_id, name="A task", prompt=prompt, model="m", working_dir=folder)
         made, found = self.store.create(spec, key or f"key-{task_id}")
         assert made
         return found

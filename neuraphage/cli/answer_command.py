@@ -10,8 +10,9 @@ import typer
 from neuraphage.cli.answer_lines import answer_command as command_of
 from neuraphage.cli.answer_lines import permissions_of
 from neuraphage.cli.arguments import TaskId
+from neuraphage.cli.changed_files import changed_since_asked, tell_changed
 from neuraphage.cli.connection import connect
-from neuraphage.cli.console import out, short_id
+from neuraphage.cli.console import complain, out, short_id
 from neuraphage.cli.exit_codes import WAITING_EXIT
 from neuraphage.cli.prompts import ALLOWS, is_listed_whole, show_open_prompt
 from neuraphage.cli.text_input import Edit, TextFile, given_text
@@ -79,9 +80,9 @@ def show_all(client: Client, record: TaskRecord, wanted: Sequence[str]) -> int:
     if not prompts:
         out.print(f"{short_id(record.task_id)} asks nothing" + (f" by {', '.join(wanted)}" if wanted else ""))
         return 0
-    viewer = Viewer(out)
+    viewer, changed = Viewer(out), changed_since_asked(client, record)
     for prompt in prompts:
-        show_open_prompt(viewer, record, prompt, _call(transcript, prompt), whole=True)
+        show_open_prompt(viewer, record, prompt, _call(transcript, prompt), whole=True, changed=changed)
     if len(permissions_of(record)) > 1 and not wanted:
         viewer.line(f"  all alike: {command_of(record, *permissions_of(record))}", "dim")
     return WAITING_EXIT
@@ -110,9 +111,10 @@ def send_answer(client: Client, record: TaskRecord, wanted: Sequence[str], text:
         client.answer(record.task_id, text, prompt_id=failing)
         return 1
     prompts = list({one.prompt_id: one for one in chosen}.values())
-    answers = [meant(one, text) for one in prompts]
-    if not seen and any(one in ALLOWS for one in answers):
-        _refuse_unseen(client, record, prompts)
+    if any(meant(one, text) in ALLOWS for one in prompts):
+        if not seen:
+            _refuse_unseen(client, record, prompts)
+        tell_changed(client, record, prompts, complain)
     for one in prompts:
         client.answer(record.task_id, text, prompt_id=one.prompt_id)
     return len(prompts)

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Callable, Sequence
 
 from neuraphage.cli.asked_text import spelled
+from neuraphage.cli.changed_files import changed_since_asked, tell_changed
 from neuraphage.cli.line_reader import Left, LineReader
 from neuraphage.cli.prompts import ALLOWS, END_WORD, PERMISSION_DEFAULT, leaves, meant_here, show_prompt
 from neuraphage.cli.transcript import Call, Transcript
@@ -98,10 +99,11 @@ class Asker:
     # --- what is asked ---
 
     def _list(self, record: TaskRecord, prompts: Sequence[Prompt], *, whole: bool = False) -> None:
-        count = len(prompts)
+        count, changed = len(prompts), changed_since_asked(self._client, record)
         for number, prompt in enumerate(prompts, start=1):
             heading = f"{number} of {count}: " if count > 1 else ""
-            complete = show_prompt(self._viewer, record, prompt, self._call(prompt), whole=whole, heading=heading)
+            call = self._call(prompt)
+            complete = show_prompt(self._viewer, record, prompt, call, whole=whole, heading=heading, changed=changed)
             self._listed[prompt.prompt_id] = complete
         permissions = [prompt for prompt in prompts if prompt.kind is PromptKind.PERMISSION]
         if permissions:
@@ -133,6 +135,8 @@ class Asker:
         try:
             answer = meant_here(prompt, answer)
             self._refuse_unseen(targets, answer)
+            if answer in ALLOWS:
+                tell_changed(self._client, record, targets, lambda text: self._viewer.line(f"  {text}", "yellow"))
             for target in targets:
                 self._send(record, target, answer)
         except BadInput as error:

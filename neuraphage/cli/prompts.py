@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from neuraphage.cli.answer_lines import answer_command
 from neuraphage.cli.asked_text import Listed, asked_lines, listed, spelled
 from neuraphage.cli.call_text import CHANGES
+from neuraphage.cli.changed_files import CHANGED
 from neuraphage.cli.console import local_time, short_id
 from neuraphage.cli.hints import command_line
 from neuraphage.cli.transcript import Call
@@ -33,6 +36,7 @@ def show_prompt(
     *,
     whole: bool = False,
     heading: str = "",
+    changed: Collection[str] = (),
 ) -> bool:
     """What is asked, where, and what the answers are.
 
@@ -43,6 +47,7 @@ def show_prompt(
         call: the call that it is about; without it the prompt's own summary is shown.
         whole: show all of the call, however long it is.
         heading: stands before the question.
+        changed: calls whose file is another one than was asked about, see `changed_files`.
 
     Returns:
         Whether all of it was shown.
@@ -58,6 +63,8 @@ def show_prompt(
             viewer.line(f"  in {spelled(record.spec.working_dir)}")
         shown = _asked(record, prompt, call, whole=whole)
         viewer.block(shown.lines, whole=True)
+        if prompt.tool_use_id in changed:
+            viewer.line(f"  {CHANGED}", "yellow")
     if prompt.deadline_ms is not None:
         viewer.line(f"  no answer until {local_time(prompt.deadline_ms)} counts as {prompt.default_answer}", "dim")
     if prompt.kind is not PromptKind.PERMISSION:
@@ -100,9 +107,17 @@ def _on_disk(record: TaskRecord, path: str) -> str | None:
         return None
 
 
-def show_open_prompt(viewer: Viewer, record: TaskRecord, prompt: Prompt, call: Call | None, *, whole: bool) -> None:
-    """One open prompt with the command that answers it, or that shows the rest of it."""
-    complete = show_prompt(viewer, record, prompt, call, whole=whole)
+def show_open_prompt(
+    viewer: Viewer,
+    record: TaskRecord,
+    prompt: Prompt,
+    call: Call | None,
+    *,
+    whole: bool,
+    changed: Collection[str] = (),
+) -> None:
+    """One open prompt with the command that answers it, or that shows the rest of it; see `show_prompt`."""
+    complete = show_prompt(viewer, record, prompt, call, whole=whole, changed=changed)
     short = short_id(record.task_id)
     if not complete:
         viewer.line(f"  all of it: {command_line('answer', short)}", "dim")

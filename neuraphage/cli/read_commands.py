@@ -8,6 +8,7 @@ import typer
 
 from neuraphage.cli.answer_lines import answer_command, permissions_of
 from neuraphage.cli.arguments import AsJson, TaskId
+from neuraphage.cli.changed_files import changed_since_asked
 from neuraphage.cli.connection import connect_to_read
 from neuraphage.cli.console import (
     dollars,
@@ -54,6 +55,7 @@ def show(
         entries = client.conversation(record.task_id, first=0 if full else -LAST_MESSAGES)
         why = client.why(record.task_id)
         transcript = Transcript(lambda first: client.conversation(record.task_id, first=first))
+        changed = changed_since_asked(client, record)
         if record.prompts:
             transcript.skip()
     if as_json:
@@ -77,7 +79,7 @@ def show(
         show_conversation(entries)
     for prompt in record.prompts:
         call = transcript.call(prompt.tool_use_id) if prompt.tool_use_id else None
-        show_open_prompt(Viewer(out), record, prompt, call, whole=False)
+        show_open_prompt(Viewer(out), record, prompt, call, whole=False, changed=changed)
     if len(permissions_of(record)) > 1:
         print_wrapped(harmless(f"  all alike: {answer_command(record, *permissions_of(record))}"), "  ")
 

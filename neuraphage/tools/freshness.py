@@ -56,32 +56,38 @@ def require_fresh(place: Place, before: RawFile | None, context: ToolContext, *,
     """
     seen = context.files_seen.get(file_key(place, context))
     now = digest(before.data) if before else None
+    approved = context.approved_file
+    if approved is not None and not (approved.path == file_key(place, context) and is_as_approved(approved, now, seen)):
+        raise ToolCallError(
+            f"{place.shown} {_what_happened(approved.sha256, now, 'the user was asked about this call')}, so what they"
+            " approved is not what would come of it. Nothing was written. Look at it again with read_file, then decide;"
+            " the user is then asked anew, about the change as it is then."
+        )
     if seen is None:
         if before is not None:
             raise ToolCallError(_unread(place, replaces=replaces))
     elif seen.sha256 != now:
-        raise ToolCallError(_changed(place, seen, now))
+        raise ToolCallError(
+            f"{place.shown} {_what_happened(seen.sha256, now, 'it was last read or written in this conversation')}."
+            " A command or somebody else did that. Nothing was written. Look at it again with read_file, then decide."
+        )
     elif replaces and before is not None and not seen.is_whole:
         raise ToolCallError(
             f"{place.shown} was not shown in full: lines were left out or shortened, or a secret was taken out, and"
             " replacing the file would lose them. Nothing was written. Change the part in question with edit, or read"
             " the rest with read_file (offset) first."
         )
-    approved = context.approved_file
-    if approved is not None and not _is_as_approved(approved, place, now, seen, context):
-        raise ToolCallError(
-            f"{place.shown} is not as it was when the user was asked about this call, so what was approved is not what"
-            " would come of it. Nothing was written. Read it again, then decide; the user is then asked anew."
-        )
 
 
-def _is_as_approved(
-    approved: FileSight, place: Place, now: str | None, seen: SeenFile | None, context: ToolContext
-) -> bool:
-    """Whether it is what the person saw, or what the task's own calls have made of that since."""
-    if approved.path != file_key(place, context):
-        return False
-    return approved.sha256 in ({now} | set(seen.earlier if seen else ()))
+def is_as_approved(approved: FileSight, now: str | None, seen: SeenFile | None) -> bool:
+    """Whether a file is what a person was asked about, or what the task's own calls have made of that since.
+
+    Args:
+        approved: the file as it was when the person was asked.
+        now: digest of what is there now.
+        seen: the file as the conversation last saw it.
+    """
+    return now == approved.sha256 or (seen is not None and now == seen.sha256 and approved.sha256 in seen.earlier)
 
 
 def _unread(place: Place, *, replaces: bool) -> str:
@@ -93,14 +99,7 @@ def _unread(place: Place, *, replaces: bool) -> str:
     return f"{place.shown} was not read in this conversation yet. Read it with read_file first, then edit it."
 
 
-def _changed(place: Place, seen: SeenFile, now: str | None) -> str:
-    if seen.sha256 is None:
-        what = "did not exist when it was last looked at in this conversation, and it does now"
-    elif now is None:
-        what = "is gone: it was there when it was last read or written in this conversation"
-    else:
-        what = "has changed since it was last read or written in this conversation"
-    return (
-        f"{place.shown} {what}. A command or somebody else did that. Nothing was written. Look at it again with"
-        " read_file, then decide."
-    )
+def _what_happened(then: str | None, now: str | None, since: str) -> str:
+    if then is None:
+        return f"did not exist when {since}, and it does now"
+    return f"is gone: it was there when {since}" if now is None else f"has changed since {since}"

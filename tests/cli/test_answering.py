@@ -12,10 +12,14 @@ import pytest
 from clikit import Bench, CommandLine
 from neuraphage.cli.asked_text import LISTED_LINES
 from neuraphage.decide.asking import params_summary
+from neuraphage.model.effect import EffectKind, EffectState, JournalEntry
 from neuraphage.model.message import Entry
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
 from neuraphage.model.task import TEXT_MAX_CHARS
+from neuraphage.model.tool import FileSight, SightKind
 from neuraphage.ports import Changes, SuspendTo
+from neuraphage.runtime.approved_file import as_evidence
+from neuraphage.tools.freshness import digest
 from storekit import item
 
 IDS = {"t1": "ffff0001aaaa", "t2": "aaaa0002bbbb", "t3": "cccc0003dddd"}
@@ -37,13 +41,20 @@ def permission(call_id: str, index: int, tool: str, params: dict[str, Any]) -> P
     )
 
 
-def asking(bench: Bench, **calls: tuple[str, dict[str, Any]]) -> str:
-    """A task whose model has called these tools, each of which asks."""
-    task_id, lease = bench.kit.running()
+def asking(
+    bench: Bench, folder: Path | None = None, file: FileSight | None = None, **calls: tuple[str, dict[str, Any]]
+) -> str:
+    """A task whose model has called these tools, each of which asks; about this file, in this folder."""
+    task_id = bench.kit.create(folder=None if folder is None else str(folder))
+    lease = bench.kit.claim(task_id)
     blocks = [{"type": "tool_use", "id": key, "name": tool, "input": params} for key, (tool, params) in calls.items()]
     prompts = [permission(key, n, tool, params) for n, (key, (tool, params)) in enumerate(calls.items())]
     entry = Entry(role="assistant", content=blocks, turn=0, stop_reason="tool_use")
-    opened = Changes(entries=(entry,), prompts_opened=tuple(reversed(prompts)))
+    journal = [
+        JournalEntry(key=key, kind=EffectKind.TOOL, state=EffectState.PLANNED, tool=tool, evidence=as_evidence(file))
+        for key, (tool, _) in calls.items()
+    ]
+    opened = Changes(entries=(entry,), journal=tuple(journal), prompts_opened=tuple(reversed(prompts)))
     bench.kit.suspend(lease, SuspendTo.WAIT, opened)
     return task_id
 
@@ -239,3 +250,21 @@ def test_a_text_from_elsewhere_that_is_refused(
         assert words in ran.err
         assert ran.err.count("\n") == 1
     assert bench.kit.state() == before
+
+
+@pytest.mark.parametrize("before", [b"old\n", None], ids=["a change", "a new file"])
+def test_a_file_that_has_changed_since_it_was_asked_about_is_told(
+    cli: CommandLine, bench: Bench, tmp_path: Path, before: bytes | None
+) -> None:
+    """In every listing, and to who says yes: the approval holds for what was there, and nothing is written."""
+    path = tmp_path / "a.txt"
+    sight = FileSight(path=str(path), kind=SightKind.READ, sha256=digest(before))
+    if before is not None:
+        path.write_bytes(before)
+    task_id = asking(bench, tmp_path, sight, t1=("write_file", {"path": "a.txt", "content": "new\n"}))
+    told = "has changed since this was asked: yes writes nothing"
+    commands = [("answer", task_id), ("show", task_id)]
+    assert not any(told in " ".join(cli(*command).out.split()) for command in commands)
+    path.write_bytes(b"somebody else's\n")
+    assert all(told in " ".join(cli(*command).out.split()) for command in commands)
+    assert told in " ".join(cli("answer", task_id, IDS["t1"], "yes").err.split())

@@ -139,7 +139,10 @@ def test_a_change_between_the_prompt_and_the_approval_is_kept(
     task_id, prompts = asked(rig)
     (rig.folder / "a.txt").write_text(THEIRS, encoding="utf-8")
     approve(rig, task_id, prompts)
-    assert rig.results(task_id)[call[0]]["is_error"]
+    result = rig.results(task_id)[call[0]]
+    assert result["is_error"]
+    assert "has changed since the user was asked about this call" in result["content"]
+    assert "asked anew" in result["content"]
     assert (rig.folder / "a.txt").read_text(encoding="utf-8") == THEIRS
 
 
@@ -150,7 +153,7 @@ def test_an_approval_does_not_hold_for_what_the_model_read_after_it(make_rig: Ma
     task_id, prompts = asked(rig)
     (rig.folder / "a.txt").write_text(THEIRS, encoding="utf-8")
     approve(rig, task_id, prompts)
-    assert "when the user was asked about this call" in rig.results(task_id)["e1"]["content"]
+    assert "has changed since the user was asked about this call" in rig.results(task_id)["e1"]["content"]
     assert (rig.folder / "a.txt").read_text(encoding="utf-8") == THEIRS
 
 
@@ -160,7 +163,7 @@ def test_a_file_that_comes_to_be_between_prompt_and_approval_is_kept(make_rig: M
     task_id, prompts = asked(rig)
     (rig.folder / "b.txt").write_text(THEIRS, encoding="utf-8")
     approve(rig, task_id, prompts)
-    assert rig.results(task_id)["w1"]["is_error"]
+    assert "did not exist when the user was asked" in rig.results(task_id)["w1"]["content"]
     assert (rig.folder / "b.txt").read_text(encoding="utf-8") == THEIRS
 
 
