@@ -48,7 +48,11 @@ def near_text(text: str, wanted: str) -> str | None:
     """
     if len(text) > _MAX_TEXT_CHARS:
         return None
-    for what, changed in (("the line numbers of read_file", _NUMBERS.sub("", wanted)), *_unescaped(wanted)):
+    for what, changed in (
+        ("the line numbers of read_file", _NUMBERS.sub("", wanted)),
+        *_unescaped(wanted),
+        ("the line breaks at its start or end", wanted.strip("\r\n")),
+    ):
         if changed != wanted and changed.strip() and changed in text:
             line = text.count("\n", 0, text.find(changed)) + 1
             return f"Line {line} has it without {what}: send old_string without them."

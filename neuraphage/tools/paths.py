@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from neuraphage.tools.shorten import printable, shorten
 from neuraphage.tools.working_dir import WHAT_TO_DO, working_dir_report
 
 _MAX_SHOWN_CHARS = 300
+_SHELL_WORD = re.compile(r"~\Z|(?:~[\w.-]*|\$HOME|\$\{HOME\}|\$PWD|\$\{PWD\})/")
 
 _FOUND: dict[int, str] = {
     errno.ENOENT: "it does not exist (or has just vanished). Look with list_directory or glob for the right path",
@@ -100,6 +102,7 @@ def resolve(path: str, working_dir: str | None) -> Place:
     """
     root = working_root(working_dir)
     named = root / path
+    _refuse_shell_words(path, root)
     try:
         found = Path(os.path.realpath(named, strict=True))
     except (FileNotFoundError, NotADirectoryError):
@@ -117,6 +120,16 @@ def resolve(path: str, working_dir: str | None) -> Place:
             f" {shown_path(str(root))}."
         )
     return Place(root, found, shown_path(found.relative_to(root).as_posix()))
+
+
+def _refuse_shell_words(path: str, root: Path) -> None:
+    """Refuse what only a shell would replace, where it would make a directory called `~`."""
+    found = _SHELL_WORD.match(path)
+    if found is not None and not os.path.lexists(root / found[0].rstrip("/")):
+        raise ToolCallError(
+            f"Could not use {shown_path(path)}: {found[0].rstrip('/')} is not replaced here, as a shell would do, and"
+            f" there is nothing of that name. Use a path inside {shown_path(str(root))}."
+        )
 
 
 def file_of_call(call: ToolCall) -> str | None:

@@ -16,6 +16,8 @@ _CLASSES = {
     "xdigit": "0-9A-Fa-f",
 }  # fmt: skip
 _NAMED = re.compile(r"\[:([^\]]*):\]")
+_WORD = re.compile(r"\[[\w.-]{4,}\]")
+"""What is rather the name of a directory than a class with a range that is upside down."""
 _NEVER = "(?!)"
 _BOM = "\xef\xbb\xbf"
 
@@ -34,7 +36,8 @@ def glob_regex(pattern: str, *, braces: bool = True) -> str:
     """Translate a glob: `*` and `?` stay in one name, `**` crosses directories, `{a,b}` is a choice.
 
     Without braces it is git's language exactly: a class that is not closed fits nothing. With them it is that of the
-    glob tool: such a class stands for itself, and a range that is upside down is an error.
+    glob tool: such a class stands for itself, every class also fits its own text, and a range that is upside down is an
+    error.
     """
     out, at, depth = "", 0, 0
     while at < len(pattern):
@@ -84,12 +87,30 @@ def _one(pattern: str, at: int, *, braces: bool) -> tuple[str, int]:
             return re.escape(pattern[at + 1]), at + 2
         return (re.escape(char) if braces else _NEVER), at + 1
     if char == "[":
-        found = _bracket(pattern, at + 1, strict=braces)
+        found = _class_or_itself(pattern, at) if braces else _bracket(pattern, at + 1, strict=False)
         if found is not None:
             return found
         if not braces:
             return _NEVER, len(pattern)
     return re.escape(char), at + 1
+
+
+def _class_or_itself(pattern: str, at: int) -> tuple[str, int] | None:
+    """A class of characters that begins at a place; also fits its own text, as in `app/[id]/page.tsx`.
+
+    Directories of such names are common, and who writes one means it. `[post-id]`, which is no class, is itself alone.
+    """
+    word = _WORD.match(pattern, at)
+    try:
+        found = _bracket(pattern, at + 1, strict=True)
+    except re.error:
+        if word is None:
+            raise
+        return re.escape(word[0]), word.end()
+    if found is None:
+        return None
+    regex, end = found
+    return f"(?:{re.escape(pattern[at:end])}|{regex})", end
 
 
 def _up_to_next_star(pattern: str, at: int, *, braces: bool) -> tuple[str, int]:
