@@ -15,8 +15,10 @@ from neuraphage.cli.decision_text import decision_text
 from neuraphage.cli.hints import command_line
 from neuraphage.client import Client
 from neuraphage.decide.going_on import anew, going_on
+from neuraphage.decide.going_on import reset as resetting
 from neuraphage.decide.limits import limit_reached
 from neuraphage.errors import BadInput, IllegalMove
+from neuraphage.model.effect import EffectState
 from neuraphage.model.recovery import RecoveryReading, RecoveryReport
 from neuraphage.model.task import FailedDetail, Status, TaskRecord
 
@@ -49,16 +51,13 @@ def recover(
             return
         done = []
         for record, verb in _chosen(client, resume, reset):
-            if not _may(record, verb, by_name=not all_reset):
-                if not all_reset and not dry_run:
-                    _carry_out(client, record.task_id, verb)  # which says why not
-                if not all_reset:
-                    raise IllegalMove(
-                        f"{record.task_id} is {record.status}: {verb} is not possible now; {going_on(record)}"
-                    )
+            refusal = _refusal(client, record, verb, by_name=not all_reset)
+            if refusal is not None and all_reset:
                 continue
+            if refusal is not None and dry_run:
+                raise IllegalMove(refusal)
             if not dry_run:
-                _carry_out(client, record.task_id, verb)
+                _carry_out(client, record.task_id, verb)  # by name it says itself why not
                 client._note_recovery(record, verb)
             done.append({"task_id": record.task_id, "action": verb, "dry_run": dry_run})
             if not as_json:
@@ -80,13 +79,30 @@ def _chosen(client: Client, resume: str | None, reset: str | None) -> Iterator[t
             yield record, "reset"
 
 
-def _may(record: TaskRecord, verb: str, *, by_name: bool) -> bool:
-    """Whether the store will do it; of all failures at once, only those are reset that a repeat can help."""
+def _refusal(client: Client, record: TaskRecord, verb: str, *, by_name: bool) -> str | None:
+    """Why the store would refuse, and what goes on instead; None when it would do it."""
+    reply = client.journal(record.task_id).get("model")
+    has_reply = reply is not None and reply.state is EffectState.COMPLETED
+    has_conversation = bool(client.conversation(record.task_id, first=-1))
+    if _may(record, verb, has_reply=has_reply, by_name=by_name) and (verb == "resume" or has_conversation):
+        return None
+    is_at_limit = verb == "reset" and record.status is Status.FAILED and has_conversation
+    step = resetting(record) if is_at_limit else going_on(record, has_conversation=has_conversation)
+    return f"{record.task_id} is {record.status}: {verb} is not possible now; {step}"
+
+
+def _may(record: TaskRecord, verb: str, *, has_reply: bool, by_name: bool) -> bool:
+    """Whether the store will do it by what the record says.
+
+    Of all failures at once, only those are reset that a repeat can help. At a limit nothing begins that would fail at
+    once; a reply that is there can still be worked off, and an open question still be asked.
+    """
     if verb == "resume":
-        return record.status is Status.PAUSED
+        may_wait = has_reply or bool(record.prompts)
+        return record.status is Status.PAUSED and (may_wait or limit_reached(record) is None)
     if not isinstance(record.detail, FailedDetail) or not (record.detail.recoverable or (verb == "reset" and by_name)):
         return False
-    return limit_reached(anew(record) if verb == "reset" else record) is None
+    return limit_reached(anew(record)) is None if verb == "reset" else has_reply or limit_reached(record) is None
 
 
 def _carry_out(client: Client, task_id: str, verb: str) -> None:

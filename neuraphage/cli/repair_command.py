@@ -7,10 +7,12 @@ from typing import Annotated, Any
 import typer
 
 from neuraphage.cli.arguments import AsJson
+from neuraphage.cli.completion import task_ids
 from neuraphage.cli.connection import server_settings
 from neuraphage.cli.console import harmless, out, print_json, print_wrapped
 from neuraphage.client_wiring import build_store
 from neuraphage.store.repair import Looked, RepairMode, RepairVerdict, survey
+from neuraphage.store.repair_some import survey_some
 
 BATCH = 1_000
 """Keys read at once."""
@@ -28,19 +30,26 @@ def register(app: typer.Typer) -> None:
 
 
 def repair(
+    tasks: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[TASK]...", help="Only these, by any unique part of their ids; else all.", autocompletion=task_ids
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Put lost or damaged indexes back from the records.
 
-    Workers may run meanwhile. Exit status 0 when all is right in the end, 1 when something is left (or, with
-    --dry-run, found).
+    Workers may run meanwhile. With task ids only those tasks are looked at, and the keys of the whole namespace.
+    Exit status 0 when all is right in the end, 1 when something is left (or, with --dry-run, found).
     """
     store = build_store(server_settings())
     mode = RepairMode.LOOK if dry_run else RepairMode.REPAIR
     told: list[Looked] = []
     looked_at: set[str] = set()
-    for rows in survey(store.context, mode, BATCH):
+    surveyed = survey_some(store.context, mode, tasks, BATCH) if tasks else survey(store.context, mode, BATCH)
+    for rows in surveyed:
         looked_at.update(row.name for row in rows)
         for row in rows:
             if row.findings:

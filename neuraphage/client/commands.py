@@ -77,6 +77,7 @@ class TaskCommands(TaskSubmitter):
         Raises:
             TaskNotFound: there is no such task.
             IllegalMove: the task is not paused.
+            LimitReached: it would fail at once; nothing was changed. Raise its limit first.
             BadInput: several tasks fit.
             StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same key.
         """

@@ -22,7 +22,7 @@ def going_on(record: TaskRecord, *, has_conversation: bool = True) -> str:
     short = record.short_id
     match record.status:
         case Status.PAUSED:
-            return f"`neuraphage resume {short}` goes on with it"
+            return _raised_first(record, f"`neuraphage resume {short}` goes on with it")
         case Status.WAITING_FOR_USER:
             return f"`{answering(record)}` goes on with it"
         case Status.COMPLETED | Status.FAILED if not has_conversation:
@@ -61,9 +61,12 @@ def anew(record: TaskRecord) -> TaskRecord:
 
 
 def after_raising(record: TaskRecord, what: str) -> str:
-    """A sentence about a command, after the one that raises the limits which forbid it."""
-    fresh = record.model_copy(update={"turns_from": record.counters.iteration})  # it counts its turns anew
-    options = raising(fresh)
+    """A sentence about a command that counts turns anew, after the one that raises the limits which forbid it."""
+    return _raised_first(record.model_copy(update={"turns_from": record.counters.iteration}), what)
+
+
+def _raised_first(record: TaskRecord, what: str) -> str:
+    options = raising(record)
     first = f"`neuraphage limit {record.short_id} {' '.join(options)}` raises its limit, then " if options else ""
     return first + what
 

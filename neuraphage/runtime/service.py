@@ -108,7 +108,7 @@ class TaskService:
         """Go on with a paused task.
 
         Raises:
-            TaskNotFound, IllegalMove: see the message.
+            TaskNotFound, IllegalMove, LimitReached: see the message.
         """
         return self._signal(task_id, Signal(SignalKind.RESUME, key or self._new_key()))
 
@@ -177,6 +177,10 @@ class TaskService:
         record = self._store.get(task_id)
         if kind is SignalKind.RETRY:
             return f"{task_id}: {limit_failure(record) or 'a limit forbids a further call; raise it'}"
+        if kind is SignalKind.RESUME:
+            return (
+                f"{task_id}: {limit_reached(record) or 'A limit forbids a further call.'} To go on: {going_on(record)}."
+            )
         reached = limit_reached(anew(record)) or "A limit forbids a further call."
         return f"{task_id}: {reached} To go on: {reset(record) if kind is SignalKind.RESET else going_on(record)}."
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from neuraphage.errors import BadInput, CorruptRecord, SchemaTooNew, TaskNotFound
 from neuraphage.model.task import TaskRecord
@@ -46,10 +46,13 @@ def find(context: StoreContext, part: str) -> str:
         TaskNotFound: none fits.
         BadInput: several fit, or the part is empty.
     """
-    wanted = part.strip().strip(_ELLIPSES).strip().lower().removeprefix("task-")
-    if not wanted:
-        raise BadInput("an empty task id fits every task; give at least one character of it")
-    ids = all_ids(context)
+    _wanted(part)
+    return fitting(all_ids(context), part)
+
+
+def fitting(ids: Sequence[str], part: str) -> str:
+    """The one of these ids that has this part. See `find`."""
+    wanted = _wanted(part)
     fits: tuple[Callable[[str], bool], ...] = (
         lambda body: body == wanted,
         lambda body: body.startswith(wanted) or body.endswith(wanted),
@@ -63,6 +66,13 @@ def find(context: StoreContext, part: str) -> str:
             named = ", ".join(hits[:_FEWEST_NAMED]) + (", ..." if len(hits) > _FEWEST_NAMED else "")
             raise BadInput(f"{len(hits)} tasks fit {part!r}; give more of the id: {named}")
     raise TaskNotFound(f"no task's id has the part {part!r}; list them with `neuraphage list`")
+
+
+def _wanted(part: str) -> str:
+    wanted = part.strip().strip(_ELLIPSES).strip().lower().removeprefix("task-")
+    if not wanted:
+        raise BadInput("an empty task id fits every task; give at least one character of it")
+    return wanted
 
 
 def records(context: StoreContext, *, oldest_first: bool = False) -> Iterator[TaskRecord]:

@@ -18,7 +18,7 @@ from neuraphage.store.encode import dumps
 from neuraphage.store.keys import Keys
 from neuraphage.store.scripts import script
 
-_ID = re.compile(r"^task-[0-9a-f-]{36}")
+WHOLE_ID = re.compile(r"task-[0-9a-f-]{36}")
 
 
 class RepairMode(StrEnum):
@@ -154,12 +154,21 @@ def _indexes(keys: Keys) -> dict[str, str]:
     return {name: getattr(keys, name) for name in names} | {s.value: keys.status(s) for s in Status}
 
 
+def record_ids(context: StoreContext, batch: int) -> list[str]:
+    """The id of every task whose record is there, by the records themselves, a batch of keys at a time."""
+    cursor, found, _ = _scan_records(context, 0, batch)
+    while cursor:
+        cursor, ids, _ = _scan_records(context, cursor, batch)
+        found += ids
+    return sorted(set(found))
+
+
 def _scan_records(context: StoreContext, cursor: int, batch: int) -> tuple[int, list[str], list[str]]:
     start = context.keys.task("")
     pattern = start.replace("[", "\\[").replace("]", "\\]") + "task-*"
     with translated("look through the records"):
         cursor, names = context.client.scan(cursor, match=pattern, count=batch)
-    found = (_ID.match(name.decode()[len(start) :]) for name in names)
+    found = (WHOLE_ID.match(name.decode()[len(start) :]) for name in names)
     return cursor, sorted({match[0] for match in found if match}), []
 
 

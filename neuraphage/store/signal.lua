@@ -120,6 +120,12 @@ local function pause()
   return accepted()
 end
 
+-- Where the model call of the turn stands, as the journal has it; a reply that is there can still be worked off.
+local function call_state()
+  local readable, entry = pcall(cjson.decode, redis.call('HGET', TURN, 'model') or '')
+  return readable and type(entry) == 'table' and entry.state
+end
+
 local function resume()
   if row.status ~= 'Paused' then
     if not row.pause then return reply('ILLEGAL') end
@@ -127,18 +133,21 @@ local function resume()
     redis.call('HDEL', TASK, 'pause')
     return accepted()
   end
-  event('TaskUnpaused', '{}', limits.events_max) -- the worker that goes on with it tells TaskResumed
+  local function tell() event('TaskUnpaused', '{}', limits.events_max) end -- TaskResumed tells who goes on with it
   if #open_prompts() > 0 and not inbox_ready() then
+    tell()
     local set = { seq = seq }
     status_fields(set, row, 'WaitingForUser', now)
     write(set)
     move_status(row, 'WaitingForUser', now)
     place(WAITS, now)
-  else
-    local set = { seq = seq, recoveries = 0, stalls = 0 }
-    if talking() then set.turns_from = row.iteration end -- a message came meanwhile
-    queue_task(row, now, 'Queued', 'resumed', set, limits)
+    return accepted()
   end
+  local set = { seq = seq, recoveries = 0, stalls = 0 }
+  if talking() then set.turns_from = row.iteration end -- a message came meanwhile
+  if call_state() ~= 'completed' and at_limit(set) then return reply('AT_LIMIT') end -- it would fail at once
+  tell()
+  queue_task(row, now, 'Queued', 'resumed', set, limits)
   return accepted()
 end
 
@@ -149,8 +158,7 @@ local function begin_again()
   local read_detail, detail = pcall(cjson.decode, redis.call('HGET', TASK, 'detail') or '')
   if kind == 'retry' and not (read_detail and type(detail) == 'table' and detail.recoverable) then return reply('ILLEGAL') end
   if redis.call('LLEN', MESSAGES) == 0 then return reply('ILLEGAL') end
-  local readable, entry = pcall(cjson.decode, redis.call('HGET', TURN, 'model') or '')
-  local call = readable and type(entry) == 'table' and entry.state
+  local call = call_state()
   local set = { retry_count = (row.retry_count or 0) + 1, max_turns = raised.max_turns, max_cost_microusd = raised.max_cost_microusd }
   if kind == 'reset' then
     set.iteration, set.turns_from = 0, 0

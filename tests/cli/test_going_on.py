@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from clikit import Bench, CommandLine
+from neuraphage.model.effect import EffectKind, EffectState, JournalEntry
 from neuraphage.model.limits import LimitChange
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
 from neuraphage.model.task import TERMINAL, Status
@@ -47,8 +48,27 @@ def without_conversation(kit: StoreKit, task_id: str) -> str:
     return task_id
 
 
-def paused(kit: StoreKit, task_id: str) -> str:
+def worked(kit: StoreKit) -> str:
+    """A task before its second turn, after a reply that cost 100."""
+    task_id, lease = kit.running()
+    kit.finish(lease, FinishTo.NEXT, Changes(add={"model_calls": 1, "cost_microusd": 100}))
+    return task_id
+
+
+def paused(kit: StoreKit, task_id: str, limits: LimitChange | None = None) -> str:
     kit.send(task_id, SignalKind.PAUSE)
+    if limits is not None:
+        kit.send(task_id, SignalKind.LIMIT, limits=limits)
+    return task_id
+
+
+def with_reply(kit: StoreKit) -> str:
+    """A task that failed at its limit, with a reply that can still be worked off."""
+    task_id, lease = kit.running()
+    kit.send(task_id, SignalKind.LIMIT, limits=LimitChange(max_cost_microusd=100))
+    reply = JournalEntry(key="model", kind=EffectKind.MODEL, state=EffectState.COMPLETED)
+    changes = Changes(journal=(reply,), add={"model_calls": 1, "cost_microusd": 100})
+    kit.store.finish(lease, changes, FinishTo.FAILED, 0, {"error": "No.", "recoverable": True})
     return task_id
 
 
@@ -65,12 +85,15 @@ STATES: dict[str, Make] = {
     "asks a question": lambda kit: kit.waiting(Prompt(prompt_id="q", kind=PromptKind.QUESTION, text="Which?")),
     "waits for a message": lambda kit: kit.waiting(question(TALK)),
     "paused while it asks": lambda kit: paused(kit, kit.waiting(ASKS)),
+    "paused at its turns": lambda kit: paused(kit, worked(kit), LimitChange(max_turns=1)),
+    "paused at its money": lambda kit: paused(kit, worked(kit), LimitChange(max_cost_microusd=100)),
     "waits before it asks again": at_timer,
     "completed, no money left": lambda kit: completed(kit, LimitChange(max_cost_microusd=100)),
     "completed, no turns at all": lambda kit: completed(kit, LimitChange(max_turns=0)),
     "failed at its turns": lambda kit: failed(kit, limits=LimitChange(max_turns=1)),
     "failed at its money": lambda kit: failed(kit, limits=LimitChange(max_cost_microusd=7)),
     "failed at both": lambda kit: failed(kit, limits=LimitChange(max_turns=0, max_cost_microusd=0)),
+    "failed at its money, with a reply": with_reply,
     "failed for good": lambda kit: failed(kit, recoverable=False),
     "failed for good at its turns": lambda kit: failed(kit, recoverable=False, limits=LimitChange(max_turns=1)),
     "failed for good at its money": lambda kit: failed(
@@ -134,3 +157,15 @@ def test_all_reset_passes_over_what_cannot_be_reset(cli: CommandLine, bench: Ben
     assert bench.kit.status(other) is Status.QUEUED
     assert [line.removeprefix("would ") for line in dry.splitlines()] == done.splitlines()
     assert (task_id in done) is (bench.kit.status(task_id) is Status.QUEUED)
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_a_dry_run_says_what_the_real_one_does(cli: CommandLine, bench: Bench, state: str) -> None:
+    """The same exit code; done or refused, and a refusal names the same next step."""
+    bench.kit.broken_on_purpose = "conversation gone" in state
+    for option in ("--resume", "--reset"):
+        task_id = STATES[state](bench.kit)
+        dry = cli("recover", option, task_id, "--dry-run")
+        done = cli("recover", option, task_id)
+        assert (dry.code, dry.out.removeprefix("would ")) == (done.code, done.out), (dry, done)
+        assert NAMED.findall(dry.err) == NAMED.findall(done.err)

@@ -216,6 +216,25 @@ def test_recovery_report(cli: CommandLine, bench: Bench) -> None:
     assert cli("recover", "--json").json["resumable"][0]["reason"] == "It goes on."
 
 
+def test_the_report_has_every_recovery_whoever_made_it(cli: CommandLine, bench: Bench) -> None:
+    """What people order with `recover` stands beside what sweep and watchers did; a dry run and a refusal do not."""
+    taken, _ = bench.kit.running()
+    bench.kit.recover(taken)
+    paused, failed, other = bench.kit.put(Status.PAUSED), bench.kit.put(Status.FAILED), bench.kit.put(Status.FAILED)
+    for words in (("--resume", paused), ("--reset", failed), ("--resume", other), ("--resume", bench.kit.create())):
+        cli("recover", *words, "--dry-run")
+        cli("recover", *words)
+    report = cli("recover", "--json").json
+    told = [row for group in report.values() if isinstance(group, list) for row in group]
+    by_person = {row["task_id"]: (row["verdict"], row["marker"]) for row in told if row["evidence"] == "person"}
+    marker = "task_created"
+    assert by_person == {paused: ("resume", marker), failed: ("reset", marker), other: ("retry", marker)}
+    assert [row["task_id"] for row in told if row["evidence"] == "gone"] == [taken]
+    shown = cli("recover").out
+    assert "a person gave the command to retry it; it was Failed" in shown
+    assert len(shown.splitlines()) >= 1 + len(told)
+
+
 def test_recover_puts_tasks_back_to_work(cli: CommandLine, bench: Bench) -> None:
     """A dry run says what the real one does, and changes nothing."""
     paused, failed = bench.kit.put(Status.PAUSED), bench.kit.put(Status.FAILED)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from clikit import Bench, CommandLine
 from neuraphage.model.task import Status
 from neuraphage.store import invariant, reading
@@ -25,6 +27,38 @@ def test_lost_indexes_are_seen_and_come_back(cli: CommandLine, bench: Bench) -> 
     assert {task_id for task_id, _ in reading.ids_by_creation(kit.store.context)} == ids
     again = cli("repair", "--json")
     assert (again.code, again.json["found"], again.json["looked_at"]) == (0, [], len(ids))
+
+
+def test_only_the_tasks_that_are_named(cli: CommandLine, bench: Bench) -> None:
+    """By any unique part of an id, although no index has it; all others are left as they are."""
+    kit = bench.kit
+    one, gone, other = kit.create(), kit.create(), kit.create()
+    kit.client.delete(kit.keys.ids, kit.keys.outbox, *kit.keys.statuses)
+    kit.client.delete(*kit.keys.script_keys(gone)[:1], kit.keys.task(gone), kit.keys.messages(gone))
+    kit.client.zadd(kit.keys.timers, {gone: 1})
+    kit.client.zadd(kit.keys.deadlines, {f"{one}|p9": 1, f"{other}|p9": 1})
+    before = kit.state()
+    tried = cli("repair", one[-12:], "--dry-run", "--json")
+    assert (tried.code, [row["name"] for row in tried.json["found"]]) == (1, [one])
+    assert kit.state() == before
+    assert cli("repair", f"...{one[-12:].upper()}", gone, one).code == 0
+    assert [member.decode() for member in kit.client.zrange(kit.keys.ids, 0, -1)] == [one]
+    assert [member.decode() for member in kit.client.zrange(kit.keys.outbox, 0, -1)] == [one]
+    assert kit.client.zrange(kit.keys.timers, 0, -1) == []
+    assert [member.decode() for member in kit.client.zrange(kit.keys.deadlines, 0, -1)] == [f"{other}|p9"]
+    assert cli("repair").code == 0
+
+
+@pytest.mark.parametrize("part", ["", "zzz", "task-0", "task-00000000-0000-0000-0000-00000000dead"])
+def test_a_name_that_fits_not_one_task(cli: CommandLine, bench: Bench, part: str) -> None:
+    """Refused as a wrong call, in one line, and nothing is changed."""
+    kit = bench.kit
+    kit.create()
+    kit.create()
+    before = kit.state()
+    ran = cli("repair", part)
+    assert (ran.code, ran.err.count("\n"), ran.out) == (2, 1, "")
+    assert kit.state() == before
 
 
 def test_what_no_record_can_put_right_is_left_and_told(cli: CommandLine, bench: Bench) -> None:

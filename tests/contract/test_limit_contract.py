@@ -65,6 +65,28 @@ def test_a_higher_limit_leads_a_failed_task_back(kit: StoreKit, kind: SignalKind
         assert (record.status, record.counters.cost_microusd) == (Status.QUEUED, 200)
 
 
+@pytest.mark.parametrize(
+    "change", [LimitChange(max_turns=1), LimitChange(max_cost_microusd=100)], ids=["turns", "money"]
+)
+def test_a_paused_task_at_its_limit_is_not_resumed(kit: StoreKit, change: LimitChange) -> None:
+    """It would fail at once. With a higher limit it goes on, and so does one that has a reply to work off."""
+    task_id, lease = kit.running()
+    kit.finish(lease, FinishTo.NEXT, Changes(add=TURN))
+    kit.send(task_id, SignalKind.PAUSE)
+    kit.send(task_id, SignalKind.LIMIT, limits=change)
+    stood = kit.state()
+    assert kit.send(task_id, SignalKind.RESUME).verdict is AT_LIMIT
+    assert kit.state() == stood
+    assert set_limits(kit, task_id, turns=2, cost=101) is OK
+    assert kit.send(task_id, SignalKind.RESUME).verdict is OK
+    lease = kit.claim(task_id)
+    kit.send(task_id, SignalKind.PAUSE)
+    reply = JournalEntry(key="model", kind=EffectKind.MODEL, state=EffectState.COMPLETED)
+    kit.store.suspend(lease, Changes(journal=(reply,), add=TURN), SuspendTo.PAUSE)
+    kit.send(task_id, SignalKind.LIMIT, limits=change)
+    assert kit.send(task_id, SignalKind.RESUME).verdict is OK
+
+
 def test_a_reset_counts_turns_anew_and_money_on(kit: StoreKit) -> None:
     """A task at its limit of turns begins anew without a higher one; one that has spent its money does not."""
     task_id = worked(kit, 2)

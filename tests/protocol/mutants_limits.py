@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mutant import Mutant
 
+from neuraphage.model.limits import LimitChange
 from neuraphage.model.task import Status
 from neuraphage.ports import SignalKind
 
@@ -16,6 +17,22 @@ LIMIT_MUTANTS = (
         "",
         "limit::test_a_higher_limit_leads_a_failed_task_back",
         {"kind": SignalKind.RETRY},
+    ),
+    Mutant(
+        "limit at resume",
+        "signal",
+        "  if call_state() ~= 'completed' and at_limit(set) then return reply('AT_LIMIT') end",
+        "",
+        "limit::test_a_paused_task_at_its_limit_is_not_resumed",
+        {"change": LimitChange(max_turns=1)},
+    ),
+    Mutant(
+        "reply worked off by resume at the limit",
+        "signal",
+        "  if call_state() ~= 'completed' and at_limit(set)",
+        "  if at_limit(set)",
+        "limit::test_a_paused_task_at_its_limit_is_not_resumed",
+        {"change": LimitChange(max_cost_microusd=100)},
     ),
     Mutant(
         "limit at reset",
