@@ -25,9 +25,13 @@ LOOK_S = 0.1
 """Between two looks whether the question is still open."""
 PASTE_PAUSE_S = 0.1
 """What follows Enter within this time was pasted by a terminal that does not mark what is pasted."""
+PASTE_REST_S = 1.0
+"""Such a paste may halt in its midst, on a slow line: so long its rest is waited for, and taken for no other answer."""
+TYPED_S = 0.05
+"""Enter that comes sooner after the last letter was not typed, but came with it."""
 QUIET_S = 0.05
-DISCARD_S = 1.0
-"""A paste may still be on its way when nobody reads any more; so long it is waited for."""
+DISCARD_S = 2.0
+"""A paste may still be on its way when nobody reads any more; so long it is waited for at most."""
 KILLED_EXIT = 128
 AS_BEFORE = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?2004l\r\n"
 """Plain colours, lines that wrap, a cursor that is seen, pastes without marks: what a line editor leaves in order."""
@@ -55,6 +59,8 @@ class LineReader:
     fd: int
     draft: str = ""
     """What was typed when a question was overtaken; it stands there again at the next one."""
+    rest_until_s: float = 0.0
+    """Until when the rest of a paste may come whose beginning was taken for an answer, monotonic."""
 
     def read(self, question: str, overtaken: Callable[[], bool]) -> str | Left:
         """Ask, and wait for the answer.
@@ -78,9 +84,11 @@ class LineReader:
         # without reports of the cursor's place: one that comes late would be typed into the shell
         output = Vt100_Output.from_pty(sys.stdout)
         output.enable_cpr = False
+        pace = _Pace(self)
         session: PromptSession[Any] = PromptSession(
-            [("bold", question)], output=output, key_bindings=_keys(self.fd), enable_open_in_editor=True, multiline=True
+            [("bold", question)], output=output, key_bindings=_keys(pace), enable_open_in_editor=True, multiline=True
         )
+        session.default_buffer.on_text_changed += pace.changed
 
         async def watch() -> None:
             while not await asyncio.to_thread(overtaken):
@@ -134,19 +142,50 @@ class LineReader:
         until_s = time.monotonic() + DISCARD_S
         self._flush()
         with contextlib.suppress(OSError):
-            while select.select([self.fd], [], [], QUIET_S)[0] and time.monotonic() < until_s:
+            while (left_s := until_s - time.monotonic()) > 0:
+                quiet_s = max(QUIET_S, self.rest_until_s - time.monotonic())
+                if not select.select([self.fd], [], [], min(quiet_s, left_s))[0]:
+                    return
                 self._flush()
 
 
-def _keys(fd: int) -> KeyBindings:
+class _Pace:
+    """How fast letters and Enter come: nobody types as fast as a paste.
+
+    Args:
+        reader: told until when the rest of a paste may come.
+    """
+
+    def __init__(self, reader: LineReader) -> None:
+        self._reader = reader
+        self._changed_s = 0.0
+        self._is_paste = False
+
+    def changed(self, _buffer: object) -> None:
+        """The text has changed."""
+        self._changed_s = time.monotonic()
+
+    def ends_line(self, event: KeyPressEvent) -> bool:
+        """Whether this Enter is a line of a paste that the terminal does not mark; else it ends the answer."""
+        came_along = time.monotonic() - self._changed_s < TYPED_S
+        wait_s = PASTE_REST_S if self._is_paste and came_along else PASTE_PAUSE_S
+        if event.key_processor.input_queue or select.select([self._reader.fd], [], [], wait_s)[0]:
+            self._is_paste = True
+            return True
+        if came_along:
+            self._reader.rest_until_s = time.monotonic() + PASTE_REST_S
+        return False
+
+
+def _keys(pace: _Pace) -> KeyBindings:
     from prompt_toolkit.key_binding import KeyBindings  # noqa: PLC0415 - only a question needs it
 
     keys = KeyBindings()
 
     @keys.add("enter")
     def _enter(event: KeyPressEvent) -> None:
-        if event.key_processor.input_queue or select.select([fd], [], [], PASTE_PAUSE_S)[0]:
-            event.current_buffer.insert_text("\n")  # nobody types on that fast: it is a line of a paste
+        if pace.ends_line(event):
+            event.current_buffer.insert_text("\n")
         else:
             event.current_buffer.validate_and_handle()
 

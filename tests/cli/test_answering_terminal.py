@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import signal
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from devstack import DevStack, wait_for
+from neuraphage.cli.line_reader import PASTE_PAUSE_S
 from neuraphage.model.task import Status, TaskRecord
 from patience import PATIENCE_S
 from shellkit import Shell
@@ -85,6 +87,20 @@ def test_a_paste_is_one_answer(stack: DevStack, shell: Shell, tmp_path: Path, pa
     with stack.client() as client:
         said = str(client.conversation(task_id)[-2:])
     assert wanted.replace("\n", "\\n")[:9_000] in said, detail
+    assert not (tmp_path / "MINE").exists()
+
+
+def test_a_paste_without_marks_that_halts(stack: DevStack, shell: Shell, tmp_path: Path) -> None:
+    """On a slow line its rest belongs to the same answer: not to the next question, and not to the shell."""
+    task_id = waiting(stack, "ask", tmp_path)
+    shell.run(f"neuraphage attach {task_id}")
+    shell.see(QUESTION_END)
+    shell.send("first line\rsecond line\r")
+    time.sleep(PASTE_PAUSE_S * 3)  # the halt itself
+    shell.send("touch MINE\r")
+    shell.is_back()
+    with stack.client() as client:
+        assert "'first line\\nsecond line\\ntouch MINE'" in str(client.conversation(task_id)[-2:])
     assert not (tmp_path / "MINE").exists()
 
 
