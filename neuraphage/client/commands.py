@@ -10,7 +10,14 @@ from neuraphage.ports import Signalled
 class TaskCommands(TaskSubmitter):
     """Every request that changes a task. `Client` adds the reads.
 
-    Each returns the verdict, ACCEPTED or REPEATED, and where the task stands after it.
+    Args of each request: `task_id` is the task's id or any unique part of it; `key` is an idempotency key, a repeat
+    under the same one changes nothing. Each returns the verdict, ACCEPTED or REPEATED, and where the task stands then.
+
+    Raises of each request:
+        TaskNotFound: there is no such task.
+        IllegalMove: it stands where it takes no such request; the message names what goes on with it.
+        BadInput: several tasks fit.
+        StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same key.
     """
 
     def send(self, task_id: str, text: str, *, key: str | None = None) -> Signalled:
@@ -19,16 +26,12 @@ class TaskCommands(TaskSubmitter):
         The limit of turns counts anew from a message that finds the task completed, or waiting for one.
 
         Args:
-            task_id: the task, by id or any unique part of it.
             text: the message.
-            key: idempotency key; a repeat under the same one changes nothing.
 
         Raises:
-            TaskNotFound: there is no such task.
             IllegalMove: the task has failed or was cancelled.
             LimitReached: the task is completed and has spent its money; raise its limit first.
-            BadInput: several tasks fit, the text is empty or too long, or too many messages are unread.
-            StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same key.
+            BadInput: the text is empty or too long, or too many messages are unread. Else see the class.
         """
         return self._service.send(self.find(task_id), text, key)
 
@@ -36,50 +39,33 @@ class TaskCommands(TaskSubmitter):
         """Answer an open prompt.
 
         Args:
-            task_id: the task, by id or any unique part of it.
             text: the answer; a permission prompt takes yes, no, always or never, a question one of its options or the
                 number of one.
             prompt_id: which prompt, by id or a unique beginning of at least four characters. A permission is answered
                 by it only; a question needs none when no other prompt is open.
-            key: idempotency key; a repeat under the same one changes nothing.
 
         Raises:
-            TaskNotFound: there is no such task.
             PromptNotOpen: no such prompt is open: it was answered, timed out, or never asked.
             IllegalMove: the task is over.
             BadInput: no prompt is named where one must be, several fit, or the answer is none of the options.
-            StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same key.
+                Else see the class.
         """
         return self._service.answer(self.find(task_id), prompt_id, text, key)
 
     def pause(self, task_id: str, *, key: str | None = None) -> Signalled:
         """Stop after the step in hand, until resumed.
 
-        Args:
-            task_id: the task, by id or any unique part of it.
-            key: idempotency key; a repeat under the same one changes nothing.
-
         Raises:
-            TaskNotFound: there is no such task.
-            IllegalMove: the task is over or paused.
-            BadInput: several tasks fit.
-            StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same key.
+            IllegalMove: the task is over or paused. Else see the class.
         """
         return self._service.pause(self.find(task_id), key)
 
     def resume(self, task_id: str, *, key: str | None = None) -> Signalled:
         """Go on with a paused task.
 
-        Args:
-            task_id: the task, by id or any unique part of it.
-            key: idempotency key; a repeat under the same one changes nothing.
-
         Raises:
-            TaskNotFound: there is no such task.
             IllegalMove: the task is not paused.
-            LimitReached: it would fail at once; nothing was changed. Raise its limit first.
-            BadInput: several tasks fit.
-            StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same key.
+            LimitReached: it would fail at once; nothing was changed. Raise its limit first. Else see the class.
         """
         return self._service.resume(self.find(task_id), key)
 
@@ -87,15 +73,10 @@ class TaskCommands(TaskSubmitter):
         """End a task; a running effect is stopped.
 
         Args:
-            task_id: the task, by id or any unique part of it.
             reason: kept with the task.
-            key: idempotency key; a repeat under the same one changes nothing.
 
         Raises:
-            TaskNotFound: there is no such task.
-            IllegalMove: the task is over.
-            BadInput: several tasks fit.
-            StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same key.
+            IllegalMove: the task is over. Else see the class.
         """
         return self._service.cancel(self.find(task_id), reason, key)
 
@@ -110,17 +91,13 @@ class TaskCommands(TaskSubmitter):
         """Go on with a failed task from its last step.
 
         Args:
-            task_id: the task, by id or any unique part of it.
             max_turns: limit of turns from now on; None leaves it as it is.
             max_cost_usd: limit of money of the whole task, dollars; None leaves it as it is.
-            key: idempotency key; a repeat under the same one changes nothing.
 
         Raises:
-            TaskNotFound: there is no such task.
             IllegalMove: the task has not failed, or a repeat cannot help it.
             LimitReached: it would fail at once; nothing was changed. Give a higher limit.
-            BadInput: several tasks fit, or a limit is out of its range.
-            StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same key.
+            BadInput: a limit is out of its range. Else see the class.
         """
         return self._service.retry(self.find(task_id), key, limit_change(max_turns, max_cost_usd))
 
@@ -135,17 +112,13 @@ class TaskCommands(TaskSubmitter):
         """Start a failed task anew; its conversation is archived. Turns count anew, its cost counts on.
 
         Args:
-            task_id: the task, by id or any unique part of it.
             max_turns: limit of turns from now on; None leaves it as it is.
             max_cost_usd: limit of money of the whole task, dollars; None leaves it as it is.
-            key: idempotency key; a repeat under the same one changes nothing.
 
         Raises:
-            TaskNotFound: there is no such task.
             IllegalMove: the task has not failed.
             LimitReached: it would fail at once; nothing was changed. Give a higher limit.
-            BadInput: several tasks fit, or a limit is out of its range.
-            StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same key.
+            BadInput: a limit is out of its range. Else see the class.
         """
         return self._service.reset(self.find(task_id), key, limit_change(max_turns, max_cost_usd))
 
@@ -160,15 +133,11 @@ class TaskCommands(TaskSubmitter):
         """Set the limits of a task, from its next model call on. One that has failed at a limit still needs `retry`.
 
         Args:
-            task_id: the task, by id or any unique part of it.
             max_turns: limit of turns; None leaves it as it is.
             max_cost_usd: limit of money of the whole task, dollars; None leaves it as it is.
-            key: idempotency key; a repeat under the same one changes nothing.
 
         Raises:
-            TaskNotFound: there is no such task.
             IllegalMove: the task was cancelled.
-            BadInput: several tasks fit, no limit is given, or one is out of its range.
-            StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same key.
+            BadInput: no limit is given, or one is out of its range. Else see the class.
         """
         return self._service.limit(self.find(task_id), limit_change(max_turns, max_cost_usd), key)

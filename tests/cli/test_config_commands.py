@@ -12,6 +12,12 @@ from pathlib import Path
 import pytest
 
 from clikit import CommandLine
+from neuraphage.cli.connection import server_settings
+from neuraphage.cli.console import out
+from neuraphage.configuration import load, masked_url
+from neuraphage.dev import stack_file
+from neuraphage.dev.address import embedded_address
+from neuraphage.errors import StackError
 from neuraphage.settings import Settings
 from patience import PATIENCE_S
 
@@ -83,6 +89,46 @@ def test_the_data_folder_by_option(cli: CommandLine, here: Path, arguments: list
     """Before or after the command's name, and before the environment; the next call knows nothing of it."""
     assert cli(*arguments).json["data_dir"] == {"value": str(here / "X"), "origin": "flag", "place": "--data-dir"}
     assert cli("config", "show", "--json").json["data_dir"]["origin"] == "environment"
+
+
+@pytest.mark.parametrize("case", ["no stack", "stack", "named", "stack and named"])
+def test_which_servers_a_command_would_use(cli: CommandLine, monkeypatch: pytest.MonkeyPatch, case: str) -> None:
+    """It shows the very ones that commands reach, says on a terminal why those, and never their passwords."""
+    data_dir = load().data_dir
+    if case.startswith("stack"):
+        data_dir.mkdir(mode=0o700)
+        stack_file.write(data_dir, embedded_address("pa55word", data_dir / "s", 20_000), "two", "m")
+    if "named" in case:
+        monkeypatch.setenv("NEURAPHAGE_STATE_URL", "redis://:pa55word@named:1/1")
+    if "and named" in case:
+        monkeypatch.setenv("NEURAPHAGE_BROKER_URL", "redis://:pa55word@other:1/0")
+    found = cli("config", "show", "--json").json
+    if case == "no stack":
+        with pytest.raises(StackError):
+            server_settings()
+    else:
+        used = server_settings()
+        urls = {"state_url": used.state_url, "broker_url": used.broker_url}
+        assert {n: found[n]["value"] for n in urls} == {n: masked_url(u.get_secret_value()) for n, u in urls.items()}
+        assert found["namespace"]["value"] == used.namespace
+    origins = [found[name]["origin"] for name in ("state_url", "broker_url", "namespace")]
+    assert (
+        origins
+        == {
+            "no stack": ["default"] * 3,
+            "stack": ["running stack"] * 3,
+            "named": ["environment", "derived", "default"],
+            "stack and named": ["environment", "environment", "default"],
+        }[case]
+    )
+    assert "commands use" not in cli("config", "show").out
+    monkeypatch.setattr(out, "_force_terminal", True)
+    monkeypatch.setattr(out, "width", 10_000)
+    shown = cli("config", "show")
+    words = {"no stack": "commands use no server", "stack": "commands use the stack that runs for"}
+    assert words.get(case, "commands use the servers that are named above") in shown.out
+    assert ("neuraphage dev" in shown.out, "neuraphage env" in shown.out) == (case == "no stack", case == "stack")
+    assert "pa55word" not in shown.out + str(found)
 
 
 @pytest.mark.parametrize(("option", "level"), [("-v", 20), ("--verbose", 20), ("-vv", 10)])

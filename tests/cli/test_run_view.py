@@ -253,6 +253,36 @@ def test_a_call_with_its_diff_and_its_failure() -> None:
     assert written.saw(of_tool("ToolCompleted", "edit"))[7:] == ["    The disk is full."]
 
 
+def test_each_turn_has_its_own_text_and_cost(bench: Bench) -> None:
+    """Its reply once, then what that turn alone took, and what the task has taken so far; turns that end together are
+    told together.
+    """
+    replies = [said(f"Reply {number}.") for number in range(4)]
+    written, record = Written(*replies), bench.client.get(bench.kit.create())
+    prices = [0, 100, 400, 1_400]  # millionths of a dollar so far
+
+    def after(turns: int) -> None:
+        used = {"iteration": turns, "input_tokens": 10 * turns, "cost_microusd": prices[min(turns, 3)]}
+        written.view.progress(record.model_copy(update={"counters": record.counters.model_copy(update=used)}))
+
+    after(0)
+    for turns in (1, 2):
+        written.saw(ASKED, Delta("text", f"Reply {turns - 1}."), REPLIED)
+        after(turns)
+        after(turns)  # a look at which nothing is new
+    written.saw(ASKED, REPLIED, ASKED, REPLIED)
+    after(4)
+    assert [line for line in written.saw() if line.strip()] == [
+        f"{BAR}Reply 0.",
+        "  turn 1 done, 10 tokens, $0.0001",
+        f"{BAR}Reply 1.",
+        "  turn 2 done, 10 tokens, $0.0003; so far 20 tokens, $0.0004",
+        f"{BAR}Reply 2.",
+        f"{BAR}Reply 3.",
+        "  turns 3 to 4 done, 20 tokens, $0.0010; so far 40 tokens, $0.0014",
+    ]
+
+
 def test_the_summary_is_shown_whole_and_once() -> None:
     """What complete_task says is the task's result; a last reply that says the same is not repeated."""
     summary = "All of it. " * 100
