@@ -6,9 +6,9 @@ local limits = { lease_ms = number(4), events_max = number(5), republish_ms = nu
 local FIRST_GROUP = 11
 local row = read(COMMON)
 
--- nil when the write may go on; else the verdict. The replay check comes before the fence check.
+-- nil when the write may go on; else the verdict. The replay check comes before the fence check. A task that is gone
+-- has no fence, so it is stale.
 local function refusal()
-  if not row.status then return 'STALE' end
   if row.claim == claim and tonumber(row.token) == token then return 'REPLAY' end
   if row.status == 'Cancelled' then return 'CANCELLED' end
   if TERMINAL[row.status] then return 'STALE' end
@@ -75,6 +75,6 @@ local function settled(status, where, seq, iteration)
   return { 'COMMITTED', status, where, tostring(seq), tostring(iteration) }
 end
 local function replayed()
-  if not row.verdict or row.verdict == '' then return { 'LOST' } end
+  if row.verdict == '' then return { 'LOST' } end -- every write that moves the token sets it
   return cjson.decode(row.verdict)
 end

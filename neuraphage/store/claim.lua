@@ -3,14 +3,13 @@
 local seq, process, claim, lease_ms = ARGV[1], ARGV[2], ARGV[3], number(4)
 local limits = { events_max = number(5), republish_ms = number(6), exec_ms = number(7), conversation_ms = number(8) }
 local row = read(COMMON)
-if not row.status then return { 'STALE' } end
 local function granted(now)
   return { 'GRANTED', now, redis.call('HGETALL', TASK), redis.call('HGETALL', TURN), redis.call('LRANGE', INBOX, 0, -1) }
 end
 -- What the record said before this claim: whoever wrote last knows by it that nobody wrote since.
 local before = { row.claim or '', row.token or '', redis.call('LLEN', MESSAGES) }
 if row.claim == claim and has_lease() then return granted(now_ms()) end
-if row.seq ~= seq then return { 'STALE' } end
+if row.seq ~= seq then return { 'STALE' } end -- a task that is gone has none
 if not redis.call('ZSCORE', OUTBOX, ID) then
   return { has_lease() and 'LEASED' or 'NOT_RUNNABLE' }
 end

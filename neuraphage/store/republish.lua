@@ -20,7 +20,7 @@ local function is_of_this_message()
   local decoded, entry = pcall(cjson.decode, last)
   return decoded and type(entry) == 'table' and type(entry.reading) == 'string' and string.find(entry.reading, mark, 1, true)
 end
-if not first and last and is_of_this_message() then redis.call('RPOP', WHY) end
+if is_of_this_message() then redis.call('RPOP', WHY) end
 local waited = now - (due - (first and number(2) or distance_of(tries - 1)))
 note_decision(string.format('{%s%s', mark, string.sub(cjson.encode({
   task_id = ID, verdict = 'republished', evidence = due > now and 'quiet' or 'due', iteration = tonumber(row.iteration),

@@ -19,6 +19,7 @@ from neuraphage.ports import (
     SignalVerdict,
     SuspendTo,
 )
+from neuraphage.store import places
 from storekit import MODEL_CALL, TALK, StoreKit, question, text_entry
 
 ONE = Changes(entries=(text_entry("one"),), marker=Marker(name=MarkerName.REQUEST_SENT, request_id="r"))
@@ -109,6 +110,28 @@ def test_a_task_that_is_over_takes_no_write_of_its_last_holder(kit: StoreKit, to
     assert kit.store.commit(replace(lease, token=1), ONE).verdict is CommitVerdict.STALE
     assert kit.suspend(replace(lease, token=1), SuspendTo.SHUTDOWN).verdict is CommitVerdict.STALE
     assert kit.state() == before
+
+
+def test_a_task_that_is_over_is_fired_by_no_damaged_index(kit: StoreKit) -> None:
+    """A timer that was left behind leads no ended task back to work."""
+    task_id = kit.put(Status.COMPLETED)
+    kit.client.zadd(kit.keys.timers, {task_id: 1})
+    kit.broken_on_purpose = True
+    before = kit.state()
+    assert places.fire(kit.store.context, task_id, "timers") is None
+    assert kit.state() == before
+
+
+@pytest.mark.parametrize(("evidence", "count"), [("gone", "stalls"), ("stalled", "recoveries")])
+def test_a_death_is_not_given_up_for_stalls_nor_a_stall_for_deaths(kit: StoreKit, evidence: str, count: str) -> None:
+    """Each has its own limit, also where people have lowered that of the other one meanwhile."""
+    task_id, _ = kit.running()
+    kit.client.hset(kit.keys.task(task_id), count, 99)
+    kit.expire_lease(task_id)
+    if evidence == "stalled":
+        assert kit.recover(task_id, evidence).verdict is RecoverVerdict.SUSPECT
+        kit.age_mark(task_id)
+    assert kit.recover(task_id, evidence).verdict is RecoverVerdict.RECOVERED
 
 
 def test_a_lease_without_a_record_makes_none(kit: StoreKit) -> None:
