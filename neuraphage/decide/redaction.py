@@ -97,9 +97,10 @@ class Redactor:
             A length: whatever is added, redacting the text before it and after it apart is redacting the whole.
         """
         keys = list(key_spans(text))
-        open_key = keys[-1][0] if keys and keys[-1][1] is None else len(text)
-        starts = [word.start() for word in _WORD.finditer(text)]
-        words = min(starts[-self._span_words], open_key) if len(starts) > self._span_words else 0
+        # A key that still grows may end a shape in another place than it seems to end.
+        known = text[: keys[-1][0] + 1] if keys and keys[-1][1] is None else text
+        starts = [word.start() for word in _WORD.finditer(known)]
+        words = starts[-self._span_words] if len(starts) > self._span_words else 0
         foreign = 0
         if not text.isascii():
             values = value_spans(text, self._foreign)

@@ -8,6 +8,7 @@ from typing import Any
 
 from neuraphage.model.task import TERMINAL, Status
 from neuraphage.store import invariant
+from neuraphage.store.encode import stored_entry
 from neuraphage.store.repair import RepairMode, examine
 from storekit import StoreKit
 
@@ -59,7 +60,7 @@ def look(kit: StoreKit, task_id: str) -> View:
     state = kit.state()
     name = kit.keys.task(task_id)
     raw = {k.decode(): v.decode() for k, v in state[name][0].items()}
-    stored = [json.loads(entry) for entry in state.get(kit.keys.messages(task_id), ([], False))[0]]
+    stored = [stored_entry(entry) for entry in state.get(kit.keys.messages(task_id), ([], False))[0]]
     return View(
         status=Status(raw["status"]),
         seq=int(raw["seq"]),
