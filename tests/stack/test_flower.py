@@ -19,6 +19,9 @@ pytestmark = pytest.mark.real_workers
 CONTENT = "words-that-only-the-task-knows"
 NAME = "a task by its name"
 PASSWORD = "a-login-of-the-tests"
+Shown = dict[str, list[tuple[str, str, str]]]
+TURNS = {"finished": 3, "asking": 1, "failing": 1, "killed": 3}
+"""How many each kind of task has."""
 
 
 @pytest.fixture
@@ -41,7 +44,10 @@ def test_turns_read_well(stack: Stack, flower: Flower, page: Page, tmp_path: Pat
     """A turn of each kind: finished, waiting, stale, failed, and killed with -9 and recovered. Each says in Flower what
     it follows and how it ended; a turn that is sent again hides no other; nothing of their content is shown."""
     tasks = turns_of_each_kind(stack)
-    shown = wait_for(lambda: as_shown(flower, tasks), "all turns to be in Flower")
+    wait_for(
+        lambda: all_over(as_shown(flower, tasks)), "all turns to be in Flower", every_s=0.5
+    )  # Flower needs time too
+    shown = as_shown(flower, tasks)
     assert shown["finished"] == [
         ("turn 1 after task_created", "SUCCESS", f"'finished: tool_completed ({NAME})'"),
         ("turn 2 after tool_completed", "SUCCESS", f"'task completed: response_received ({NAME})'"),
@@ -117,10 +123,10 @@ def turns_of_each_kind(stack: Stack) -> dict[str, str]:
     return {"finished": finished, "asking": asking, "failing": failing, "killed": killed}
 
 
-def as_shown(flower: Flower, tasks: dict[str, str]) -> dict[str, list[tuple[str, str, str]]] | None:
-    """What Flower shows of each task's turns: what they follow, state, and outcome; None until all are over."""
+def as_shown(flower: Flower, tasks: dict[str, str]) -> Shown:
+    """What Flower shows of each task's turns: what they follow, state, and outcome."""
     turns = sorted(flower.turns().values(), key=lambda seen: seen["received"] or 0)
-    shown = {
+    return {
         kind: [
             (str(seen["args"]).removesuffix(f", {task}"), seen["state"], str(seen["result"] or seen["exception"]))
             for seen in turns
@@ -128,7 +134,15 @@ def as_shown(flower: Flower, tasks: dict[str, str]) -> dict[str, list[tuple[str,
         ]
         for kind, task in tasks.items()
     }
-    complete = [len(rows) for rows in shown.values()] == [3, 1, 1, 3]
-    return (
-        shown if complete and all(row[1] in ("SUCCESS", "FAILURE") for rows in shown.values() for row in rows) else None
-    )
+
+
+def all_over(shown: Shown) -> bool:
+    """Whether every turn of each kind is there and has ended; the others are said, for a failure's words."""
+    missing = {
+        kind: shown[kind]
+        for kind, count in TURNS.items()
+        if len(shown[kind]) != count or any(row[1] not in ("SUCCESS", "FAILURE") for row in shown[kind])
+    }
+    if missing:
+        print("not over in Flower:", missing)
+    return not missing
