@@ -65,3 +65,7 @@ def heard(rig: Rig, act: Callable[[], Any]) -> Callable[[], None]:
         rig.keeper.renew_now()
 
     return both
+
+
+RESERVED_SIGNALS = 0b11 << 31
+"""The mask of 32 and 33, which the C library keeps for itself: its posix_spawn ignores them in what it starts."""

@@ -135,11 +135,25 @@ def make_certificates(folder: Path) -> Certificates:
     """Make them with the openssl program."""
     found = Certificates(folder / "ca.pem", folder / "cert.pem", folder / "key.pem")
     ca_key, request, names = folder / "ca.key", folder / "request.pem", folder / "names"
-    names.write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\n", encoding="utf-8")
+    names.write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\nauthorityKeyIdentifier=keyid\n", encoding="utf-8")
     key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    usage = ["-subj", "/CN=test authority", "-addext", "keyUsage=critical,keyCertSign,cRLSign"]  # Python 3.13 asks for it
     sign = ["-CA", found.authority, "-CAkey", ca_key, "-CAcreateserial", "-days", "2", "-extfile", names]
     for arguments in (
-        ["req", "-x509", *key, "-keyout", ca_key, "-out", found.authority, "-days", "2", "-subj", "/CN=test authority"],
+        [
+            "req",
+            "-x509",
+            *key,
+            "-keyout",
+            ca_key,
+            "-out",
+            found.authority,
+            "-days",
+            "2",
+            "-subj",
+            "/CN=test authority",
+            *usage,
+        ],
         ["req", *key, "-keyout", found.key, "-out", request, "-subj", "/CN=localhost"],
         ["x509", "-req", "-in", request, *sign, "-out", found.certificate],
     ):

@@ -39,6 +39,13 @@ def test_files_are_no_longer_than_one_idea() -> None:
     assert {name: length for name, length in lengths.items() if length > MAX_FILE_LINES} == {}
 
 
+def test_no_two_test_files_have_one_name() -> None:
+    """They are imported by their names alone: asked for together, the second one could not be collected."""
+    names = [path.name for path in files_of_tests() if path.name.startswith("test_")]
+    assert len(names) > 100
+    assert sorted(names) == sorted(set(names))
+
+
 def code_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     """Lines of a function without its docstring, which may be as long as its promises need."""
     first = node.body[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -80,7 +81,8 @@ def test_every_odd_path_has_a_result(root: Path, context: ToolContext, name: str
     tool.probe(params, {}, context)
     result = tool.run(params, context)
     assert result.text
-    assert result.is_error or path in {"\x01\x7f", "no/../loop"}
+    followed = path == "chain0" and sys.version_info >= (3, 13)  # by Python itself, link for link
+    assert result.is_error or followed or path in {"\x01\x7f", "no/../loop"}
 
 
 @pytest.mark.parametrize("name", CALLS)
