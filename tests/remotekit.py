@@ -137,7 +137,8 @@ def make_certificates(folder: Path) -> Certificates:
     ca_key, request, names = folder / "ca.key", folder / "request.pem", folder / "names"
     names.write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\nauthorityKeyIdentifier=keyid\n", encoding="utf-8")
     key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    usage = ["-subj", "/CN=test authority", "-addext", "keyUsage=critical,keyCertSign,cRLSign"]  # Python 3.13 asks for it
+    # Python 3.13 asks an authority for its key usage
+    usage = ["-subj", "/CN=test authority", "-addext", "keyUsage=critical,keyCertSign,cRLSign"]
     sign = ["-CA", found.authority, "-CAkey", ca_key, "-CAcreateserial", "-days", "2", "-extfile", names]
     for arguments in (
         [
