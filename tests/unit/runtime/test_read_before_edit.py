@@ -30,9 +30,7 @@ def test_a_read_that_failed_shows_nothing(make_rig: MakeRig) -> None:
     make = ("c1", "run_command", {"command": "echo old > a.txt"})
     rig = make_rig(calls(READ), calls(make), calls(EDIT), says("Done."))
     task_id = rig.run()
-    assert (
-        "did not exist when it was last read or written" in rig.results(task_id)["e1"]["content"]
-    )
+    assert "did not exist when it was last read or written" in rig.results(task_id)["e1"]["content"]
 
 
 @pytest.mark.parametrize(
