@@ -19,6 +19,7 @@ pytestmark = pytest.mark.real_workers
 CONTENT = "words-that-only-the-task-knows"
 NAME = "a task by its name"
 PASSWORD = "a-login-of-the-tests"
+STALE = "'stale: nothing done'"
 Shown = dict[str, list[tuple[str, str, str]]]
 TURNS = {"finished": 3, "asking": 1, "failing": 1, "killed": 3}
 """How many each kind of task has."""
@@ -51,7 +52,7 @@ def test_turns_read_well(stack: Stack, flower: Flower, page: Page, tmp_path: Pat
     assert shown["finished"] == [
         ("turn 1 after task_created", "SUCCESS", f"'finished: tool_completed ({NAME})'"),
         ("turn 2 after tool_completed", "SUCCESS", f"'task completed: response_received ({NAME})'"),
-        ("turn 1 after no claim in time", "SUCCESS", "'stale: nothing done'"),
+        ("turn 1 after no claim in time", "SUCCESS", STALE),
     ]
     assert shown["asking"] == [("turn 1 after task_created", "SUCCESS", f"'waiting for user ({NAME})'")]
     ((what, state, why),) = shown["failing"]
@@ -67,7 +68,7 @@ def test_turns_read_well(stack: Stack, flower: Flower, page: Page, tmp_path: Pat
     row.wait_for()
     page.screenshot(path=tmp_path / "tasks.png")
     assert unread(page, tasks, shown) == []
-    assert page.locator("#tasks-table tbody tr").count() == sum(len(rows) for rows in shown.values())
+    assert page.locator("#tasks-table tbody tr").count() == len(flower.turns())
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), (
         "the page must not scroll sideways"
     )
@@ -124,16 +125,23 @@ def turns_of_each_kind(stack: Stack) -> dict[str, str]:
 
 
 def as_shown(flower: Flower, tasks: dict[str, str]) -> Shown:
-    """What Flower shows of each task's turns: what they follow, state, and outcome."""
+    """What Flower shows of each task's turns: what they follow, state, and outcome.
+
+    A message that no worker has claimed in time is sent again, and on a busy machine that happens to any of them. Of
+    those that then find nothing to do, only the one is kept that the test itself has sent.
+    """
     turns = sorted(flower.turns().values(), key=lambda seen: seen["received"] or 0)
-    return {
-        kind: [
-            (str(seen["args"]).removesuffix(f", {task}"), seen["state"], str(seen["result"] or seen["exception"]))
-            for seen in turns
-            if str(seen["args"]).endswith(task)
-        ]
-        for kind, task in tasks.items()
-    }
+    shown: Shown = {kind: [] for kind in tasks}
+    for kind, task in tasks.items():
+        for seen in turns:
+            if not str(seen["args"]).endswith(task):
+                continue
+            outcome = str(seen["result"] or seen["exception"])
+            row = (str(seen["args"]).removesuffix(f", {task}"), seen["state"], outcome)
+            is_ours = kind == "finished" and row[0].startswith("turn 1 ") and row not in shown[kind]
+            if outcome != STALE or is_ours:
+                shown[kind].append(row)
+    return shown
 
 
 def all_over(shown: Shown) -> bool:
