@@ -90,9 +90,9 @@ _NETRC_MACHINE = Regex(
     r"(?<!\w)machine\s{1,4}[!-~]{1,128}\s{1,4}login\s{1,4}[!-~]{1,128}\s{1,4}password\s{1,4}(?P<value>[!-~]{1,256}+)",
     _FLAGS,
 )
-_OPTION_P = Regex(
-    r"""(?:(?<![\w-])-u[ \t]{1,4}[\w.@-]{1,64}|(?<!\w)login)[ \t]{1,4}-p[ \t]{1,4}["']?"""
-    r"""(?P<value>[!#%&(-,.-9:-Z^-z~]{3,128}+)""",
+_LOGIN_P = Regex(
+    r"""(?<!\w)login(?:[ \t]{1,4}[\w.][\w.:/-]{0,127})?(?:[ \t]{1,4}-u[ \t]{1,4}[\w.@-]{1,64})?[ \t]{1,4}"""
+    r"""-p[ \t]{1,4}["']?(?P<value>[!#%&(-,.-9:-Z^-z~]{3,128}+)""",
     _FLAGS,
 )
 _REDIS_CLI = Regex(
@@ -189,7 +189,7 @@ PLACES: tuple[Pattern, ...] = (
     Pattern("password", ("mysql", "mariadb", "-u"), _MYSQL, _argument_value),
     Pattern("password", ("login",), _NETRC, _netrc_value),
     Pattern("password", ("machine",), _NETRC_MACHINE),
-    Pattern("password", ("-u", "login"), _OPTION_P, _argument_value),
+    Pattern("password", ("login",), _LOGIN_P, _argument_value),
     Pattern("password", ("redis-cli", "valkey-cli"), _REDIS_CLI),
     Pattern("password", tuple(f"<{name}>" for name in (
         "password", "passwd", "passphrase", "passcode", "psk", "secret", "credential", "credentials", "token",

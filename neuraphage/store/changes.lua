@@ -75,6 +75,6 @@ local function settled(status, where, seq, iteration)
   return { 'COMMITTED', status, where, tostring(seq), tostring(iteration) }
 end
 local function replayed()
-  if row.verdict == '' then return { 'LOST' } end -- every write that moves the token sets it
+  if not row.verdict or row.verdict == '' then return { 'LOST' } end -- without it nothing says what was written
   return cjson.decode(row.verdict)
 end

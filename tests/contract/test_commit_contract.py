@@ -270,3 +270,13 @@ def test_a_write_of_any_number_of_parts_is_whole(kit: StoreKit) -> None:
     assert len(kit.store.get(task_id).prompts) == 4_100
     kit.send(task_id, SignalKind.CANCEL)
     assert kit.store.get(task_id).prompts == ()
+
+
+def test_a_replay_without_a_verdict_is_lost(kit: StoreKit) -> None:
+    """A damaged record says that the write came, and not what it led to: nothing goes on from that."""
+    task_id, lease = kit.running()
+    assert kit.suspend(lease, SuspendTo.SHUTDOWN).verdict is CommitVerdict.COMMITTED
+    kit.client.hdel(kit.keys.task(task_id), "verdict")
+    kit.broken_on_purpose = True
+    assert kit.suspend(lease, SuspendTo.SHUTDOWN).verdict is CommitVerdict.LOST
+    assert kit.store.commit(lease, ONE).verdict is CommitVerdict.LOST

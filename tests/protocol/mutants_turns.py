@@ -77,8 +77,8 @@ TURN_MUTANTS = (
     Mutant(
         "verdict belongs to the token",
         "changes",
-        "if row.verdict == '' then return { 'LOST' } end",
-        "if row.verdict == '' then return { 'COMMITTED', row.status, 'outbox', row.seq, '0' } end",
+        "if not row.verdict or row.verdict == '' then return { 'LOST' } end",
+        "if not row.verdict or row.verdict == '' then return { 'COMMITTED', row.status, 'outbox', row.seq, '0' } end",
         "commit::test_a_suspend_is_not_a_replay_of_a_commit",
         {"turns_before": 1},
     ),
