@@ -6,7 +6,6 @@ Exit codes: 0 done, 1 it did not work, 2 the call was wrong, 3 the task waits fo
 
 from __future__ import annotations
 
-import gc
 import os
 import shutil
 import sys
@@ -26,9 +25,6 @@ from neuraphage.errors import BadInput, NeuraphageError
 
 USAGE_ERROR: type[Any] = typer.BadParameter.__mro__[2]
 """The base of what typer raises for a wrong call; typer carries its own copy of click or uses the installed one."""
-
-GC_THRESHOLD = 50_000
-"""Objects between two collections. Imports make many and give none back: looking at them took a seventh of `list`."""
 
 LEAST_HELP_COLUMNS = 52
 """What typer makes of a narrower terminal does not fit it."""
@@ -68,7 +64,6 @@ def _options(
 
 def main() -> None:
     """Run the command line; never shows a traceback for what a user can put right."""
-    gc.set_threshold(GC_THRESHOLD)
     for package in LATER:
         import_later(package)
     be_lenient()

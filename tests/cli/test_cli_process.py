@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from clikit import PROCESS_LIMIT_S, SCRIPT, Bench, run_on_terminal, run_process
-from neuraphage.cli.main import main
+from neuraphage.cli.entry import main
 from neuraphage.model.task import Status
 from neuraphage.ports import FinishTo
 
@@ -28,7 +28,7 @@ def test_np_and_neuraphage_are_one_command() -> None:
         for point in entry_points(group="console_scripts")
         if point.value.startswith("neuraphage.cli")
     }
-    assert names == {"np": "neuraphage.cli.main:main", "neuraphage": "neuraphage.cli.main:main"}
+    assert names == {"np": "neuraphage.cli.entry:main", "neuraphage": "neuraphage.cli.entry:main"}
     for name in names:
         ended = subprocess.run([Path(SCRIPT).with_name(name), "--version"], capture_output=True, check=True, text=True)
         assert ended.stdout.startswith("neuraphage ")

@@ -15,7 +15,7 @@ from neuraphage.cli.main import app
 
 PROGRAM = """
 import json, sys
-from neuraphage.cli.main import main
+from neuraphage.cli.entry import main
 try:
     main()
 finally:
