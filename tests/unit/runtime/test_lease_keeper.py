@@ -124,6 +124,28 @@ def test_a_confirmed_lease_may_start_effects_until_it_is_over_by_this_clock(benc
         assert held.may_start(), "an older confirmation shortens nothing"
 
 
+def test_a_renewal_lengthens_what_may_start(bench: Bench) -> None:
+    """The heartbeat is what keeps the lease standing by this machine's own clock, from when it asked."""
+    lease = bench.kit.running()[1]
+    lease_s = bench.kit.store.context.settings.lease_s
+    with bench.keeper.hold(lease, 100.0) as held:
+        renew = bench.kit.store.renew
+
+        def slowly(leases: Sequence[Lease]) -> tuple[float, list[Renewal]]:
+            _, answers = renew(leases)
+            sent_at_s = bench.clock.boottime_s()
+            bench.clock.advance(2)  # the answer takes its time
+            return sent_at_s, answers
+
+        bench.kit.store.renew = slowly  # type: ignore[method-assign]  # a slow server
+        bench.clock.advance(lease_s - 1)
+        bench.keeper.renew_now()
+        bench.clock.advance(lease_s - 3)
+        assert held.may_start()
+        bench.clock.advance(1)
+        assert not held.may_start()
+
+
 @pytest.mark.parametrize("leaves", ["settling", "gone"])
 def test_a_lease_that_its_own_turn_gives_back_is_not_lost(bench: Bench, leaves: str) -> None:
     """A renewal that was under way finds it gone; nobody has taken it."""
@@ -197,6 +219,50 @@ def test_a_nudge_is_a_beat_of_its_own(bench: Bench) -> None:
         assert not bench.keeper._thread.is_alive()
     assert bench.presence.closed
     assert bench.neighbour.life == ["start", "stop"]
+
+
+def test_beats_come_a_period_after_the_last_one_that_worked(bench: Bench) -> None:
+    """Neither sooner nor in a flood; one that failed is due again at once, and no wait is longer than it should be."""
+    period_s = bench.kit.store.context.settings.heartbeat_s
+    renew, works = bench.kit.store.renew, [True]
+    waits: list[tuple[float, int]] = []
+    steps = iter(
+        [
+            (period_s / 2, False, True),  # how long the wait takes, whether by a nudge, whether the server answers
+            (period_s / 2, False, True),
+            (period_s / 4, True, True),
+            (period_s * 3, False, False),
+            (0.01, False, True),
+            (period_s - 0.01, False, True),
+        ]
+    )
+
+    def wait(timeout_s: float) -> bool:
+        waits.append((round(timeout_s, 6), len(bench.beats)))
+        took_s, nudged, works[0] = next(steps, (0.0, False, True))
+        bench.clock.advance(took_s)
+        if len(waits) == 7:
+            bench.keeper._stop.set()
+        return nudged
+
+    def answers(leases: Sequence[Lease]) -> tuple[float, list[Renewal]]:
+        if not works[0]:
+            raise StoreUnavailable("away")
+        return renew(leases)
+
+    bench.kit.store.renew = answers  # type: ignore[method-assign]  # a server that is away for a while
+    bench.presence.wait = wait  # type: ignore[method-assign]
+    with bench.keeper.hold(bench.kit.running()[1], 100.0):
+        bench.keeper._run()
+    assert waits == [
+        (period_s, 0),
+        (period_s / 2, 0),
+        (period_s, 1),
+        (period_s, 2),
+        (0.01, 2),
+        (period_s, 3),
+        (0.01, 3),
+    ]
 
 
 def test_a_process_drains_by_itself_and_with_its_parent(bench: Bench) -> None:
