@@ -67,7 +67,7 @@ class Turn:
         except CancelRequested:
             return self._ledger.suspend(SuspendTo.PAUSE)  # the script finds the cancel flag and ends the task
         except LeaseLost:
-            if held.lost or not self._draining():
+            if held.lost:
                 raise
             # shutting down with a command that goes on in its own process: the next lease attaches to it
             return self._ledger.suspend(SuspendTo.SHUTDOWN)
