@@ -103,6 +103,16 @@ def kept_in(path: Path) -> list[Kept]:
     return [Kept(p, what, size_bytes(p)) for p, what in found if p.exists() and not p.is_symlink()]
 
 
+def data_bytes(path: Path, max_files: int | None = None) -> int:
+    """Size of what neuraphage keeps in the folder; other files in it, which may be a whole disk's, are not looked at.
+
+    Args:
+        path: the folder, which need not exist.
+        max_files: look at so many files of each thing at most; None for all.
+    """
+    return sum(size_bytes(path / name, max_files) for name in (MARK, *CONTENTS) if not (path / name).is_symlink())
+
+
 def size_bytes(path: Path, max_files: int | None = None) -> int:
     """Size of a file, or of all files below a folder; what vanishes meanwhile or may not be read counts nothing.
 
@@ -146,8 +156,10 @@ def recent_quota_warnings(settings: Settings) -> list[str]:
 
 def _sizes(settings: Settings, max_files: int | None) -> dict[str, int]:
     """Size of what each quota is about, by its name, in bytes."""
-    folders = {"spool_quota_bytes": settings.data_dir / SPOOL, "data_quota_bytes": settings.data_dir}
-    return {name: size_bytes(folder, max_files) for name, folder in folders.items()}
+    return {
+        "spool_quota_bytes": size_bytes(settings.data_dir / SPOOL, max_files),
+        "data_quota_bytes": data_bytes(settings.data_dir, max_files),
+    }
 
 
 def _exceeded(settings: Settings, sizes: dict[str, int]) -> list[str]:

@@ -12,7 +12,7 @@ from neuraphage.cli.answer_lines import permissions_of
 from neuraphage.cli.arguments import TaskId
 from neuraphage.cli.changed_files import changed_since_asked, tell_changed
 from neuraphage.cli.connection import connect
-from neuraphage.cli.console import complain, out, short_id
+from neuraphage.cli.console import complain, harmless, out, print_wrapped, short_id, shortened
 from neuraphage.cli.exit_codes import WAITING_EXIT
 from neuraphage.cli.prompts import ALLOWS, is_listed_whole, show_open_prompt
 from neuraphage.cli.text_input import Edit, TextFile, given_text
@@ -78,7 +78,8 @@ def show_all(client: Client, record: TaskRecord, wanted: Sequence[str]) -> int:
     transcript = _transcript(client, record)
     prompts = [one for part in wanted for one in named(record.prompts, part)] if wanted else list(record.prompts)
     if not prompts:
-        out.print(f"{short_id(record.task_id)} asks nothing" + (f" by {', '.join(wanted)}" if wanted else ""))
+        by = f" by {', '.join(wanted)}" if wanted else ""
+        print_wrapped(harmless(shortened(f"{short_id(record.task_id)} asks nothing{by}")), "  ")
         return 0
     viewer, changed = Viewer(out), changed_since_asked(client, record)
     for prompt in prompts:

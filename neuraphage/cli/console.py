@@ -17,6 +17,8 @@ from rich.text import Text
 
 BROKEN_PIPE_EXIT = 141
 """As a shell reports a process that SIGPIPE ended."""
+LONGEST_SENTENCE = 1_000
+"""Characters of a complaint, which may repeat what somebody gave."""
 LEAST_CHARS = 12
 """Of the last column of a table; a terminal that has no room for it gets each row as a text of its own."""
 TAB = "    "
@@ -120,8 +122,18 @@ def erase_line(console: Console) -> None:
 def complain(text: str) -> None:
     """One line about what went wrong, on standard error; on a terminal broken between words."""
     width = err.width if err.is_terminal else None
-    for row in wrapped(harmless(f"neuraphage: {text}", indent="  "), width, "  "):
+    for row in wrapped(harmless(f"neuraphage: {shortened(text)}", indent="  "), width, "  "):
         err.print(row)
+
+
+def shortened(text: str) -> str:
+    """A sentence that repeats what somebody gave, which may be a whole file, on no more than a screen: the middle is
+    left out, so that what to do next, at its end, stays."""
+    left_out = len(text) - LONGEST_SENTENCE
+    if left_out <= 0:
+        return text
+    kept = LONGEST_SENTENCE // 2
+    return f"{text[:kept]} ... ({left_out:,} characters) ... {text[-kept:]}"
 
 
 def json_text(value: Any, indent: int | None = 2) -> str:

@@ -20,7 +20,7 @@ from neuraphage.cli.connection import load_settings, server_settings
 from neuraphage.cli.console import harmless, out, print_json, print_wrapped
 from neuraphage.cli.hints import typed_here
 from neuraphage.client_wiring import API_KEY_VARIABLE, build_store
-from neuraphage.data_folder import folder_problem, free_bytes, quota_warnings, size_bytes
+from neuraphage.data_folder import data_bytes, folder_problem, free_bytes, quota_warnings
 from neuraphage.decide import diagnosis
 from neuraphage.decide.diagnosis import Finding, Level
 from neuraphage.dev.server_checks import queues_of_workers, read_broker, read_state_server
@@ -68,7 +68,7 @@ def _findings(settings: Settings) -> Iterator[Finding]:
     yield from _workers_package()
     yield _disk(settings)
     yield from _own_file()
-    yield diagnosis.quota_finding(quota_warnings(settings), size_bytes(settings.data_dir))
+    yield diagnosis.quota_finding(quota_warnings(settings), data_bytes(settings.data_dir))
     yield diagnosis.key_finding(
         API_KEY_VARIABLE,
         is_set=bool(os.environ.get(API_KEY_VARIABLE)),

@@ -11,7 +11,7 @@ from rich.filesize import decimal
 from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.connection import load_settings
 from neuraphage.cli.console import complain, harmless, print_json, print_wrapped
-from neuraphage.data_folder import kept_in, quota_warnings, size_bytes
+from neuraphage.data_folder import data_bytes, kept_in, quota_warnings, size_bytes
 from neuraphage.dev.server_files import find_socket
 from neuraphage.setting_sources import project_file, user_file
 
@@ -26,7 +26,7 @@ def where(as_json: AsJson = False) -> None:
     settings = load_settings()
     folder = settings.data_dir
     places = [
-        _place("data", folder, "everything below"),
+        _place("data", folder, "all of the following in it", data_bytes(folder)),
         *(_place(thing.path.name, thing.path, thing.what) for thing in kept_in(folder)),
         *(_place("socket", path, "socket of the local stack's server") for path in (find_socket(folder),) if path),
         _place("user settings", user_file(), "settings of this person"),
@@ -42,5 +42,6 @@ def where(as_json: AsJson = False) -> None:
         complain(warning)
 
 
-def _place(name: str, path: Path, holds: str) -> dict[str, Any]:
-    return {"name": name, "path": str(path), "exists": path.exists(), "bytes": size_bytes(path), "holds": holds}
+def _place(name: str, path: Path, holds: str, held_bytes: int | None = None) -> dict[str, Any]:
+    held_bytes = size_bytes(path) if held_bytes is None else held_bytes
+    return {"name": name, "path": str(path), "exists": path.exists(), "bytes": held_bytes, "holds": holds}

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.resources import as_file, files
 from pathlib import Path
 
 from pydantic import SecretStr
 
 from neuraphage.client_wiring import new_task_id, redactor
+from neuraphage.dev.demo_copy import copy_project
 from neuraphage.dev.demo_kills import Killer, started_runs
 from neuraphage.dev.demo_record import DemoRecord, demo_record
 from neuraphage.dev.local_model import free_port, scripted_environ
@@ -101,9 +100,11 @@ class Demo:
 
         Raises:
             StackError: the stack did not start.
+            BadInput: the project is too large to be copied.
         """
         deadline_s = time.monotonic() + DEADLINE_S
-        workspace = self._copy_project()
+        workspace = self._options.data_dir / "project"
+        copy_project(self._options.project, workspace)
         server = EmbeddedServer(self._options.data_dir, environ=self._options.environ)
         address = server.prepare()
         try:
@@ -131,16 +132,6 @@ class Demo:
     def _environ(self) -> dict[str, str]:
         environ = {k: v for k, v in self._options.environ.items() if k not in _STACK_VARIABLES}
         return environ if self._options.live else scripted_environ(environ)
-
-    def _copy_project(self) -> Path:
-        workspace = self._options.data_dir / "project"
-        ignore = shutil.ignore_patterns("__pycache__", "*.pyc", ".git", ".venv")
-        if self._options.project is not None:
-            shutil.copytree(self._options.project, workspace, ignore=ignore)
-        else:
-            with as_file(files("neuraphage.dev") / "demo_project") as packaged:
-                shutil.copytree(packaged, workspace, ignore=ignore)
-        return workspace
 
     def _on_stack(self, settings: Settings, workspace: Path, deadline_s: float) -> DemoRecord:
         store = RedisStore(settings, SystemClock())

@@ -69,9 +69,9 @@ def fitting(ids: Sequence[str], part: str) -> str:
 
 
 def _wanted(part: str) -> str:
-    wanted = part.strip().strip(_ELLIPSES).strip().lower().removeprefix("task-")
+    wanted = part.strip().strip(_ELLIPSES).strip().lower().removeprefix("task-").strip("-")
     if not wanted:
-        raise BadInput("an empty task id fits every task; give at least one character of it")
+        raise BadInput("an empty task id fits every task; give at least one letter or digit of it")
     return wanted
 
 

@@ -72,6 +72,7 @@ ALONE = {
     "a command misspelt": call("lits", "Did you mean 'list'"),
     "no such option of a command": call("submit x --nosuch", "--nosuch"),
     "an argument missing": call("show", "see: neuraphage show --help"),
+    "hyphens for an id": call("show -", "give at least one letter or digit", STATE_URL="redis://127.0.0.1:1/1"),
     "one argument too many": call("pause a b", "unexpected extra argument"),
     "an option without its value": call("submit x --model", "requires an argument"),
     "no number": call("list --limit x", "--limit"),
@@ -112,6 +113,7 @@ ALONE = {
     # demo and dev
     "demo --live without a key": call("demo --live", "ANTHROPIC_API_KEY"),
     "demo of a project that is not there": call("demo --project /nowhere/at/all", "there is no such directory"),
+    "demo of a whole disk": call("demo --project /", "choose a small one"),
     "dev without a key": call("dev", "ANTHROPIC_API_KEY"),
     "dev with half a script": call("dev --script nocolon", "module:attribute"),
     "dev with no workers": call("dev --workers 0 --script x:y", "--workers"),
@@ -219,7 +221,7 @@ def test_a_call_without_arguments_gets_the_help(cli: CommandLine) -> None:
 # --- on a server: {queued}, {waiting}, {asked}, {two}, {paused} ... are tasks -------------
 
 ON_SERVER = {
-    "nothing of an id": call("show task-", "at least one character"),
+    "nothing of an id": call("show task-", "at least one letter or digit"),
     "two tasks fit": call("show 0000", "tasks fit '0000'"),
     "why of nobody": call("why ffff", "no task"),
     "events of nobody": call("events ffff", "no task"),
