@@ -28,11 +28,13 @@ USAGE_ERROR: type[Any] = typer.BadParameter.__mro__[2]
 
 LEAST_HELP_COLUMNS = 52
 """What typer makes of a narrower terminal does not fit it."""
+LEAST_TEXT_COLUMNS = 10
+"""typer's help raises an error below six."""
 
 
 def _width_of_help() -> dict[str, Any]:
     columns = shutil.get_terminal_size().columns
-    return {"terminal_width": columns - 2} if 0 < columns < LEAST_HELP_COLUMNS else {}
+    return {"terminal_width": max(columns - 2, LEAST_TEXT_COLUMNS)} if 0 < columns < LEAST_HELP_COLUMNS else {}
 
 
 app = typer.Typer(

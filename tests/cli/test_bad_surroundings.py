@@ -43,6 +43,7 @@ ROWS = {
     "an alphabet of ASCII": Row("LC_ALL=C PYTHONUTF8=0 np show $'caf\\xe9'", 2, "argument 2 is not UTF-8 text"),
     "no home": Row("env -i HOME=/proc/nowhere $NP list", 1, "/proc/nowhere"),
     "a home that cannot be written": Row("env -i HOME=/proc/nowhere $NP dev --script x:y", 1, "/proc/nowhere"),
+    "a terminal of one column": Row("COLUMNS=1 np run --help >/dev/null", 0, ""),
     "no terminal": Row("setsid -w $NP list </dev/null", 1, "neuraphage dev"),
     "no input": Row("np list <&-", 1, "neuraphage dev"),
 }
