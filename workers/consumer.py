@@ -14,6 +14,8 @@ FRESH_S = 1.5
 """A loop that has not turned for so long takes in nothing."""
 STEADY_S = 0.5
 """A connection that came back counts once it has held so long."""
+AGAIN_S = 1.0
+"""A consumer that was thrown out as soon as it began, by a broker that refuses its pop for example, waits so long."""
 _CLOSED = mmap.mmap(-1, 1)
 """One byte shared with forked children: only the parent knows its consumer."""
 _CLOSED[0] = 1
@@ -61,6 +63,8 @@ class ConsumerState(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery ca
 
     def start(self, parent: Any) -> None:
         """The consumer takes in messages, for the first time or again."""
+        if time.monotonic() - _Loop.since_s < STEADY_S:
+            time.sleep(AGAIN_S)  # Celery itself would begin again at once, and log 25 lines a second
         _CLOSED[0] = 0
         _Loop.since_s = time.monotonic()
         self._timer_entry = parent.timer.call_repeatedly(TICK_S, _tick, (parent,))

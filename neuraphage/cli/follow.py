@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 
 from neuraphage.cli.ask import Asker
+from neuraphage.cli.changed_files import changed_since_asked
 from neuraphage.cli.console import console, short_id
 from neuraphage.cli.hints import command_line, typed_here
 from neuraphage.cli.json_lines import JsonLines
@@ -36,12 +37,14 @@ class Scene:
         asker: asks in place; None when nobody is at a terminal.
         transcript: the conversation.
         viewer: writes comments and prompts; None for JSON.
+        changed: open calls of a record whose file is another one than was asked about, see `changed_files`.
     """
 
     show: Show
     transcript: Transcript
     viewer: Viewer | None = None
     asker: Asker | None = None
+    changed: Callable[[TaskRecord], Collection[str]] = field(default=lambda _: (), repr=False)
 
 
 class WorkerHint:
@@ -82,7 +85,7 @@ def scene(client: Client, task_id: str, *, as_json: bool, reached: Callable[[str
     viewer = Viewer(console(), reached)
     view, person = TaskView(viewer, transcript), person_here()
     asker = None if person is None else Asker(client, viewer, transcript, person, view.answered_here)
-    return Scene(view, transcript, viewer, asker)
+    return Scene(view, transcript, viewer, asker, lambda record: changed_since_asked(client, record))
 
 
 def follow(
@@ -148,10 +151,11 @@ def tell_end(shown: Scene, record: TaskRecord, commands: Callable[[TaskRecord], 
         count = record.counters.iteration
         done = "" if record.status is Status.COMPLETED else " done"  # the last one ended in its middle
         shown.viewer.line(f"  {count} turn{'' if count == 1 else 's'}{done}, {used(record)}", "dim")
-    for prompt in record.prompts if record.status is Status.WAITING_FOR_USER else ():
-        if shown.asker is None:
+    if shown.asker is None and record.status is Status.WAITING_FOR_USER:
+        changed = shown.changed(record)
+        for prompt in record.prompts:
             call = shown.transcript.call(prompt.tool_use_id) if prompt.tool_use_id else None
-            if not show_prompt(shown.viewer, record, prompt, call):
+            if not show_prompt(shown.viewer, record, prompt, call, changed=changed):
                 shown.viewer.line(f"  all of it: {command_line('answer', short_id(record.task_id))}", "dim")
     for command in commands(record):
         shown.viewer.line(f"  {command}", "dim")

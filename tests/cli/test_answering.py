@@ -263,7 +263,7 @@ def test_a_file_that_has_changed_since_it_was_asked_about_is_told(
         path.write_bytes(before)
     task_id = asking(bench, tmp_path, sight, t1=("write_file", {"path": "a.txt", "content": "new\n"}))
     told = "has changed since this was asked: yes writes nothing"
-    commands = [("answer", task_id), ("show", task_id)]
+    commands = [("answer", task_id), ("show", task_id), ("attach", task_id)]
     assert not any(told in " ".join(cli(*command).out.split()) for command in commands)
     path.write_bytes(b"somebody else's\n")
     assert all(told in " ".join(cli(*command).out.split()) for command in commands)

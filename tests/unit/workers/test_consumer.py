@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from workers import consumer
-from workers.consumer import FRESH_S, STEADY_S, TICK_S, ConsumerState, is_closed, is_consuming, is_overdue
+from workers.consumer import AGAIN_S, FRESH_S, STEADY_S, TICK_S, ConsumerState, is_closed, is_consuming, is_overdue
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,9 @@ class Loop:
     def monotonic(self) -> float:
         return self.now_s
 
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+
     def _call_repeatedly(self, every_s: float, call: Any, arguments: tuple[Any, ...]) -> Any:
         assert every_s == TICK_S
         self.entries.append((call, arguments))
@@ -87,6 +90,22 @@ def test_messages_are_taken_in_while_the_loop_turns(loop: Loop) -> None:
     loop.now_s += 0.2
     assert not is_consuming()
     assert loop.turn(0.0)
+
+
+def test_a_consumer_that_is_thrown_out_at_once_begins_again_later(loop: Loop) -> None:
+    """Its pop is refused, say: it asks once a second. One that had held goes on at once."""
+    loop.state.start(loop)
+    for _ in range(3):
+        began_s = loop.now_s
+        loop.now_s += STEADY_S / 2
+        loop.state.stop(loop)
+        loop.state.start(loop)
+        assert loop.now_s == began_s + STEADY_S / 2 + AGAIN_S
+    loop.now_s += STEADY_S
+    began_s = loop.now_s
+    loop.state.stop(loop)
+    loop.state.start(loop)
+    assert loop.now_s == began_s
 
 
 def test_none_are_taken_in_over_a_path_that_drops_everything(loop: Loop) -> None:
