@@ -174,7 +174,7 @@ class LeaseKeeper:
         period = self._settings.heartbeat_s
         due = self._clock.boottime_s() + period
         while not self._stop.is_set():
-            nudged = self._listen(max(0.01, min(due - self._clock.boottime_s(), period)))
+            nudged = self._listen(max(0.01, due - self._clock.boottime_s()))
             if (nudged or self._clock.boottime_s() >= due) and self._succeeds("heartbeat", self._beat):
                 due = self._clock.boottime_s() + period
 

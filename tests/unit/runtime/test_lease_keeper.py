@@ -58,8 +58,8 @@ class Neighbour:
 class Bench:
     """A keeper on a store of its own."""
 
-    def __init__(self) -> None:
-        self.kit: StoreKit = new_kit()
+    def __init__(self, **settings: float) -> None:
+        self.kit: StoreKit = new_kit(**settings)
         self.clock, self.presence, self.neighbour = ManualClock(100.0), Nudges(), Neighbour()
         self.beats: list[int] = []
         self.overdue: list[str] = []
@@ -221,10 +221,12 @@ def test_a_nudge_is_a_beat_of_its_own(bench: Bench) -> None:
     assert bench.neighbour.life == ["start", "stop"]
 
 
-def test_beats_come_a_period_after_the_last_one_that_worked(bench: Bench) -> None:
-    """Neither sooner nor in a flood; one that failed is due again at once, and no wait is longer than it should be."""
-    period_s = bench.kit.store.context.settings.heartbeat_s
+@pytest.mark.parametrize("period_s", [5.0, 0.125])
+def test_beats_come_a_period_after_the_last_one_that_worked(period_s: float) -> None:
+    """Neither sooner nor in a flood; one that failed is due again after a short rest, and no wait is too long."""
+    bench = Bench(heartbeat_s=period_s)
     renew, works = bench.kit.store.renew, [True]
+    rests: list[float | None] = []
     waits: list[tuple[float, int]] = []
     steps = iter(
         [
@@ -232,13 +234,13 @@ def test_beats_come_a_period_after_the_last_one_that_worked(bench: Bench) -> Non
             (period_s / 2, False, True),
             (period_s / 4, True, True),
             (period_s * 3, False, False),
-            (0.01, False, True),
-            (period_s - 0.01, False, True),
+            (1 / 64, False, True),
+            (period_s - 1 / 64, False, True),
         ]
     )
 
     def wait(timeout_s: float) -> bool:
-        waits.append((round(timeout_s, 6), len(bench.beats)))
+        waits.append((timeout_s, len(bench.beats)))
         took_s, nudged, works[0] = next(steps, (0.0, False, True))
         bench.clock.advance(took_s)
         if len(waits) == 7:
@@ -252,6 +254,7 @@ def test_beats_come_a_period_after_the_last_one_that_worked(bench: Bench) -> Non
 
     bench.kit.store.renew = answers  # type: ignore[method-assign]  # a server that is away for a while
     bench.presence.wait = wait  # type: ignore[method-assign]
+    bench.keeper._stop.wait = lambda timeout=None: bool(rests.append(timeout))  # type: ignore[method-assign,func-returns-value]
     with bench.keeper.hold(bench.kit.running()[1], 100.0):
         bench.keeper._run()
     assert waits == [
@@ -261,8 +264,9 @@ def test_beats_come_a_period_after_the_last_one_that_worked(bench: Bench) -> Non
         (period_s, 2),
         (0.01, 2),
         (period_s, 3),
-        (0.01, 3),
+        (1 / 64, 3),
     ]
+    assert rests == [min(0.25, period_s)]
 
 
 def test_a_process_drains_by_itself_and_with_its_parent(bench: Bench) -> None:
