@@ -68,8 +68,8 @@ def expire(entries: Iterator[Entry], older_than_s: float) -> int:
     for entry in entries:
         try:
             count += _visit(entry, older_than_s)
-        except (FileNotFoundError, SpoolError):
-            continue  # deleted by another process meanwhile, or unreadable: the others still get their visit
+        except (OSError, SpoolError):
+            continue  # deleted meanwhile, unreadable, or no room for its seal: the others still get their visit
     return count
 
 

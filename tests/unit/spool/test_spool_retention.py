@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import importlib
 import os
 import time
 from pathlib import Path
@@ -71,6 +73,28 @@ def test_abandoned_entries_are_sealed_then_deleted(spool, order):
     age(spool, command.effect_id, 100)
     assert spool.expire(10) == 1
     assert list(spool._root.iterdir()) == []
+
+
+@pytest.mark.parametrize("step", ["neuraphage.spool.records.decide", "neuraphage.spool.retention._delete"])
+def test_one_entry_that_cannot_go_keeps_no_other(spool, monkeypatch, step):
+    """On a full disk no abandoned entry can be sealed, and what takes the room must go all the same."""
+    sealed = [letter * 32 for letter in "abc"]
+    for effect_id in sealed:
+        spool.seal(effect_id)
+        age(spool, effect_id, 10_000)
+    (spool._root / ("d" * 32)).mkdir()
+    age(spool, "d" * 32, 10_000)
+    take, tried = importlib.import_module(step.rpartition(".")[0]).__dict__[step.rpartition(".")[2]], []
+
+    def refused_once(*args):
+        tried.append(args)
+        if len(tried) == 1:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return take(*args)
+
+    monkeypatch.setattr(step, refused_once)
+    assert spool.expire(50) == (3 if "decide" in step else 2)
+    assert len(tried) == (1 if "decide" in step else 3)
 
 
 def test_foreign_files_are_left_alone(spool):
