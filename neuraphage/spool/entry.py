@@ -135,7 +135,7 @@ class Entry:
     def since_start_s(self) -> float | None:
         """Seconds since the command was started, by a clock that nobody sets; None when it was not in this boot."""
         boot, _, now_s = records.moment().partition("@")
-        then_s = next((word.partition("@")[2] for word in self._told() if boot and word.startswith(f"{boot}@")), "")
+        then_s = next((word.partition("@")[2] for word in self._told() if word.startswith(f"{boot}@")), "")
         return float(now_s) - float(then_s) if then_s.isdigit() else None
 
     def _told(self) -> list[str]:

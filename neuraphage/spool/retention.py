@@ -83,9 +83,9 @@ def _visit(entry: Entry, older_than_s: float) -> bool:
         return False
     if entry.state() in _OVER and not entry.is_alive():
         return _delete(entry.path)
-    if age_s > _ABANDONED_S and not entry.is_decided():
+    if age_s > _ABANDONED_S:
         with entry.opened() as directory:
-            records.decide(directory, records.SEALED)
+            records.decide(directory, records.SEALED)  # nothing, where it was decided
     return False
 
 

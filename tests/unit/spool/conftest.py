@@ -14,6 +14,7 @@ import pytest
 from neuraphage.ports import SpoolCommand
 from neuraphage.spool import CommandSpool
 from patience import PATIENCE_S
+from spoolkit import DONE_ID, LOST_ID, SEALED_ID, ended
 
 MAX_OUTPUT_BYTES = 1_000_000
 
@@ -122,3 +123,14 @@ def forked() -> Callable[[Callable[[], object]], int]:
         return pid
 
     return fork
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> CommandSpool:
+    """A spool with an entry of each kind that is over."""
+    spool = CommandSpool(tmp_path / "spool", 1_000)
+    ended(spool._root / DONE_ID)
+    spool.seal(SEALED_ID)
+    (spool._root / LOST_ID).mkdir()
+    (spool._root / LOST_ID / "decision").write_text("started", encoding="utf-8")
+    return spool

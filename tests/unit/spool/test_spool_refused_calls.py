@@ -2,49 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
-import orjson
 import pytest
 
 from neuraphage.errors import SpoolError
-from neuraphage.ports import SpoolCommand, SpoolState
+from neuraphage.ports import SpoolState
 from neuraphage.spool import CommandSpool, records
 from neuraphage.spool.entry import Entry
-
-DONE_ID, SEALED_ID, LOST_ID, NEW_ID = ("d" * 32, "e" * 32, "f" * 32, "a" * 32)
-
-
-def command(effect_id: str = NEW_ID) -> SpoolCommand:
-    return SpoolCommand(effect_id=effect_id, argv=("true",), cwd="/", timeout_s=30.0, env={}, task_id="task")
-
-
-def ended(entry: Path, reason: str = "exited", output: str = "words\n") -> None:
-    """The entry of a command that is over."""
-    entry.mkdir()
-    facts = {"exit_code": 0, "reason": reason, "started_at": 1.0, "ended_at": 2.0, "duration_s": 1.0}
-    (entry / "exit.json").write_bytes(orjson.dumps(facts))
-    (entry / "output").write_text(output, encoding="utf-8")
-    (entry / "decision").write_text("started", encoding="utf-8")
-    (entry / "alive").write_text("runner 1 keeper 2", encoding="utf-8")
-
-
-@pytest.fixture
-def filled(tmp_path: Path) -> CommandSpool:
-    """A spool with an entry of each kind that is over."""
-    spool = CommandSpool(tmp_path / "spool", 1_000)
-    ended(spool._root / DONE_ID)
-    spool.seal(SEALED_ID)
-    (spool._root / LOST_ID).mkdir()
-    (spool._root / LOST_ID / "decision").write_text("started", encoding="utf-8")
-    return spool
-
+from spoolkit import DONE_ID, LOST_ID, NEW_ID, SEALED_ID, command
 
 CALLS: dict[str, Callable[[CommandSpool], object]] = {
     "look at one that is done": lambda spool: spool.look(DONE_ID, 10).state,
@@ -92,7 +63,8 @@ def refusal(call: Callable[[CommandSpool], object], spool: CommandSpool, count: 
 
 @pytest.mark.parametrize("count", range(4))
 def test_a_process_without_open_files_to_spare(filled: CommandSpool, count: int) -> None:
-    """Every look answers right or says what it lacks: never that nothing is there, or another error."""
+    """Every look answers right or says what it lacks, never that nothing is there; and no file is left open."""
+    opened = len(list(Path("/dev/fd").iterdir()))
     for name, call in CALLS.items():
         found = refusal(call, filled, count)
         assert found is ANSWERS[name] or (count < 3 and "Too many open files" in str(found)), name
@@ -101,7 +73,22 @@ def test_a_process_without_open_files_to_spare(filled: CommandSpool, count: int)
         assert isinstance(found, SpoolState) or len(str(found)) == 32 or "Too many open files" in str(found), name
     with files_left(0), pytest.raises(SpoolError):
         filled.expire(0)
+    assert len(list(Path("/dev/fd").iterdir())) == opened
     assert filled.look(DONE_ID, 100).output == "words\n"
+
+
+@pytest.mark.parametrize("name", ["exit.json", "output"])
+def test_a_file_that_cannot_be_read_is_told(filled: CommandSpool, name: str) -> None:
+    """An outcome that cannot be read is not an outcome that is not there."""
+    (filled._root / DONE_ID / name).unlink()
+    (filled._root / DONE_ID / name).mkdir()
+    entry = Entry(filled._root / DONE_ID)
+    for call in (
+        lambda: filled.look(DONE_ID, 10),
+        entry.exit_facts if name == "exit.json" else lambda: entry.output(9),
+    ):
+        with pytest.raises(SpoolError, match="cannot read the spool entry"):
+            call()
 
 
 @pytest.mark.parametrize("name", [*CALLS, *WRITES, "running", "expire"])
@@ -117,6 +104,52 @@ def test_a_folder_that_is_none(tmp_path: Path, name: str) -> None:
         CommandSpool(spool._root / "below", 1_000)
 
 
+@pytest.mark.parametrize("failing", range(4))
+@pytest.mark.parametrize("name", ["start", "seal"])
+def test_what_is_not_on_the_disk_is_not_told(
+    filled: CommandSpool, monkeypatch: pytest.MonkeyPatch, name: str, failing: int
+) -> None:
+    """Each wait for the disk may fail, and then no command was started; else folder and entry are on the disk."""
+    sync, waited = os.fsync, []
+
+    def fails_at(file: int) -> None:
+        waited.append(os.fstat(file).st_ino)
+        if len(waited) == failing:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        sync(file)
+
+    monkeypatch.setattr(os, "fsync", fails_at)
+    found = refusal(WRITES[name], filled, 100)
+    if 0 < failing <= len(waited):
+        assert "Input/output error" in str(found)
+        assert filled.look(NEW_ID, 10).state in {SpoolState.ABSENT, SpoolState.SEALED}
+        return
+    entry = filled._root / NEW_ID
+    durable = {"start": [filled._root, entry / "command.json"], "seal": [filled._root, entry / "decision", entry]}[name]
+    assert waited == [path.stat().st_ino for path in durable]
+
+
+def test_a_request_to_end_that_cannot_be_made_is_told(filled: CommandSpool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who cancels must not believe that a running command will end."""
+    (filled._root / DONE_ID / "exit.json").unlink()
+    directory = os.open(filled._root / DONE_ID, os.O_RDONLY)
+    alive = records.lock_alive(directory) or 0
+    assert [filled.revoke(DONE_ID), filled.revoke(DONE_ID)] == [SpoolState.RUNNING] * 2, "asked for twice is asked for"
+    (filled._root / DONE_ID / "revoked").unlink()
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", refuse)
+    try:
+        for call, word in ((filled.cancel, "cancel"), (filled.revoke, "revoked")):
+            with pytest.raises(SpoolError, match=f"cannot write {word} to .* hard links"):
+                call(DONE_ID)
+    finally:
+        os.close(alive)
+        os.close(directory)
+
+
 def test_a_folder_that_was_deleted_holds_nothing(tmp_path: Path) -> None:
     """Somebody has tidied up: nothing runs there, and a seal makes it anew."""
     spool = CommandSpool(tmp_path / "spool", 1_000)
@@ -127,98 +160,3 @@ def test_a_folder_that_was_deleted_holds_nothing(tmp_path: Path) -> None:
     assert spool.look(NEW_ID, 10).state is SpoolState.ABSENT
     assert spool.seal(NEW_ID) is SpoolState.SEALED
     assert spool.identity != name
-
-
-def test_a_wait_outlasts_looks_that_fail_for_a_while(
-    filled: CommandSpool, calm: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A running command is not given up for one of them, and a spool that stays unreadable is told."""
-    look, failures = filled.look, [SpoolError("no")] * 3
-
-    def fails_first(effect_id: str, limit: int) -> object:
-        if failures:
-            raise failures.pop()
-        return look(effect_id, limit)
-
-    monkeypatch.setattr(filled, "look", fails_first)
-    assert filled.wait(DONE_ID, 10, calm).state is SpoolState.DONE
-    monkeypatch.setattr("neuraphage.spool.command_spool._UNREAD_LIMIT_S", 0.0)
-    failures.extend([SpoolError("no"), SpoolError("gone for good")])
-    with pytest.raises(SpoolError, match="gone for good"):
-        filled.wait(DONE_ID, 10, calm)
-
-
-def test_a_runner_that_never_answers_is_sealed(filled: CommandSpool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may come to itself after the error was told, and then it must not run the command."""
-    monkeypatch.setattr("neuraphage.spool.command_spool._START_LIMIT_S", 0.05)
-    monkeypatch.setattr(filled, "_launch", lambda order, timeout_s: str(time.sleep(timeout_s) or ""))
-    with pytest.raises(SpoolError, match="it was sealed"):
-        filled.start(command())
-    assert filled.look(NEW_ID, 10).state is SpoolState.SEALED
-
-
-def test_who_started_a_command_is_told_so_however_short_it_was(
-    filled: CommandSpool, monkeypatch: pytest.MonkeyPatch, eventually: Callable[[Callable[[], bool]], None]
-) -> None:
-    """RUNNING means that this call started it: one that finds an ended command has not."""
-    launch = filled._launch
-
-    def slow(order: bytes, timeout_s: float) -> str:
-        answer = launch(order, timeout_s)
-        eventually(lambda: filled.look(NEW_ID, 10).state is SpoolState.DONE)
-        return answer
-
-    monkeypatch.setattr(filled, "_launch", slow)
-    assert filled.start(command()) is SpoolState.RUNNING
-    assert filled.start(command()) is SpoolState.DONE
-
-
-def test_a_command_that_does_not_end_is_told_with_the_place_to_look(
-    filled: CommandSpool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A process that is stuck in the kernel keeps nobody waiting for ever."""
-    monkeypatch.setattr("neuraphage.spool.command_spool._CANCEL_LIMIT_S", 0.0)
-    directory = os.open(filled._root / DONE_ID, os.O_RDONLY)
-    alive = records.lock_alive(directory) or 0
-    assert alive
-    try:
-        with pytest.raises(SpoolError, match=r"still lives.*/alive"):
-            filled.cancel(DONE_ID)
-    finally:
-        os.close(alive)
-        os.close(directory)
-
-
-def test_what_is_over_is_read_once_and_forgotten_with_its_entry(
-    filled: CommandSpool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A spool of a day holds thousands; one that is started anew under the same id is a running one again."""
-    (filled._root / NEW_ID).mkdir()
-    assert filled.running() == []
-    filled.start(replace(command(), argv=("sleep", "60")))
-    assert filled.running() == [(NEW_ID, "task")]
-    filled.cancel(NEW_ID)
-    assert filled.running() == []
-    looked: list[str] = []
-    state = Entry.state
-    monkeypatch.setattr(Entry, "state", lambda self: (looked.append(self.path.name), state(self))[1])
-    assert filled.running() == []
-    assert looked == []
-    assert filled.expire(0) >= 3
-    assert filled.running() == []
-    filled.start(replace(command(DONE_ID), argv=("sleep", "60")))
-    assert filled.running() == [(DONE_ID, "task")]
-    filled.cancel(DONE_ID)
-
-
-@pytest.mark.parametrize(
-    ("reason", "redacts", "shown"),
-    [("output_limit", True, "one"), ("output_limit", False, "one\ntw"), ("exited", True, "one\ntw")],
-)
-def test_only_a_redacted_output_that_was_cut_off_loses_its_end(
-    tmp_path: Path, reason: str, redacts: bool, shown: str
-) -> None:
-    """Half of a secret is not known as one; where nothing is redacted or cut, nothing is dropped."""
-    spool = CommandSpool(tmp_path / "spool", 1_000, redact=(lambda text: text) if redacts else None)
-    ended(spool._root / DONE_ID, reason, "one\ntw")
-    assert spool.look(DONE_ID, 100).output == shown

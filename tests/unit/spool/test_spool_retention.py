@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import errno
-import importlib
 import os
 import time
 from pathlib import Path
 
 import pytest
 
+from neuraphage.errors import SpoolError
 from neuraphage.ports import SpoolState
-from neuraphage.spool import CommandSpool
+from neuraphage.spool import CommandSpool, records, retention
 from neuraphage.spool.entry import Entry
 
 
@@ -75,33 +75,80 @@ def test_abandoned_entries_are_sealed_then_deleted(spool, order):
     assert list(spool._root.iterdir()) == []
 
 
-@pytest.mark.parametrize("step", ["neuraphage.spool.records.decide", "neuraphage.spool.retention._delete"])
-def test_one_entry_that_cannot_go_keeps_no_other(spool, monkeypatch, step):
+@pytest.mark.parametrize(
+    ("step", "error", "gone"),
+    [
+        ("decide", OSError(errno.ENOSPC, "No space left on device"), 3),
+        ("_delete", OSError(errno.EROFS, "Read-only file system"), 2),
+        ("_delete", SpoolError("it cannot be read"), 2),
+    ],
+)
+def test_one_entry_that_cannot_go_keeps_no_other(spool, monkeypatch, step, error, gone):
     """On a full disk no abandoned entry can be sealed, and what takes the room must go all the same."""
-    sealed = [letter * 32 for letter in "abc"]
-    for effect_id in sealed:
-        spool.seal(effect_id)
-        age(spool, effect_id, 10_000)
+    for letter in "abc":
+        spool.seal(letter * 32)
+        age(spool, letter * 32, 10_000)
     (spool._root / ("d" * 32)).mkdir()
     age(spool, "d" * 32, 10_000)
-    take, tried = importlib.import_module(step.rpartition(".")[0]).__dict__[step.rpartition(".")[2]], []
+    module = records if step == "decide" else retention
+    take, tried = getattr(module, step), []
 
     def refused_once(*args):
         tried.append(args)
         if len(tried) == 1:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            raise error
         return take(*args)
 
-    monkeypatch.setattr(step, refused_once)
-    assert spool.expire(50) == (3 if "decide" in step else 2)
-    assert len(tried) == (1 if "decide" in step else 3)
+    monkeypatch.setattr(module, step, refused_once)
+    assert spool.expire(50) == gone
+
+
+def test_what_another_process_deletes_meanwhile_is_counted_by_that_one(spool, monkeypatch):
+    """Two visits at once delete each entry once, and a look at the size goes on."""
+    for letter in "ab":
+        spool.seal(letter * 32)
+        age(spool, letter * 32, 100)
+    size_bytes = spool.total_bytes()
+    rename, lstat, faster = Path.rename, Path.lstat, []
+
+    def deleted_before(act):
+        def meet(path, *args):
+            if not faster:
+                faster.append(path)
+                raise FileNotFoundError(errno.ENOENT, "No such file or directory")
+            return act(path, *args)
+
+        return meet
+
+    monkeypatch.setattr(Path, "lstat", deleted_before(lstat))
+    assert spool.total_bytes() == size_bytes // 2
+    faster.clear()
+    monkeypatch.setattr(Path, "rename", deleted_before(rename))
+    assert spool.expire(50) == 1
+    assert [path.name for path in spool._root.iterdir()] == [faster[0].name]
+
+
+def test_a_command_that_is_over_but_whose_guardian_lives_stays(spool):
+    """It still ends what the command has left behind, and may be asked to."""
+    spool.seal("a" * 32)
+    age(spool, "a" * 32, 100)
+    directory = os.open(spool._root / ("a" * 32), os.O_RDONLY)
+    alive = records.lock_alive(directory)
+    age(spool, "a" * 32, 100)
+    assert spool.expire(50) == 0
+    os.close(alive)
+    os.close(directory)
+    assert spool.expire(50) == 1
 
 
 def test_foreign_files_are_left_alone(spool):
-    """What is no entry is not touched."""
+    """What is no entry is not touched, however old."""
     (spool._root / "notes").mkdir()
     (spool._root / "README").touch()
+    for name in ("notes", "README"):
+        age(spool, name, 10_000)
     assert spool.expire(0) == 0
+    assert list((spool._root / "notes").iterdir()) == []
     assert spool.running() == []
     assert len(list(spool._root.iterdir())) == 2
 
