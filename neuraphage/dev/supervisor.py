@@ -15,7 +15,8 @@ from neuraphage.dev.process_spec import ProcessChange, ProcessSpec, ProcessState
 from neuraphage.dev.stop_request import StopRequest
 from neuraphage.errors import StackError
 
-READY_TIMEOUT_S = 60.0
+READY_TIMEOUT_S = 300.0
+"""A worker takes 3 s of processor to begin: minutes where ten others begin on a quarter of a core."""
 GRACE_S = 10.0
 SLOW_STOP_S = 3.0
 """A process that takes longer to end is reported as still stopping."""

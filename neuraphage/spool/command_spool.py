@@ -25,7 +25,8 @@ from neuraphage.spool.processes import GRACE_S, KILL_LIMIT_S
 from neuraphage.spool.refusal import refused
 
 _EFFECT_ID = re.compile(r"[0-9a-f]{16,64}")
-_START_LIMIT_S = 10.0
+_START_LIMIT_S = 60.0
+"""A start takes a tenth of a second of processor; one that hangs is not a busy machine any more."""
 _CANCEL_LIMIT_S = GRACE_S + KILL_LIMIT_S + 10.0
 _UNREAD_LIMIT_S = 10.0
 _FIRST_POLL_S = 0.005
@@ -88,7 +89,7 @@ class CommandSpool:
         Raises:
             BadInput: the command itself cannot be run as given.
             SpoolError: this call did not start it: no space, the quota, no permission, no process, or no decision
-                in 10 s (it is then sealed).
+                in 60 s (it is then sealed).
         """
         entry = self._entry(command.effect_id)
         order = pack(command, entry.path, self._max_output_bytes)
