@@ -51,5 +51,5 @@ def check_access(context: StoreContext) -> bool:
         ("SCAN", "0"),
         *((command,) for command in (GREETING, "MULTI", "EXEC")),
     ]
-    reply = script("allowed").run(context, keys.script_keys(PROBE), [dumps(plain)])
+    reply = script("allowed").run(context, {"commands": dumps(plain)}, task_id=PROBE)
     return bool(reply[0] == b"ALLOWED")

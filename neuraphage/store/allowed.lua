@@ -1,8 +1,8 @@
 -- allowed: whether this user may run what neuraphage needs. access.lua, above, has asked for the commands of the scripts.
--- ARGV: the other commands, as JSON: a list of lists. A server before Redis 7 cannot be asked and is tried, on keys of a
+-- commands: the others, as JSON: a list of lists. A server before Redis 7 cannot be asked and is tried, on keys of a
 -- task that is not there: first what takes away, so that what the second half adds can be taken away again.
 if redis.acl_check_cmd then
-  for _, command in ipairs(cjson.decode(ARGV[1])) do
+  for _, command in ipairs(cjson.decode(given.commands)) do
     local found = not_allowed(unpack(command))
     if found then return found end
   end

@@ -1,41 +1,36 @@
 -- Included by commit, suspend and finish: the guard and the writing of one set of changes.
--- ARGV: fence, claim, token, lease_ms, events_max, republish_ms, exec_ms, conversation_ms, outcome, marker,
---       then eight groups, each a count and its items (see store/encode.py).
-local fence, claim, token = ARGV[1], ARGV[2], number(3)
-local limits = { lease_ms = number(4), events_max = number(5), republish_ms = number(6), exec_ms = number(7), conversation_ms = number(8) }
-local FIRST_GROUP = 11
+-- After the arguments come the groups, each a count and its items (see store/encode.py).
+local token = given.token
 local row = read(COMMON)
 
 -- nil when the write may go on; else the verdict. The replay check comes before the fence check. A task that is gone
 -- has no fence, so it is stale.
 local function refusal()
-  if row.claim == claim and tonumber(row.token) == token then return 'REPLAY' end
+  if row.claim == given.claim and tonumber(row.token) == token then return 'REPLAY' end
   if row.status == 'Cancelled' then return 'CANCELLED' end
   if TERMINAL[row.status] then return 'STALE' end
-  if row.fence ~= fence or row.claim ~= claim or not has_lease() then return 'STALE' end
+  if row.fence ~= given.fence or row.claim ~= given.claim or not has_lease() then return 'STALE' end
   if tonumber(row.token) ~= token - 1 then return 'LOST' end
   return nil
 end
 
--- Parses the groups without writing; returns a table of lists and the index after the last group.
+-- The groups by name, each a list; nothing is written.
 local function parse_groups()
-  local names = { 'entries', 'journal', 'add', 'consumed', 'opened', 'closed', 'grants', 'events' }
-  local widths = { entries = 1, journal = 2, add = 2, consumed = 1, opened = 3, closed = 1, grants = 2, events = 2 }
-  local groups, at = {}, FIRST_GROUP
-  for _, name in ipairs(names) do
-    local items, count = {}, number(at)
-    for i = 1, count * widths[name] do items[i] = ARGV[at + i] end
-    groups[name] = items
-    at = at + count * widths[name] + 1
+  local groups, at = {}, FIRST
+  for _, group in ipairs(GROUPS) do
+    local items, size = {}, number(group[1], ARGV[at]) * group[2]
+    for i = 1, size do items[i] = ARGV[at + i] end
+    groups[group[1]] = items
+    at = at + size + 1
   end
-  return groups, at
+  return groups
 end
 
 -- Fields of the task hash that the changes set.
 local function change_fields(groups, now)
   local set = { token = token, saved_at = now }
   if row.verdict ~= '' then set.verdict = '' end -- the verdict belongs to the token
-  if ARGV[10] ~= '' then set.marker = ARGV[10] end
+  if given.marker ~= '' then set.marker = given.marker end
   local names = {}
   for i = 1, #groups.add, 2 do names[#names + 1] = groups.add[i] end
   if #names > 0 then
@@ -44,8 +39,8 @@ local function change_fields(groups, now)
       set[name] = string.format('%.0f', (tonumber(old[i]) or 0) + tonumber(groups.add[2 * i]))
     end
   end
-  if ARGV[9] == '1' and row.recoveries ~= '0' then set.recoveries = 0 end
-  if ARGV[9] == '1' and (row.stalls or '0') ~= '0' then set.stalls = 0 end
+  if given.outcome == '1' and row.recoveries ~= '0' then set.recoveries = 0 end
+  if given.outcome == '1' and (row.stalls or '0') ~= '0' then set.stalls = 0 end
   for i = 1, #groups.opened, 3 do set['p:' .. groups.opened[i]] = groups.opened[i + 1] end
   for i = 1, #groups.grants, 2 do set['g:' .. groups.grants[i]] = groups.grants[i + 1] end
   return set
@@ -66,7 +61,7 @@ local function apply(groups, set, keep_journal)
     redis.call('HDEL', TASK, 'p:' .. prompt, 'a:' .. prompt)
     redis.call('ZREM', DEADLINES, ID .. '|' .. prompt)
   end
-  for i = 1, #groups.events, 2 do event(groups.events[i], groups.events[i + 1], limits.events_max) end
+  for i = 1, #groups.events, 2 do event(groups.events[i], groups.events[i + 1], given.events_max) end
 end
 
 -- Answers of suspend and finish are stored as verdict, so that a repeat gets the same one. A commit stores none:

@@ -1,7 +1,5 @@
 -- claim: take the lease of a task that is in the outbox at this seq.
--- ARGV: seq, process, claim, lease_ms, events_max, republish_ms, exec_ms, conversation_ms
-local seq, process, claim, lease_ms = ARGV[1], ARGV[2], ARGV[3], number(4)
-local limits = { events_max = number(5), republish_ms = number(6), exec_ms = number(7), conversation_ms = number(8) }
+local claim, lease_ms = given.claim, given.lease_ms
 local row = read(COMMON)
 local function granted(now)
   return { 'GRANTED', now, redis.call('HGETALL', TASK), redis.call('HGETALL', TURN), redis.call('LRANGE', INBOX, 0, -1) }
@@ -9,21 +7,21 @@ end
 -- What the record said before this claim: whoever wrote last knows by it that nobody wrote since.
 local before = { row.claim or '', row.token or '', redis.call('LLEN', MESSAGES) }
 if row.claim == claim and has_lease() then return granted(now_ms()) end
-if row.seq ~= seq then return { 'STALE' } end -- a task that is gone has none
+if row.seq ~= given.seq then return { 'STALE' } end -- a task that is gone has none
 if not redis.call('ZSCORE', OUTBOX, ID) then
   return { has_lease() and 'LEASED' or 'NOT_RUNNABLE' }
 end
 local now = now_ms()
 if row.cancel then
-  end_task(row, 'Cancelled', now, cancel_detail(row), { seq = row.seq + 1 }, limits)
+  end_task(row, 'Cancelled', now, cancel_detail(row), { seq = row.seq + 1 }, given)
   return { 'NOT_RUNNABLE' }
 end
 if row.pause then
-  pause_task(row, now, 'user', { seq = row.seq + 1 }, limits.events_max)
+  pause_task(row, now, 'user', { seq = row.seq + 1 }, given.events_max)
   return { 'NOT_RUNNABLE' }
 end
 local set = { fence = row.fence + 1, claim = claim, token = 0, lease_ms = lease_ms }
-if row.owner ~= process then set.owner = process end
+if row.owner ~= given.process then set.owner = given.process end
 -- A clean stop may have lasted for days; the age of the last saved step counts from here on.
 if now - (tonumber(row.saved_at) or now) > lease_ms then set.saved_at = now end
 -- From now on this release writes to the task: older workers, which may not be able to read that, are to see it.
@@ -34,7 +32,7 @@ write(set)
 if row.reason then
   redis.call('HDEL', TASK, 'reason')
   -- told once in a task's life; each later stretch of work is a resumption, with its reason
-  event(row.fence == '0' and 'TaskStarted' or 'TaskResumed', cjson.encode({ reason = row.reason, iteration = tonumber(row.iteration), fence = row.fence + 1 }), limits.events_max)
+  event(row.fence == '0' and 'TaskStarted' or 'TaskResumed', cjson.encode({ reason = row.reason, iteration = tonumber(row.iteration), fence = row.fence + 1 }), given.events_max)
 end
 move_status(row, 'Running', now)
 redis.call('ZREM', OUTBOX, ID)

@@ -33,14 +33,13 @@ def claim(context: StoreContext, clock: Clock, task_id: str, seq: int, process_i
         StoreUnavailable, StoreError: the server did not do it.
         ClaimUnreadableError: granted, but the record cannot be read.
     """
-    keys = context.keys.script_keys(task_id)
-    lease_ms, limits = context.lease_ms, context.limit_args()
-    args = [seq, process_id, claim_id, lease_ms, *limits]
+    lease_ms = context.lease_ms
+    given = {"seq": seq, "process": process_id, "claim": claim_id, "lease_ms": lease_ms, **context.limits}
     known = context.conversations.take(task_id)
     first = len(known.entries) if known is not None else 0
     sent_at = clock.boottime_s()
     reply, raw_entries = script("claim").run_and_read(
-        context, keys, args, ("LRANGE", context.keys.messages(task_id), first, -1)
+        context, given, ("LRANGE", context.keys.messages(task_id), first, -1), task_id=task_id
     )
     verdict = ClaimVerdict(reply[0].decode())
     if verdict is not ClaimVerdict.GRANTED:

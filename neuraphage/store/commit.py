@@ -8,13 +8,21 @@ from typing import Any
 from neuraphage.model.task import Status
 from neuraphage.ports import Changes, Clock, Committed, CommitVerdict, FinishTo, Lease, Settled, SuspendTo
 from neuraphage.store.context import StoreContext
-from neuraphage.store.encode import change_args, dumps, entry_json, loads
+from neuraphage.store.encode import change_groups, dumps, entry_json, loads, marker_bytes
 from neuraphage.store.scripts import script
 
 
-def _args(context: StoreContext, lease: Lease, changes: Changes) -> list[Any]:
-    head = [lease.fence, lease.claim_id, lease.token + 1, context.lease_ms, *context.limit_args()]
-    return head + change_args(changes)
+def _write(name: str, context: StoreContext, lease: Lease, changes: Changes, **further: object) -> Any:
+    """Run one of the scripts that write changes."""
+    given = {
+        "fence": lease.fence,
+        "claim": lease.claim_id,
+        "token": lease.token + 1,
+        "outcome": 1 if changes.outcome else 0,
+        "marker": marker_bytes(changes.marker),
+        **further,
+    }
+    return script(name).run(context, given, task_id=lease.task_id, rest=change_groups(changes))
 
 
 def commit(context: StoreContext, clock: Clock, lease: Lease, changes: Changes) -> Committed:
@@ -34,8 +42,12 @@ def commit(context: StoreContext, clock: Clock, lease: Lease, changes: Changes) 
         StoreUnavailable, StoreError: the server did not do it.
     """
     sent_at = clock.boottime_s()
-    args = [*_args(context, lease, changes), context.renew_slack_ms]
-    reply = script("commit").run(context, context.keys.script_keys(lease.task_id), args)
+    further = {
+        "events_max": context.settings.events_max,
+        "lease_ms": context.lease_ms,
+        "slack_ms": context.renew_slack_ms,
+    }
+    reply = _write("commit", context, lease, changes, **further)
     verdict = CommitVerdict(reply[0].decode())
     _remember(context, lease, changes, known=verdict is CommitVerdict.COMMITTED)
     if verdict is not CommitVerdict.COMMITTED:
@@ -89,8 +101,8 @@ def suspend(
         reason: SHUTDOWN: why the next stretch of work begins; empty counts as the same stretch.
         detail: status detail (BLOCKED: resource, holder_task; POISONED: error, recoverable).
     """
-    args = [*_args(context, lease, changes), to.value, due_ms, reason, dumps(detail or {})]
-    reply = script("suspend").run(context, context.keys.script_keys(lease.task_id), args)
+    further = {**context.limits, "to": to.value, "due_ms": due_ms, "reason": reason, "detail": dumps(detail or {})}
+    reply = _write("suspend", context, lease, changes, **further)
     return _settle(context, lease, changes, reply)
 
 
@@ -112,6 +124,6 @@ def finish(
         iteration: the turn's number; another one stored means that a write was lost.
         detail: COMPLETED: summary; FAILED: error, recoverable.
     """
-    args = [*_args(context, lease, changes), to.value, dumps(detail), iteration]
-    reply = script("finish").run(context, context.keys.script_keys(lease.task_id), args)
+    further = {**context.limits, "to": to.value, "detail": dumps(detail), "iteration": iteration}
+    reply = _write("finish", context, lease, changes, **further)
     return _settle(context, lease, changes, reply)

@@ -49,12 +49,13 @@ class StoreContext:
         """How much of a lease may have run before a commit renews it; far less than what makes a lease suspect."""
         return min(1_000, int(self.settings.heartbeat_s * 200))
 
-    def limit_args(self) -> list[int]:
-        """events_max, republish_ms, exec_ms, conversation_ms: the order every script takes them in."""
+    @property
+    def limits(self) -> dict[str, int]:
+        """What nearly every script is given (see bindings.LIMITS)."""
         settings = self.settings
-        return [
-            settings.events_max,
-            int(settings.first_republish_s * 1000),
-            int(settings.exec_retention_s * 1000),
-            int(settings.conversation_retention_s * 1000),
-        ]
+        return {
+            "events_max": settings.events_max,
+            "republish_ms": int(settings.first_republish_s * 1000),
+            "exec_ms": int(settings.exec_retention_s * 1000),
+            "conversation_ms": int(settings.conversation_retention_s * 1000),
+        }

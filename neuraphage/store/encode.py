@@ -17,6 +17,7 @@ from neuraphage.model.message import Entry
 from neuraphage.model.prompt import InboxItem
 from neuraphage.model.task import TaskSpec
 from neuraphage.ports import Changes
+from neuraphage.store.bindings import CHANGE_GROUPS
 from neuraphage.store.client import corrupt
 
 COMPRESS_ABOVE_BYTES = 1_024
@@ -151,25 +152,25 @@ def marker_bytes(marker: Marker | None) -> bytes:
     return compact(marker) if marker is not None else b""
 
 
-def _group(items: Iterable[tuple[Any, ...]]) -> list[Any]:
-    rows = list(items)
-    return [len(rows), *(value for row in rows for value in row)]
-
-
-def change_args(changes: Changes) -> list[Any]:
-    """ARGV of commit, suspend and finish from `outcome` on (see changes.lua)."""
-    return [
-        1 if changes.outcome else 0,
-        marker_bytes(changes.marker),
-        *_group((entry_bytes(entry),) for entry in changes.entries),
-        *_group((entry.key, journal_bytes(entry)) for entry in changes.journal),
-        *_group((name, amount) for name, amount in changes.add.items() if amount),
-        *_group((raw,) for raw in changes.consumed),
-        *_group((p.prompt_id, compact(p), p.deadline_ms or 0) for p in changes.prompts_opened),
-        *_group((prompt_id,) for prompt_id in changes.prompts_closed),
-        *_group(changes.grants.items()),
-        *_group((event.kind, dumps(event.data)) for event in changes.events),
-    ]
+def change_groups(changes: Changes) -> list[Any]:
+    """What a write of a turn changes, as the scripts read it: for each group of CHANGE_GROUPS a count and its items."""
+    rows: dict[str, Iterable[tuple[Any, ...]]] = {
+        "entries": ((entry_bytes(entry),) for entry in changes.entries),
+        "journal": ((entry.key, journal_bytes(entry)) for entry in changes.journal),
+        "add": ((name, amount) for name, amount in changes.add.items() if amount),
+        "consumed": ((raw,) for raw in changes.consumed),
+        "opened": ((p.prompt_id, compact(p), p.deadline_ms or 0) for p in changes.prompts_opened),
+        "closed": ((prompt_id,) for prompt_id in changes.prompts_closed),
+        "grants": changes.grants.items(),
+        "events": ((event.kind, dumps(event.data)) for event in changes.events),
+    }
+    flat: list[Any] = []
+    for name in CHANGE_GROUPS:
+        items = list(rows[name])
+        flat.append(len(items))
+        for item in items:
+            flat += item
+    return flat
 
 
 def text_map(flat: list[bytes]) -> dict[str, bytes]:

@@ -1,11 +1,9 @@
 -- finish: write changes and end the turn.
--- After the groups: to, detail (JSON), iteration that the worker holds.
 refused = refusal()
 if refused == 'REPLAY' then return replayed() end
 if refused then return { refused } end
-local groups, at = parse_groups()
-local to, detail = ARGV[at], ARGV[at + 1]
-if ARGV[at + 2] ~= row.iteration then return { 'LOST' } end
+local groups, to, detail = parse_groups(), given.to, given.detail
+if given.iteration ~= row.iteration then return { 'LOST' } end
 local now = now_ms()
 local set = change_fields(groups, now)
 -- A person may have raised the limit since the claim: the turn is begun once more instead of failing.
@@ -45,24 +43,24 @@ end
 if to == 'completed' and not row.cancel then
   answer('COMMITTED', 'Completed', '')
   apply_all()
-  end_task(row, 'Completed', now, detail, {}, limits)
+  end_task(row, 'Completed', now, detail, {}, given)
 elseif row.cancel then
   answer('CANCELLED', 'Cancelled', '')
   apply_all()
-  end_task(row, 'Cancelled', now, cancel_detail(row), {}, limits)
+  end_task(row, 'Cancelled', now, cancel_detail(row), {}, given)
 elseif to == 'failed' then
   answer('COMMITTED', 'Failed', '')
   apply_all()
-  end_task(row, 'Failed', now, detail, {}, limits)
+  end_task(row, 'Failed', now, detail, {}, given)
 elseif row.pause then
   answer('COMMITTED', 'Paused', 'waits')
   apply_all()
-  pause_task(row, now, 'user', {}, limits.events_max)
+  pause_task(row, now, 'user', {}, given.events_max)
 elseif to == 'wait' then
   apply_all()
   if inbox_ready() then
     answer('COMMITTED', 'Running', 'outbox')
-    queue_task(row, now, 'Running', 'user_input', { verdict = set.verdict, turns_from = iteration }, limits)
+    queue_task(row, now, 'Running', 'user_input', { verdict = set.verdict, turns_from = iteration }, given)
   else
     answer('COMMITTED', 'WaitingForUser', 'waits')
     local last = { verdict = set.verdict }
@@ -70,12 +68,12 @@ elseif to == 'wait' then
     write(last)
     move_status(row, 'WaitingForUser', now)
     place(WAITS, now)
-    event('UserInputNeeded', detail, limits.events_max)
+    event('UserInputNeeded', detail, given.events_max)
   end
 else
   answer('COMMITTED', 'Running', 'outbox')
   apply_all()
   redis.call('ZREM', LEASES, ID)
-  redis.call('ZADD', OUTBOX, now + limits.republish_ms, ID)
+  redis.call('ZADD', OUTBOX, now + given.republish_ms, ID)
 end
 return cjson.decode(set.verdict)

@@ -123,34 +123,16 @@ class Keys:
         return f"{self.prefix}status:{status.value}"
 
     def _script_keys(self, task_id: str) -> tuple[str, ...]:
-        """KEYS of every script about one task, in the order that `prelude` names them."""
-        return (
-            self.task(task_id),
-            self.messages(task_id),
-            self.turn(task_id),
-            self.inbox(task_id),
-            self.events(task_id),
-            self.signals(task_id),
-            self.why(task_id),
-            self.live(task_id),
-            self.outbox,
-            self.leases,
-            self.timers,
-            self.waits,
-            self.deadlines,
-            self.suspects,
-            self.retention,
-            self.nudge,
-            self.ids,
-            *self.statuses,
-        )
+        """KEYS of every script about one task, in the order of TASK_KEY_NAMES, then the status sets."""
+        of_task = (getattr(self, name.lower())(task_id) for name in _OF_TASK)
+        of_namespace = (getattr(self, name.lower()) for name in _OF_NAMESPACE)
+        return (*of_task, *of_namespace, *self.statuses)
 
 
-SCRIPT_KEY_NAMES = (
-    "TASK", "MESSAGES", "TURN", "INBOX", "EVENTS", "SIGNALS", "WHY", "LIVE",
-    "OUTBOX", "LEASES", "TIMERS", "WAITS", "DEADLINES", "SUSPECTS", "RETENTION", "NUDGE", "IDS",
-)  # fmt: skip
-"""Names of KEYS[1..17] in Lua; KEYS[18..] are the status sets in the order of STATUSES."""
+_OF_TASK = ("TASK", "MESSAGES", "TURN", "INBOX", "EVENTS", "SIGNALS", "WHY", "LIVE")
+_OF_NAMESPACE = ("OUTBOX", "LEASES", "TIMERS", "WAITS", "DEADLINES", "SUSPECTS", "RETENTION", "NUDGE", "IDS")
+TASK_KEY_NAMES = _OF_TASK + _OF_NAMESPACE
+"""What Lua calls the keys that every script about one task is given; the method or field of Keys has the same name."""
 
 _TASK_PART = r"task:task-[0-9a-f-]{36}(:(messages|turn|inbox|events|signals|why))?"
 _PERMANENT_PART = (

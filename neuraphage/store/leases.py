@@ -24,11 +24,9 @@ def renew(context: StoreContext, clock: Clock, leases: Sequence[Lease]) -> tuple
         StoreUnavailable, StoreError: no lease was renewed as far as this process knows.
     """
     keys = [context.keys.leases, *(context.keys.task(lease.task_id) for lease in leases)]
-    args: list[object] = [context.lease_ms]
-    for lease in leases:
-        args += [lease.task_id, lease.fence, lease.claim_id]
+    held = [value for lease in leases for value in (lease.task_id, lease.fence, lease.claim_id)]
     sent_at = clock.boottime_s()
-    replies = script("renew").run(context, keys, args)
+    replies = script("renew").run(context, {"lease_ms": context.lease_ms}, keys=keys, rest=held)
     return sent_at, [Renewal(held=r[0] == ONE, cancel=r[1] == ONE, pause=r[2] == ONE) for r in replies]
 
 
@@ -72,28 +70,21 @@ def recover(context: StoreContext, held: HeldTask, evidence: str) -> Recovered:
             process was seen to be gone), or `absent` (not seen for long; its old deadline still counts).
     """
     settings = context.settings
-    events_max, republish_ms, exec_ms, conversation_ms = context.limit_args()
-    reply = script("recover").run(
-        context,
-        context.keys.script_keys(held.task_id),
-        [
-            held.fence,
-            held.claim_id,
-            evidence,
-            held.owner,
-            settings.recovery_policy.value,
-            settings.max_recoveries,
-            int(settings.saved_max_age_s * 1000),
-            int(settings.heartbeat_s * 2000),
-            events_max,
-            republish_ms,
-            exec_ms,
-            conversation_ms,
-            context.lease_ms,
-            WHY_MAX,
-            settings.max_stalls,
-        ],
-    )
+    given = {
+        "fence": held.fence,
+        "claim": held.claim_id,
+        "evidence": evidence,
+        "process": held.owner,
+        "policy": settings.recovery_policy.value,
+        "max_recoveries": settings.max_recoveries,
+        "max_stalls": settings.max_stalls,
+        "max_age_ms": int(settings.saved_max_age_s * 1000),
+        "second_visit_ms": int(settings.heartbeat_s * 2000),
+        "lease_ms": context.lease_ms,
+        "why_max": WHY_MAX,
+        **context.limits,
+    }
+    reply = script("recover").run(context, given, task_id=held.task_id)
     verdict = RecoverVerdict(reply[0].decode())
     if len(reply) == 1:
         return Recovered(verdict)

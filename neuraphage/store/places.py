@@ -79,15 +79,26 @@ def republish(context: StoreContext, task_id: str, ahead_ms: int = 0) -> NextTur
         ahead_ms: also take entries due within this time (the broker's queue was found empty).
     """
     settings = context.settings
-    args = [ahead_ms, int(settings.first_republish_s * 1000), int(settings.max_republish_s * 1000), WHY_MAX]
-    reply = script("republish").run(context, context.keys.script_keys(task_id), args)
+    given = {
+        "ahead_ms": ahead_ms,
+        "first_ms": int(settings.first_republish_s * 1000),
+        "max_ms": int(settings.max_republish_s * 1000),
+        "why_max": WHY_MAX,
+    }
+    reply = script("republish").run(context, given, task_id=task_id)
     return None if reply[0] == b"STALE" else NextTurn(task_id, int(reply[1]), int(reply[2]))
 
 
 def fire(context: StoreContext, task_id: str, source: str) -> NextTurn | None:
     """Move a due timer (`timers`) or a blocked task (`blocked`) to the outbox; None if it moved already."""
-    args = [source, context.settings.events_max, int(context.settings.first_republish_s * 1000), WHY_MAX]
-    reply = script("fire").run(context, context.keys.script_keys(task_id), args)
+    republish_ms = int(context.settings.first_republish_s * 1000)
+    given = {
+        "source": source,
+        "events_max": context.settings.events_max,
+        "republish_ms": republish_ms,
+        "why_max": WHY_MAX,
+    }
+    reply = script("fire").run(context, given, task_id=task_id)
     return None if reply[0] == b"STALE" else NextTurn(task_id, int(float(reply[1])), int(reply[2]))
 
 
@@ -99,10 +110,9 @@ def delete(context: StoreContext, task_id: str, *, force: bool = False) -> bool:
         task_id: the task.
         force: remove an ended task before its time.
     """
-    keys = (*context.keys.script_keys(task_id), context.keys.tombstones)
-    args = [int(context.settings.tombstone_retention_s * 1000), 1 if force else 0]
-    deleted: bool = script("delete").run(context, keys, args)[0] == b"DELETED"
-    return deleted
+    given = {"tombstone_ms": int(context.settings.tombstone_retention_s * 1000), "force": 1 if force else 0}
+    reply = script("delete").run(context, given, task_id=task_id, keys=(context.keys.tombstones,))
+    return bool(reply[0] == b"DELETED")
 
 
 def expire_tombstones(context: StoreContext, until_ms: int) -> int:

@@ -2,7 +2,6 @@
 -- that grows memory (HSET, RPUSH), so a full, read-only or failing server refuses the script whole.
 -- Version of what this release writes: model.base.SCHEMA_VERSION (a test holds them equal).
 local SCHEMA = 2
-local KIND_CANCEL, KIND_PAUSE = 'cancel', 'pause'
 local TERMINAL = { Completed = true, Failed = true, Cancelled = true }
 
 local function now_ms()
@@ -114,7 +113,7 @@ end
 local PER_TASK = { TASK, MESSAGES, TURN, INBOX, EVENTS, SIGNALS, WHY }
 
 -- Ends the task: out of every place, prompts and flags gone, keys on their way out.
--- `set` may carry further fields; detail is JSON. limits = {exec_ms, conversation_ms, events_max}.
+-- `set` may carry further fields; detail is JSON; limits are the script's arguments of those names.
 local function end_task(row, new, now, detail, set, limits)
   status_fields(set, row, new, now)
   set.detail = detail
@@ -164,10 +163,4 @@ end
 local function note_decision(text, now, why_max)
   redis.call('RPUSH', WHY, cjson.encode({ at_ms = now, reading = text }))
   redis.call('LTRIM', WHY, -why_max, -1)
-end
-
-local function number(index)
-  local value = tonumber(ARGV[index])
-  if not value then error('argument ' .. index .. ' is not a number') end
-  return value
 end

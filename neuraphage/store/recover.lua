@@ -1,15 +1,13 @@
 -- recover: take a lease away from a process that is gone, or whose lease ran out (two visits).
--- ARGV: fence, claim, evidence (expired|stalled|gone|absent), process, policy, max_recoveries, max_age_ms,
---       second_visit_ms, events_max, republish_ms, exec_ms, conversation_ms, lease_ms, why_max, max_stalls
-local fence, claim, evidence, process, policy = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local limits = { events_max = number(9), republish_ms = number(10), exec_ms = number(11), conversation_ms = number(12) }
+-- evidence: expired, stalled, gone or absent.
+local evidence, policy = given.evidence, given.policy
 local stalled = evidence == 'stalled' -- expired, and its process was seen alive: frozen, hung or cut off
 local row = read(COMMON)
 -- How long the holder makes its leases; what a release without the field has claimed is judged by the visitor's own.
-local lease_ms = tonumber(row.lease_ms) or number(13)
+local lease_ms = tonumber(row.lease_ms) or given.lease_ms
 local expiry = tonumber(has_lease())
 if not row.status or not expiry then return { 'STALE' } end
-if (row.fence or '') ~= fence or (row.claim or '') ~= claim then return { 'STALE' } end -- a missing one is seen as empty
+if (row.fence or '') ~= given.fence or (row.claim or '') ~= given.claim then return { 'STALE' } end -- a missing one is seen as empty
 local now = now_ms()
 
 -- What the decisions below are made from; nil when it breaks its own rules.
@@ -35,8 +33,8 @@ local function reading(verdict, reason, recoveries)
 end
 -- `why` keeps each decision with its readings for people who ask.
 local function answer(verdict, text)
-  note_decision(text, now, number(14))
-  if verdict == 'FAILED' or verdict == 'CANCELLED' then redis.call('PEXPIRE', WHY, limits.conversation_ms) end
+  note_decision(text, now, given.why_max)
+  if verdict == 'FAILED' or verdict == 'CANCELLED' then redis.call('PEXPIRE', WHY, given.conversation_ms) end
   local place_row = redis.call('HMGET', TASK, 'seq', 'iteration')
   return { verdict, text, place_row[1], place_row[2] }
 end
@@ -46,25 +44,25 @@ if evidence == 'expired' or stalled then
   -- and a hung worker is replaced as soon as its lease is over.
   -- A lease that ends later than any is made is none of this clock: it has gone back, and nobody has renewed since.
   local strange = expiry > now + lease_ms
-  if now - (expiry - lease_ms) < number(8) and not strange then return { 'STALE' } end
+  if now - (expiry - lease_ms) < given.second_visit_ms and not strange then return { 'STALE' } end
   -- the mark names the expiry it was made for: a renewal changes the expiry and so clears the mark
   local mark = redis.call('HGET', SUSPECTS, ID)
   local marked_expiry, first_seen = string.match(mark or '', '^(%d+):(%d+)$')
   if tonumber(marked_expiry) ~= expiry or tonumber(first_seen) > now then
     redis.call('HSET', SUSPECTS, ID, string.format('%.0f:%.0f', expiry, now))
-    return answer('SUSPECT', reading('suspect', 'Two heartbeats were missed. A second visit decides, so that a server pause takes nobody\'s task.', tonumber(row.recoveries)))
+    return answer('SUSPECT', reading('suspect', SAY.first_visit, tonumber(row.recoveries)))
   end
-  if (expiry > now and not strange) or now - first_seen < number(8) then
-    return { 'SUSPECT', reading('suspect', 'Two heartbeats were missed and it was seen before; the second visit is not due yet.', tonumber(row.recoveries)), '', '' }
+  if (expiry > now and not strange) or now - first_seen < given.second_visit_ms then
+    return { 'SUSPECT', reading('suspect', SAY.not_due, tonumber(row.recoveries)), '', '' }
   end
-elseif row.owner ~= process then
+elseif row.owner ~= given.process then
   return { 'STALE' }
 end
 
 local broken = broken_field()
 if broken then -- a person may look at it; nothing can be decided from it, and no sweep stumbles over it again
-  local text = 'The stored record cannot be read: its ' .. broken .. ' is broken. Nothing else of it was changed.'
-  end_task(row, 'Failed', now, cjson.encode({ error = text, recoverable = false }), {}, limits)
+  local text = string.format(SAY.broken, broken)
+  end_task(row, 'Failed', now, cjson.encode({ error = text, recoverable = false }), {}, given)
   return answer('FAILED', reading('failed', text, tonumber(row.recoveries)))
 end
 -- Who lives has not crashed: what its own lease cost it has a count of its own, and leaves that of deaths as it is.
@@ -80,38 +78,38 @@ local set = {
 local function done(verdict, reason)
   redis.call('HDEL', SUSPECTS, ID)
   local text = reading(string.lower(verdict), reason, recoveries)
-  if verdict ~= 'FAILED' and verdict ~= 'CANCELLED' then event('TaskRecovered', text, limits.events_max) end
+  if verdict ~= 'FAILED' and verdict ~= 'CANCELLED' then event('TaskRecovered', text, given.events_max) end
   return answer(verdict, text)
 end
 local function fail(error_text, recoverable)
-  end_task(row, 'Failed', now, cjson.encode({ error = error_text, recoverable = recoverable }), set, limits)
+  end_task(row, 'Failed', now, cjson.encode({ error = error_text, recoverable = recoverable }), set, given)
   return done('FAILED', error_text)
 end
 
 if row.cancel then
-  end_task(row, 'Cancelled', now, cancel_detail(row), set, limits)
-  return done('CANCELLED', 'A person had cancelled the task.')
+  end_task(row, 'Cancelled', now, cancel_detail(row), set, given)
+  return done('CANCELLED', SAY.cancelled)
 end
 if redis.call('LLEN', MESSAGES) == 0 then
-  return fail('The stored conversation is gone, so the task cannot go on.', false)
+  return fail(SAY.no_conversation, false)
 end
 local begun = not (row.iteration == '0' and marker == 'task_created')
-if begun and now - row.saved_at > number(7) then
-  return fail('The last saved step is older than the limit of saved_max_age_s, so the task is not resumed by itself.', true)
+if begun and now - row.saved_at > given.max_age_ms then
+  return fail(SAY.too_old, true)
 end
-if stalled and stalls >= number(15) then
-  return fail('Its lease ran out ' .. stalls .. ' times without a new outcome, though its worker lived: it hangs or is frozen each time at ' .. marker .. '.', true)
+if stalled and stalls >= given.max_stalls then
+  return fail(string.format(SAY.stalls, stalls, marker), true)
 end
-if not stalled and recoveries >= number(6) then
-  return fail('The task was recovered ' .. recoveries .. ' times without a new outcome: its worker dies each time at ' .. marker .. '.', true)
+if not stalled and recoveries >= given.max_recoveries then
+  return fail(string.format(SAY.crashes, recoveries, marker), true)
 end
 if row.pause then
-  pause_task(row, now, 'user', set, limits.events_max)
-  return done('PAUSED', 'A person had asked for a pause.')
+  pause_task(row, now, 'user', set, given.events_max)
+  return done('PAUSED', SAY.pause)
 end
 if policy ~= 'auto' then
-  pause_task(row, now, 'recovery', set, limits.events_max)
-  return done('PAUSED', 'recovery.policy is ' .. policy .. ': a person decides.')
+  pause_task(row, now, 'recovery', set, given.events_max)
+  return done('PAUSED', string.format(SAY.policy, policy))
 end
-queue_task(row, now, 'Running', 'recovered', set, limits)
-return done('RECOVERED', begun and 'The task goes on from its marker.' or 'The task had not begun and starts over.')
+queue_task(row, now, 'Running', 'recovered', set, given)
+return done('RECOVERED', begun and SAY.goes_on or SAY.begins)

@@ -1,15 +1,13 @@
 -- repair: hold one task against its record, and put right what contradicts it. The record is believed; places, indexes
 -- and expiries follow from it. Beside running workers nothing is lost: a lease whose record agrees is left alone, and
 -- where it is not clear who acts, fence and seq are raised, so that a former holder can write no more.
--- ARGV: mode (look: only tell; list: only add to the index of all ids; repair), deadlines in question (JSON list of
---       members), lease_ms, events_max, republish_ms, exec_ms, conversation_ms, why_max, prefix for keys put aside
+-- mode: look (only tell), list (only add to the index of all ids), repair. deadlines: members in question (JSON list).
 -- Answers: verdict (SOUND, FOUND, REPAIRED, LEFT: a person must look; NEWER), then one sentence a finding.
-local mode, aside = ARGV[1], ARGV[9]
+local mode, aside = given.mode, given.aside
 local fix = mode == 'repair'
-local lease_ms, limits = number(3), { events_max = number(4), republish_ms = number(5), exec_ms = number(6), conversation_ms = number(7) }
 local now = now_ms()
 local found, left = {}, false
-local function tell(text) found[#found + 1] = text end
+local function tell(text, ...) found[#found + 1] = string.format(text, ...) end
 local function answer()
   local verdict = #found == 0 and 'SOUND' or not fix and 'FOUND' or left and 'LEFT' or 'REPAIRED'
   return { verdict, unpack(found) }
@@ -24,7 +22,7 @@ local lost = {}
 for _, row in ipairs({ { TASK, 'hash', 'record' }, { MESSAGES, 'list', 'conversation' }, { TURN, 'hash', 'journal' },
   { INBOX, 'list', 'inbox' }, { EVENTS, 'stream', 'history' }, { SIGNALS, 'zset', 'list of signals' }, { WHY, 'list', 'list of decisions' } }) do
   if misfit(row[1], row[2]) then
-    tell('its ' .. row[3] .. ' has another type than it should')
+    tell(SAY.misfit, row[3])
     lost[row[1]] = row[3]
   end
 end
@@ -33,7 +31,7 @@ if fix then
   for key, name in pairs(lost) do
     local target = aside .. ID .. ':' .. string.gsub(name, ' ', '-') .. ':' .. string.format('%.0f', now)
     redis.call('RENAME', key, target)
-    redis.call('PEXPIRE', target, limits.conversation_ms)
+    redis.call('PEXPIRE', target, given.conversation_ms)
   end
 elseif next(lost) then
   return answer() -- nothing further can be read until it is put aside
@@ -52,14 +50,14 @@ local function names_of(set)
   local names = {}
   for name in pairs(set) do names[#names + 1] = name end
   table.sort(names)
-  return #names > 0 and table.concat(names, '+') or 'no place'
+  return #names > 0 and table.concat(names, '+') or SAY.no_place
 end
 
 -- members of deadlines whose prompt is not open
-for _, member in ipairs(cjson.decode(ARGV[2])) do
+for _, member in ipairs(cjson.decode(given.deadlines)) do
   local prompt = string.match(member, '|(.*)$') or ''
   if redis.call('HEXISTS', TASK, 'p:' .. prompt) == 0 and redis.call('ZSCORE', DEADLINES, member) then
-    tell('a deadline of a prompt that is not open')
+    tell(SAY.stray_deadline)
     if fix then redis.call('ZREM', DEADLINES, member) end
   end
 end
@@ -71,19 +69,19 @@ local function without_record()
   local rest = {}
   for _, key in ipairs(PER_TASK) do if redis.call('EXISTS', key) == 1 then rest[#rest + 1] = key end end
   if count > 0 then
-    tell('in ' .. names_of(inside) .. ', but there is no such task')
+    tell(SAY.no_such_task, names_of(inside))
     if fix then place(nil) end
   end
   if retained then return end -- ended, and its keys have expired: delete removes the rest
   local in_index = redis.call('ZSCORE', IDS, ID)
   for status in pairs(STATUS) do in_index = in_index or listed(status) end
   if #rest > 0 then
-    tell('its record is gone; what is left of it is kept for as long as a conversation')
+    tell(SAY.rests)
     if not fix then return end
-    redis.call('ZADD', RETENTION, now + limits.conversation_ms, ID)
-    for _, key in ipairs(rest) do redis.call('PEXPIRE', key, limits.conversation_ms) end
+    redis.call('ZADD', RETENTION, now + given.conversation_ms, ID)
+    for _, key in ipairs(rest) do redis.call('PEXPIRE', key, given.conversation_ms) end
   elseif in_index then
-    tell('listed, but there is no such task')
+    tell(SAY.listed_nothing)
     if not fix then return end
     redis.call('ZREM', IDS, ID)
     for _, zset in pairs(STATUS) do redis.call('ZREM', zset, ID) end
@@ -92,13 +90,13 @@ end
 if redis.call('EXISTS', TASK) == 0 then without_record(); return answer() end
 
 if not redis.call('ZSCORE', IDS, ID) then
-  if mode ~= 'list' then tell('not in the index of all ids') end
+  if mode ~= 'list' then tell(SAY.not_in_ids) end
   local made = tonumber(redis.call('HGET', TASK, 'created_at')) or tonumber(row.since) or now
   if mode ~= 'look' then redis.call('ZADD', IDS, made, ID) end
 end
 if (tonumber(redis.call('HGET', TASK, 'schema') or 1) or 1) > SCHEMA then return { 'NEWER', unpack(found) } end
 if not row.status or not STATUS[row.status] then
-  tell(row.status and 'unknown status' or 'record without a status')
+  tell(row.status and SAY.unknown_status or SAY.no_status)
   left = true
   return answer()
 end
@@ -109,22 +107,22 @@ local function marker_of()
   return decoded and type(marker) == 'table' and marker or nil
 end
 local function fail(text)
-  tell(text)
+  tell('%s', text)
   if fix then
     if not marker_of() then redis.call('HSET', TASK, 'marker', '{"name":"task_created"}') end -- so that it can be shown
-    end_task(row, 'Failed', now, cjson.encode({ error = 'The stored record cannot be used: ' .. text .. '.', recoverable = false }), {}, limits)
+    end_task(row, 'Failed', now, cjson.encode({ error = string.format(SAY.unusable, text), recoverable = false }), {}, given)
     status = 'Failed'
     count, inside, retained = 0, {}, true
   end
 end
 local function whole(name) return string.match(row[name] or '', '^%d+$') end
 local function broken()
-  if lost[MESSAGES] or redis.call('LLEN', MESSAGES) == 0 then return 'the conversation is gone' end
-  if lost[TURN] then return 'the journal was damaged, so what its tools did is not known' end
+  if lost[MESSAGES] or redis.call('LLEN', MESSAGES) == 0 then return SAY.no_conversation end
+  if lost[TURN] then return SAY.no_journal end
   for _, name in ipairs({ 'seq', 'fence', 'iteration', 'recoveries', 'recoveries_total', 'saved_at', 'token' }) do
-    if not whole(name) then return 'its ' .. name .. ' is no number' end
+    if not whole(name) then return string.format(SAY.no_number, name) end
   end
-  return not marker_of() and 'no marker' or nil
+  return not marker_of() and SAY.no_marker or nil
 end
 
 local ALLOWED = { Queued = { 'outbox', 'timers' }, Running = { 'leases', 'outbox', 'timers' }, WaitingForUser = { 'waits' },
@@ -132,8 +130,8 @@ local ALLOWED = { Queued = { 'outbox', 'timers' }, Running = { 'leases', 'outbox
 
 -- To the outbox under a new fence and seq. Who held it may act until its deadline: the next turn waits for that.
 local function requeue(new, reason)
-  local unsafe_until = math.max(tonumber(redis.call('HGET', TASK, 'unsafe_until') or 0) or 0, now + lease_ms)
-  queue_task(row, now, new, reason, { seq = row.seq + 1, fence = row.fence + 1, unsafe_until = unsafe_until }, limits)
+  local unsafe_until = math.max(tonumber(redis.call('HGET', TASK, 'unsafe_until') or 0) or 0, now + given.lease_ms)
+  queue_task(row, now, new, reason, { seq = row.seq + 1, fence = row.fence + 1, unsafe_until = unsafe_until }, given)
   status = new
 end
 
@@ -141,7 +139,7 @@ local function right_place()
   local keep
   for _, name in ipairs(ALLOWED[status]) do keep = keep or (inside[name] and name) end
   if count == 1 and keep then return true end
-  tell(status .. ' sits in ' .. names_of(inside) .. (count > 1 and ', must sit in exactly one' or ''))
+  tell(count > 1 and SAY.wrong_places or SAY.wrong_place, status, names_of(inside))
   if not fix then return false end
   local held = inside.leases and keep ~= 'leases'
   if keep and not held then
@@ -166,20 +164,20 @@ local function prompts()
   for _, prompt in ipairs(open) do
     local answered = redis.call('HEXISTS', TASK, 'a:' .. prompt) == 1
     if status == 'WaitingForUser' and answered and not given[prompt] then
-      tell('the answer to an open prompt is gone')
+      tell(SAY.answer_gone)
       if fix then redis.call('HDEL', TASK, 'a:' .. prompt) end
       answered = false
     end
     local decoded, stored = pcall(cjson.decode, redis.call('HGET', TASK, 'p:' .. prompt))
     local due = decoded and type(stored) == 'table' and tonumber(stored.deadline_ms)
     if due and due > 0 and not answered and not redis.call('ZSCORE', DEADLINES, ID .. '|' .. prompt) then
-      tell('a prompt without its deadline')
+      tell(SAY.no_deadline)
       if fix then redis.call('ZADD', DEADLINES, due, ID .. '|' .. prompt) end
     end
   end
   if status ~= 'WaitingForUser' then return end
-  if #open == 0 then tell('WaitingForUser without an open prompt')
-  elseif inbox_ready() then tell('waits although what it waits for is there')
+  if #open == 0 then tell(SAY.no_prompt)
+  elseif inbox_ready() then tell(SAY.waits_for_nothing)
   else return end
   if fix then requeue('Queued', #open == 0 and 'recovered' or 'user_input') end
 end
@@ -190,23 +188,23 @@ local function alive()
   local placed = right_place()
   prompts()
   if placed and not inside.leases and (row.cancel or row.pause) then
-    tell('a pause or cancel flag, but no lease whose holder could see it')
+    tell(SAY.stray_flag)
     if not fix then return end
     if row.cancel then
-      end_task(row, 'Cancelled', now, cancel_detail(row), { seq = row.seq + 1 }, limits)
+      end_task(row, 'Cancelled', now, cancel_detail(row), { seq = row.seq + 1 }, given)
       status, retained = 'Cancelled', true
       return
     end
     if row.status == 'Paused' then redis.call('HDEL', TASK, 'pause')
-    else pause_task(row, now, 'user', { seq = row.seq + 1 }, limits.events_max); status = 'Paused' end
+    else pause_task(row, now, 'user', { seq = row.seq + 1 }, given.events_max); status = 'Paused' end
   end
   if retained then
-    tell(status .. ' but in retention')
+    tell(SAY.in_retention, status)
     if fix then redis.call('ZREM', RETENTION, ID) end
   end
   for _, key in ipairs(PER_TASK) do
     if redis.call('PTTL', key) >= 0 then
-      tell(status .. ', but ' .. string.sub(key, #TASK + 2) .. ' (or its record) would expire')
+      tell(SAY.would_expire, status, string.sub(key, #TASK + 2))
       if fix then redis.call('PERSIST', key) end
     end
   end
@@ -214,17 +212,17 @@ end
 
 local function over()
   if count > 0 then
-    tell(status .. ' but still in ' .. names_of(inside))
+    tell(SAY.still_placed, status, names_of(inside))
     if fix then place(nil) end
   end
   if not retained then
-    tell(status .. ' but in no retention, so its index entries would never go')
-    if fix then redis.call('ZADD', RETENTION, now + limits.conversation_ms, ID) end
+    tell(SAY.no_retention, status)
+    if fix then redis.call('ZADD', RETENTION, now + given.conversation_ms, ID) end
   end
   for _, key in ipairs(PER_TASK) do
     if redis.call('PTTL', key) == -1 then
-      tell(status .. ', but ' .. string.sub(key, #TASK + 2) .. ' (or its record) would stay for ever')
-      if fix then redis.call('PEXPIRE', key, limits.conversation_ms) end
+      tell(SAY.would_stay, status, string.sub(key, #TASK + 2))
+      if fix then redis.call('PEXPIRE', key, given.conversation_ms) end
     end
   end
 end
@@ -233,15 +231,15 @@ if TERMINAL[status] then over() else alive() end
 for name, zset in pairs(STATUS) do
   local stands = listed(name)
   if name == status and not stands then
-    tell(status .. ' is not listed under its status')
+    tell(SAY.not_listed, status)
     if fix then redis.call('ZADD', zset, tonumber(redis.call('HGET', TASK, 'since')) or now, ID) end
   elseif name ~= status and stands then
-    tell(status .. ' is listed under ' .. name)
+    tell(SAY.listed_elsewhere, status, name)
     if fix then redis.call('ZREM', zset, ID) end
   end
 end
 if fix and #found > 0 and not TERMINAL[row.status] then
-  note_decision(cjson.encode({ task_id = ID, verdict = 'repaired', reason = table.concat(found, '; ') .. '.' }), now, number(8))
-  if TERMINAL[status] then redis.call('PEXPIRE', WHY, limits.conversation_ms) end
+  note_decision(cjson.encode({ task_id = ID, verdict = 'repaired', reason = table.concat(found, '; ') .. '.' }), now, given.why_max)
+  if TERMINAL[status] then redis.call('PEXPIRE', WHY, given.conversation_ms) end
 end
 return answer()

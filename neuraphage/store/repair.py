@@ -76,8 +76,15 @@ def examine(
     found = []
     for task_id in task_ids:
         mine = [member for member in deadlines if member.partition("|")[0] == task_id]
-        args = [mode.value, dumps(mine), context.lease_ms, *context.limit_args(), WHY_MAX, context.keys.damaged]
-        reply = script("repair").run(context, context.keys.script_keys(task_id), args)
+        given = {
+            "mode": mode.value,
+            "deadlines": dumps(mine),
+            "aside": context.keys.damaged,
+            "lease_ms": context.lease_ms,
+            "why_max": WHY_MAX,
+            **context.limits,
+        }
+        reply = script("repair").run(context, given, task_id=task_id)
         texts = [part.decode(errors="replace") for part in reply]
         found.append(Looked(task_id, RepairVerdict(texts[0]), tuple(texts[1:])))
     return found
@@ -88,8 +95,8 @@ def damaged_indexes(context: StoreContext, mode: RepairMode) -> list[Looked]:
     kinds = _kinds(context.keys)
     fix = mode is RepairMode.REPAIR
     keep_ms = int(context.settings.conversation_retention_s * 1000)
-    args = [*kinds.values(), 1 if fix else 0, context.keys.damaged, keep_ms]
-    reply = script("indexes").run(context, list(kinds), args)
+    given = {"fix": 1 if fix else 0, "aside": context.keys.damaged, "keep_ms": keep_ms}
+    reply = script("indexes").run(context, given, keys=list(kinds), rest=list(kinds.values()))
     verdict = RepairVerdict.REPAIRED if fix else RepairVerdict.FOUND
     return [
         Looked(key.decode(), verdict, (f"a {kind.decode()}, and should be a {kinds[key.decode()]}",))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha1
 from importlib.resources import files
@@ -10,65 +10,82 @@ from typing import Any
 
 import redis
 
+from neuraphage.store import sentences
+from neuraphage.store.bindings import BINDINGS
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
-from neuraphage.store.keys import SCRIPT_KEY_NAMES, STATUSES
 from neuraphage.store.round_trip import Command
-
-_WITH_CHANGES = frozenset({"commit", "suspend", "finish"})
-_BARE = frozenset({"renew", "indexes"})
-_CALLED = {"allowed": "ask what this user may do"}
-"""What messages call a script whose name would not tell what was tried."""
-_REPAIRS = frozenset({"repair"})
-"""Begins also where a key has another type than it should have: it puts that right."""
 
 
 class Script:
     """One Lua script with its shared parts.
 
     Args:
-        name: file name without `.lua`; also what nearly all error messages call it.
+        name: of its binding.
     """
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        self.binding = BINDINGS[name]
         self.source = source_of(name)
         self.digest = sha1(self.source.encode(), usedforsecurity=False).hexdigest()
+        self._names = self.binding.argument_names
 
-    def run(self, context: StoreContext, keys: Sequence[str], args: Sequence[Any]) -> Any:
+    def run(
+        self,
+        context: StoreContext,
+        given: Mapping[str, Any],
+        *,
+        task_id: str = "",
+        keys: Sequence[str] = (),
+        rest: Sequence[Any] = (),
+    ) -> Any:
         """Run it, sending the source when the server does not know the digest.
-
-        Raises:
-            StoreUnavailable, StoreError: see `translated`.
-        """
-        return self.run_and_read(context, keys, args)[0]
-
-    def run_and_read(
-        self, context: StoreContext, keys: Sequence[str], args: Sequence[Any], *reads: Command
-    ) -> list[Any]:
-        """Run it and read something after it, in one round trip.
 
         Args:
             context: the store.
-            keys: KEYS.
-            args: ARGV.
+            given: every argument of its binding by name.
+            task_id: whose keys it is given, where it is about a task.
+            keys: further keys, in the order of its binding.
+            rest: what follows the arguments.
+
+        Raises:
+            StoreUnavailable, StoreError: see `translated`.
+            TypeError: an argument is missing, or is none of the script's.
+        """
+        return self.run_and_read(context, given, task_id=task_id, keys=keys, rest=rest)[0]
+
+    def run_and_read(
+        self,
+        context: StoreContext,
+        given: Mapping[str, Any],
+        *reads: Command,
+        task_id: str = "",
+        keys: Sequence[str] = (),
+        rest: Sequence[Any] = (),
+    ) -> list[Any]:
+        """As `run`, and read something after it, in one round trip.
+
+        Args:
             reads: commands that follow it.
 
         Returns:
             The script's reply, then one reply a command.
-
-        Raises:
-            StoreUnavailable, StoreError: see `translated`.
         """
-        rest = (len(keys), *keys, *args)
-        with translated(_CALLED.get(self.name, self.name)):
-            replies = context.round_trips.send(("EVALSHA", self.digest, *rest), *reads)
+        names = [*context.keys.script_keys(task_id), *keys] if self.binding.is_about_task else keys
+        values = (len(names), *names, *self._ordered(given), *rest)
+        with translated(self.binding.called or self.binding.name):
+            replies = context.round_trips.send(("EVALSHA", self.digest, *values), *reads)
             if isinstance(replies[0], redis.exceptions.NoScriptError):
-                replies = context.round_trips.send(("EVAL", self.source, *rest), *reads)
+                replies = context.round_trips.send(("EVAL", self.source, *values), *reads)
             for reply in replies:
                 if isinstance(reply, redis.exceptions.RedisError):
                     raise reply
             return replies
+
+    def _ordered(self, given: Mapping[str, Any]) -> list[Any]:
+        if len(given) != len(self._names) or any(name not in given for name in self._names):
+            raise TypeError(f"{self.binding.name} takes {', '.join(self._names)}; given: {', '.join(given)}")
+        return [given[name] for name in self._names]
 
 
 def _read(name: str) -> str:
@@ -76,17 +93,9 @@ def _read(name: str) -> str:
 
 
 def source_of(name: str) -> str:
-    """The whole source of a script: key names, prelude, access, changes where used, and its own file."""
-    if name in _BARE:
-        return _read(name)
-    names = "".join(f"local {key} = KEYS[{i}]\n" for i, key in enumerate(SCRIPT_KEY_NAMES, start=1))
-    first = len(SCRIPT_KEY_NAMES) + 1
-    statuses = ", ".join(f"{status} = KEYS[{first + i}]" for i, status in enumerate(STATUSES))
-    repairs = "local REPAIRS = true\n" if name in _REPAIRS else "local REPAIRS = false\n"
-    parts = [names, f"local STATUS = {{ {statuses} }}\n", repairs, _read("prelude"), _read("access")]
-    if name in _WITH_CHANGES:
-        parts.append(_read("changes"))
-    return "".join([*parts, _read(name)])
+    """The whole source of a script: the names that it is given, its sentences, its shared parts and its own file."""
+    binding = BINDINGS[name]
+    return "".join([binding.head(), sentences.head(name), *map(_read, binding.parts), _read(name)])
 
 
 @cache

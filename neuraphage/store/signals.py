@@ -43,21 +43,18 @@ def create(context: StoreContext, spec: TaskSpec, key: str) -> tuple[bool, str]:
     except TypeError as error:  # orjson's word for half a character
         raise BadInput(f"a field of the task cannot be stored: {error}") from None
     refuse_when_full(context, key)
-    keys = (*context.keys.script_keys(spec.task_id), context.keys.create(key), context.keys.tombstones)
-    reply = script("create").run(
-        context,
-        keys,
-        [
-            whole,
-            entry,
-            spec.name,
-            spec.priority,
-            "user_request",
-            context.settings.events_max,
-            int(context.settings.first_republish_s * 1000),
-            CREATE_KEY_TTL_MS,
-        ],
-    )
+    given = {
+        "spec": whole,
+        "entry": entry,
+        "name": spec.name,
+        "priority": spec.priority,
+        "reason": "user_request",
+        "events_max": context.settings.events_max,
+        "republish_ms": int(context.settings.first_republish_s * 1000),
+        "key_ttl_ms": CREATE_KEY_TTL_MS,
+    }
+    keys = (context.keys.create(key), context.keys.tombstones)
+    reply = script("create").run(context, given, task_id=spec.task_id, keys=keys)
     return reply[0] == b"CREATED", reply[1].decode()
 
 
@@ -87,29 +84,28 @@ def signal(context: StoreContext, task_id: str, sent: Signal, at_ms: int = 0) ->
         raise BadInput(
             f"the text is {len(value)} bytes, the limit max_entry_bytes is {context.settings.max_entry_bytes}"
         )
-    events_max, republish_ms, exec_ms, conversation_ms = context.limit_args()
-    reply = script("signal").run(
-        context,
-        context.keys.script_keys(task_id),
-        [
-            sent.kind.value,
-            sent.key,
-            value,
-            sent.prompt_id or "",
-            events_max,
-            republish_ms,
-            exec_ms,
-            conversation_ms,
-            context.settings.max_inbox_items,
-            SIGNAL_KEYS_MAX,
-            sent.by,
-            WHY_MAX,
-            context.keys.archive(task_id, ""),
-            *("" if limit is None else limit for limit in (sent.limits.max_turns, sent.limits.max_cost_microusd)),
-        ],
-    )
+    name, further = _script_for(context, task_id, sent, value)
+    given = {"key": sent.key, "by": sent.by, "signals_max": SIGNAL_KEYS_MAX, **context.limits, **further}
+    reply = script(name).run(context, given, task_id=task_id)
     verdict = SignalVerdict(reply[0].decode())
     if len(reply) == 1:
         return Signalled(verdict)
     status, place, seq, iteration, has_conversation = reply[1:]
     return Signalled(verdict, Status(status.decode()), place.decode(), int(seq), int(iteration), bool(has_conversation))
+
+
+def _script_for(context: StoreContext, task_id: str, sent: Signal, value: bytes) -> tuple[str, dict[str, object]]:
+    """The script of a kind of signal, and what it is given beyond the others."""
+    raised = {name: "" if limit is None else limit for name, limit in sent.limits.model_dump().items()}
+    match sent.kind:
+        case SignalKind.INPUT | SignalKind.ANSWER:
+            limits = {"inbox_max": context.settings.max_inbox_items, "why_max": WHY_MAX}
+            return "deliver", {"kind": sent.kind.value, "value": value, "prompt": sent.prompt_id or "", **limits}
+        case SignalKind.PAUSE | SignalKind.CANCEL:
+            return "stop", {"kind": sent.kind.value, "reason": value}
+        case SignalKind.RESUME:
+            return "resume", {}
+        case SignalKind.RETRY | SignalKind.RESET:
+            return "revive", {"kind": sent.kind.value, "archive": context.keys.archive(task_id, ""), **raised}
+        case SignalKind.LIMIT:
+            return "limit", raised

@@ -1,10 +1,8 @@
 -- suspend: write changes and drop the lease in mid-turn; journal and iteration stay.
--- After the groups: to, due_ms (server time, or 0), reason, detail (JSON).
 refused = refusal()
 if refused == 'REPLAY' then return replayed() end
 if refused then return { refused } end
-local groups, at = parse_groups()
-local to, due_ms, reason, detail = ARGV[at], number(at + 1), ARGV[at + 2], ARGV[at + 3]
+local groups, to = parse_groups(), given.to
 local now = now_ms()
 local set = change_fields(groups, now)
 local seq = row.seq + 1
@@ -16,25 +14,25 @@ end
 if row.cancel then
   set.verdict = cjson.encode({ 'CANCELLED', 'Cancelled', '', tostring(seq), row.iteration })
   apply(groups, set, true)
-  end_task(row, 'Cancelled', now, cancel_detail(row), {}, limits)
+  end_task(row, 'Cancelled', now, cancel_detail(row), {}, given)
 elseif to == 'poisoned' then
   answer('Failed', '')
   apply(groups, set, true)
-  end_task(row, 'Failed', now, detail, {}, limits)
+  end_task(row, 'Failed', now, given.detail, {}, given)
 elseif row.pause then
   answer('Paused', 'waits')
   apply(groups, set, true)
-  pause_task(row, now, 'user', {}, limits.events_max)
+  pause_task(row, now, 'user', {}, given.events_max)
 elseif to == 'timer' then
   answer('Running', 'timers')
   apply(groups, set, true)
-  place(TIMERS, due_ms)
+  place(TIMERS, given.due_ms)
 elseif to == 'wait' then
   -- opened prompts must stand before the inbox is asked whether it answers them
   apply(groups, set, true)
   if inbox_ready() then
     answer('Running', 'outbox')
-    queue_task(row, now, 'Running', 'user_input', { verdict = set.verdict }, limits)
+    queue_task(row, now, 'Running', 'user_input', { verdict = set.verdict }, given)
   else
     answer('WaitingForUser', 'waits')
     local last = { verdict = set.verdict }
@@ -42,19 +40,19 @@ elseif to == 'wait' then
     write(last)
     move_status(row, 'WaitingForUser', now)
     place(WAITS, now)
-    event('UserInputNeeded', detail, limits.events_max)
+    event('UserInputNeeded', given.detail, given.events_max)
   end
 elseif to == 'blocked' then
   answer('Blocked', 'waits')
   status_fields(set, row, 'Blocked', now)
-  set.detail = detail
+  set.detail = given.detail
   apply(groups, set, true)
   move_status(row, 'Blocked', now)
   place(WAITS, now)
-  event('TaskBlocked', detail, limits.events_max)
+  event('TaskBlocked', given.detail, given.events_max)
 else -- shutdown, and a pause whose flag is gone: the outbox at once
   answer('Running', 'outbox')
   apply(groups, set, true)
-  queue_task(row, now, 'Running', reason ~= '' and reason or nil, {}, limits)
+  queue_task(row, now, 'Running', given.reason ~= '' and given.reason or nil, {}, given)
 end
 return cjson.decode(set.verdict)

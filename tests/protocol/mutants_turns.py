@@ -6,42 +6,43 @@ from mutant import Mutant
 
 from neuraphage.ports import FinishTo, SuspendTo
 
-REFUSAL = "if row.fence ~= fence or row.claim ~= claim or not has_lease() then return 'STALE' end"
+REFUSAL = "if row.fence ~= given.fence or row.claim ~= given.claim or not has_lease() then return 'STALE' end"
 
 TURN_MUTANTS = (
     Mutant(
         "fence comparison of a write",
         "changes",
         REFUSAL,
-        "if row.claim ~= claim or not has_lease() then return 'STALE' end",
+        "if row.claim ~= given.claim or not has_lease() then return 'STALE' end",
         "commit::test_another_fence_is_stale",
     ),
     Mutant(
         "claim id comparison of a write",
         "changes",
         REFUSAL,
-        "if row.fence ~= fence or not has_lease() then return 'STALE' end",
+        "if row.fence ~= given.fence or not has_lease() then return 'STALE' end",
         "commit::test_another_claim_with_the_same_fence_is_stale",
     ),
     Mutant(
         "lease required for a write",
         "changes",
         REFUSAL,
-        "if row.fence ~= fence or row.claim ~= claim then return 'STALE' end",
+        "if row.fence ~= given.fence or row.claim ~= given.claim then return 'STALE' end",
         "commit::test_after_suspend_the_lease_is_stale",
     ),
     Mutant(
         "claim id in the replay check",
         "changes",
-        "if row.claim == claim and tonumber(row.token) == token then return 'REPLAY' end",
+        "if row.claim == given.claim and tonumber(row.token) == token then return 'REPLAY' end",
         "if tonumber(row.token) == token then return 'REPLAY' end",
         "commit::test_another_claim_with_the_same_fence_is_stale",
     ),
     Mutant(
         "replay before fence",
         "changes",
-        "if row.claim == claim and tonumber(row.token) == token then return 'REPLAY' end",
-        "if row.claim == claim and row.fence == fence and tonumber(row.token) == token then return 'REPLAY' end",
+        "if row.claim == given.claim and tonumber(row.token) == token then return 'REPLAY' end",
+        "if row.fence == given.fence and row.claim == given.claim and tonumber(row.token) == token then"
+        " return 'REPLAY' end",
         "commit::test_a_replay_is_recognised_after_the_lease_is_gone",
     ),
     Mutant(
@@ -92,14 +93,14 @@ TURN_MUTANTS = (
     Mutant(
         "iteration of finish",
         "finish",
-        "if ARGV[at + 2] ~= row.iteration then return { 'LOST' } end",
+        "if given.iteration ~= row.iteration then return { 'LOST' } end",
         "",
         "finish::test_another_iteration_is_lost",
     ),
     Mutant(
         "seq check of claim",
         "claim",
-        "if row.seq ~= seq then return { 'STALE' } end",
+        "if row.seq ~= given.seq then return { 'STALE' } end",
         "",
         "claim::test_another_seq_is_stale",
     ),

@@ -54,9 +54,9 @@ BUGS = (
         "tests/unit/decide/test_conversation.py::test_any_conversation_becomes_one_that_the_api_takes",
     ),
     Bug(
-        "S-B5", "a pause is stored as Failed", "neuraphage/store/signal.lua",
-        "    pause_task(row, now, 'user', { seq = seq }, limits.events_max)",
-        "    end_task(row, 'Failed', now, '{\"error\":\"paused\",\"recoverable\":true}', { seq = seq }, limits)",
+        "S-B5", "a pause is stored as Failed", "neuraphage/store/stop.lua",
+        "    pause_task(row, now, 'user', { seq = seq }, given.events_max)",
+        "    end_task(row, 'Failed', now, '{\"error\":\"paused\",\"recoverable\":true}', { seq = seq }, given)",
         BUG + "test_a_pause_is_no_failure",
     ),
     Bug(

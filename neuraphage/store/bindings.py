@@ -1,0 +1,137 @@
+"""What every script is given: its keys, its arguments and its shared parts, each named once.
+
+Python passes them by these names, and the head that is put before a script's text binds the same names in Lua: keys as
+locals, arguments as fields of `given`. So a new key or argument is a new name here, and shifts nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neuraphage.store.keys import STATUSES, TASK_KEY_NAMES
+
+PRELUDE, ACCESS, CHANGES, SIGNALS = "prelude", "access", "changes", "signals"
+LIMITS = ("#events_max", "#republish_ms", "#exec_ms", "#conversation_ms")
+"""Most events kept of a task, when an unclaimed message is sent again, and how long an ended task's keys are kept."""
+CHANGE_GROUPS = {
+    "entries": 1,
+    "journal": 2,
+    "add": 2,
+    "consumed": 1,
+    "opened": 3,
+    "closed": 1,
+    "grants": 2,
+    "events": 2,
+}
+"""What a write of a turn may change, in the order in which it is passed, with the arguments an item takes."""
+_CHANGE = ("fence", "claim", "#token", "outcome", "marker")
+_SIGNAL = ("key", "by", "#signals_max", *LIMITS)
+_RAISED = ("max_turns", "max_cost_microusd")
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What one script is given.
+
+    Args:
+        name: its file, without `.lua`; also what error messages call it, where `called` does not.
+        arguments: their names in order; `#` before one: a number.
+        parts: files that are put before it.
+        keys: further keys; those of a task come first, where it is about one.
+        rest: name of the items that follow the arguments, if there may be any.
+        is_about_task: whether it is given the keys of one task.
+        repairs: begins also where a key has another type than it should have, since it puts that right.
+        called: what messages call it, where its name would not tell what was tried.
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    parts: tuple[str, ...] = (PRELUDE, ACCESS)
+    keys: tuple[str, ...] = ()
+    rest: str = ""
+    is_about_task: bool = True
+    repairs: bool = False
+    called: str = ""
+
+    @property
+    def argument_names(self) -> tuple[str, ...]:
+        """Their names, without the mark of numbers."""
+        return tuple(one.removeprefix("#") for one in self.arguments)
+
+    def head(self) -> str:
+        """The Lua text that binds the names."""
+        names, at = (TASK_KEY_NAMES, len(TASK_KEY_NAMES) + len(STATUSES)) if self.is_about_task else ((), 0)
+        lines = [f"local {name} = KEYS[{number}]" for number, name in enumerate(names, start=1)]
+        if self.is_about_task:
+            statuses = (f"{status} = KEYS[{number}]" for number, status in enumerate(STATUSES, start=len(names) + 1))
+            lines += [f"local STATUS = {{ {', '.join(statuses)} }}", f"local REPAIRS = {str(self.repairs).lower()}"]
+        lines += [f"local {name} = KEYS[{number}]" for number, name in enumerate(self.keys, start=at + 1)]
+        if not self.is_about_task:
+            lines.append(f"local FIRST_KEY = {len(self.keys) + 1}")
+        if any(one.startswith("#") for one in self.arguments):
+            lines.append(_NUMBER)
+        fields = (_field(one, number) for number, one in enumerate(self.arguments, start=1))
+        lines.append(f"local given = {{ {', '.join(fields)} }}")
+        if self.rest:
+            lines.append(f"local FIRST = {len(self.arguments) + 1} -- of {self.rest}")
+        if CHANGES in self.parts:
+            groups = (f"{{ '{name}', {width} }}" for name, width in CHANGE_GROUPS.items())
+            lines.append(f"local GROUPS = {{ {', '.join(groups)} }}")
+        return "\n".join(lines) + "\n"
+
+
+_NUMBER = """local function number(name, value)
+  return tonumber(value) or error('argument ' .. name .. ' is not a number')
+end"""
+
+
+def _field(argument: str, at: int) -> str:
+    name = argument.removeprefix("#")
+    return f"{name} = number('{name}', ARGV[{at}])" if argument.startswith("#") else f"{name} = ARGV[{at}]"
+
+
+def _change(name: str, *arguments: str) -> Binding:
+    return Binding(name, (*_CHANGE, *arguments), (PRELUDE, ACCESS, CHANGES), rest="groups of changes")
+
+
+def _signal(name: str, *arguments: str) -> Binding:
+    return Binding(name, (*_SIGNAL, *arguments), (PRELUDE, ACCESS, SIGNALS))
+
+
+BINDINGS = {
+    binding.name: binding
+    for binding in (
+        Binding(
+            "create",
+            ("spec", "entry", "name", "priority", "reason", "#events_max", "#republish_ms", "#key_ttl_ms"),
+            keys=("CREATED", "TOMBSTONES"),
+        ),
+        Binding("claim", ("seq", "process", "claim", "#lease_ms", *LIMITS)),
+        _change("commit", "#events_max", "#lease_ms", "#slack_ms"),
+        _change("suspend", *LIMITS, "to", "#due_ms", "reason", "detail"),
+        _change("finish", *LIMITS, "to", "detail", "iteration"),
+        _signal("deliver", "kind", "value", "prompt", "#inbox_max", "#why_max"),
+        _signal("stop", "kind", "reason"),
+        _signal("resume"),
+        _signal("revive", "kind", "archive", *_RAISED),
+        _signal("limit", *_RAISED),
+        Binding(
+            "recover",
+            (
+                "fence", "claim", "evidence", "process", "policy", "#max_recoveries", "#max_stalls", "#max_age_ms",
+                "#second_visit_ms", "#lease_ms", "#why_max", *LIMITS,
+            ),
+        ),
+        Binding("republish", ("#ahead_ms", "#first_ms", "#max_ms", "#why_max")),
+        Binding("fire", ("source", "#events_max", "#republish_ms", "#why_max")),
+        Binding("delete", ("#tombstone_ms", "force"), keys=("TOMBSTONES",)),
+        Binding("repair", ("mode", "deadlines", "aside", "#lease_ms", "#why_max", *LIMITS), repairs=True),
+        Binding("allowed", ("commands",), called="ask what this user may do"),
+        Binding(
+            "renew", ("#lease_ms",), parts=(), keys=("LEASES",), rest="task id, fence and claim each",
+            is_about_task=False,
+        ),
+        Binding("indexes", ("fix", "aside", "#keep_ms"), parts=(), rest="type each", is_about_task=False),
+    )
+}  # fmt: skip
+"""Every script by its name."""

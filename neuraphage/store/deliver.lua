@@ -1,0 +1,49 @@
+-- deliver: a message or an answer, to the inbox. A completed task goes on with a message.
+local prompt = given.prompt
+local function tell(kind) event(kind, cjson.encode({ prompt = prompt, by = given.by }), given.events_max) end
+
+-- A completed task goes on with its conversation. Its turns are counted from the message on, its cost from the start.
+local function go_on()
+  local set = { turns_from = row.iteration }
+  if redis.call('EXISTS', MESSAGES) == 0 then return reply('ILLEGAL') end
+  if at_limit(set) then return reply('AT_LIMIT') end
+  redis.call('RPUSH', INBOX, given.value)
+  back_to_work('user_input', set)
+  tell('InputReceived')
+  return accepted()
+end
+
+local function is_open()
+  return redis.call('HEXISTS', TASK, 'p:' .. prompt) == 1 and redis.call('HEXISTS', TASK, 'a:' .. prompt) == 0
+end
+local function put_in_inbox()
+  if given.kind == 'answer' and not is_open() then
+    if given.by == 'timeout' then redis.call('ZREM', DEADLINES, ID .. '|' .. prompt) end -- else every sweep would meet it
+    return reply('PROMPT_NOT_OPEN')
+  end
+  -- answers are bounded by their prompts; refusing one would leave a full task waiting for ever
+  if given.kind == 'input' and redis.call('LLEN', INBOX) >= given.inbox_max then return reply('FULL') end
+  redis.call('RPUSH', INBOX, given.value)
+  if given.kind == 'answer' then
+    redis.call('HSET', TASK, 'a:' .. prompt, given.key)
+    redis.call('ZREM', DEADLINES, ID .. '|' .. prompt)
+  end
+  tell(given.kind == 'answer' and 'AnswerReceived' or 'InputReceived')
+  if given.by == 'timeout' then
+    note_decision(cjson.encode({
+      task_id = ID, verdict = 'deadline', evidence = 'due', iteration = tonumber(row.iteration),
+      saved_age_ms = now - (tonumber(row.saved_at) or now), recoveries = tonumber(row.recoveries),
+      reason = SAY.deadline,
+    }), now, given.why_max)
+  end
+  if row.status == 'WaitingForUser' and inbox_ready() then
+    local set = { seq = seq }
+    if talking() then set.turns_from = row.iteration end
+    queue_task(row, now, 'Queued', 'user_input', set, given)
+  end
+  return accepted()
+end
+
+if given.kind == 'input' and row.status == 'Completed' then return go_on() end
+if TERMINAL[row.status] then return reply('ILLEGAL') end
+return put_in_inbox()

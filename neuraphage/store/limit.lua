@@ -1,0 +1,8 @@
+-- limit: what a task may use at most, from its next model call on. An ended task keeps its expiry.
+local raised = raised_limits()
+if row.status == 'Cancelled' or not next(raised) then return reply('ILLEGAL') end
+write(raised)
+tell_limits(raised)
+remember()
+if TERMINAL[row.status] then redis.call('PEXPIRE', SIGNALS, given.exec_ms) end
+return reply('ACCEPTED')

@@ -1,0 +1,23 @@
+-- resume: a paused task goes on, or waits again for what it waited for; a pause that is still to come is taken back.
+if row.status ~= 'Paused' then
+  if not row.pause then return reply('ILLEGAL') end
+  redis.call('HSET', TASK, 'resumed_at', now)
+  redis.call('HDEL', TASK, 'pause')
+  return accepted()
+end
+local function tell() event('TaskUnpaused', '{}', given.events_max) end -- TaskResumed tells who goes on with it
+if #open_prompts() > 0 and not inbox_ready() then
+  tell()
+  local set = { seq = seq }
+  status_fields(set, row, 'WaitingForUser', now)
+  write(set)
+  move_status(row, 'WaitingForUser', now)
+  place(WAITS, now)
+  return accepted()
+end
+local set = { seq = seq, recoveries = 0, stalls = 0 }
+if talking() then set.turns_from = row.iteration end -- a message came meanwhile
+if call_state() ~= 'completed' and at_limit(set) then return reply('AT_LIMIT') end -- it would fail at once
+tell()
+queue_task(row, now, 'Queued', 'resumed', set, given)
+return accepted()
