@@ -243,8 +243,8 @@ def build_report(
         RecoverVerdict.CANCELLED: "other",
     }
     for answer in verdicts:
-        if answer.reading is None or answer.verdict is RecoverVerdict.STALE:
-            continue
+        if answer.reading is None:
+            continue  # STALE: nothing was decided
         begun = answer.reading.marker != "task_created" or answer.reading.iteration > 0
         name = names.get(answer.verdict, "resumable" if begun else "requeued")
         by_kind[name].append(answer.reading)

@@ -279,7 +279,8 @@ def test_a_process_drains_by_itself_and_with_its_parent(bench: Bench) -> None:
     assert bench.keeper.draining()
 
 
-def test_what_must_stop_is_woken_once(bench: Bench) -> None:
+@pytest.mark.parametrize("flag", ["cancel", "lost"])
+def test_what_must_stop_is_woken_once(bench: Bench, flag: str) -> None:
     """A blocked effect hears of a cancel or a loss, also when it begins to wait too late; a pause wakes nobody."""
     lease = bench.kit.running()[1]
     with bench.keeper.hold(lease, 100.0) as held:
@@ -289,11 +290,12 @@ def test_what_must_stop_is_woken_once(bench: Bench) -> None:
         forget()
         held.flag(pause=True)
         assert woken == []
-        held.flag(cancel=True)
-        held.flag(lost=True)
+        held.flag(cancel=flag == "cancel", lost=flag == "lost")
         held.subscribe(lambda: woken.append("late"))
+        held.flag(cancel=True, lost=True)
         assert woken == ["first", "late"]
-        assert (held.cancel, held.pause, held.lost) == (True, True, True), "what was said once stands"
+        held.flag(pause=False)
+        assert (held.cancel, held.pause, held.lost) == (True, False, True), "only a pause is taken back"
 
 
 def test_only_what_goes_on_without_it_is_left_by_a_process_that_drains(bench: Bench) -> None:

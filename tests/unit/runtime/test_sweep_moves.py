@@ -177,7 +177,6 @@ def test_a_report_has_every_task_that_was_decided_about_in_one_list() -> None:
         Recovered(RecoverVerdict.PAUSED, reading("paused")),
         Recovered(RecoverVerdict.SUSPECT, reading("suspect")),
         Recovered(RecoverVerdict.CANCELLED, reading("cancelled")),
-        Recovered(RecoverVerdict.STALE, reading("stale")),
         Recovered(RecoverVerdict.STALE),
     ]
     report = build_report(7, 1, verdicts, republished=3, fired=4)

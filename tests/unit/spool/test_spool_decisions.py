@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -219,3 +221,31 @@ def test_an_end_between_two_looks_is_not_lost(spool, order, calm, monkeypatch):
 
     monkeypatch.setattr(records, "is_alive", free_after_writing)
     assert spool.look(command.effect_id, 10).exit_code == 5
+
+
+def test_a_look_holds_nobody_up_although_a_process_was_forked_meanwhile(tmp_path, monkeypatch):
+    """The child has a copy of the open file, and with it the lock, for as long as it runs."""
+    directory = os.open(tmp_path, os.O_RDONLY)
+    os.close(records.lock_alive(directory))
+    kept, close = [], os.close
+    monkeypatch.setattr(os, "close", kept.append)
+    assert not records.is_alive(directory)
+    monkeypatch.undo()
+    alive = records.lock_alive(directory)
+    assert alive is not None
+    opened = len(list(Path("/dev/fd").iterdir()))
+    assert records.lock_alive(directory) is None
+    assert len(list(Path("/dev/fd").iterdir())) == opened, "who finds it taken leaves no file open"
+    for file in (*kept, alive, directory):
+        close(file)
+
+
+def test_the_mask_of_a_command_takes_no_right_of_ours(spool):
+    """A worker may run under any mask; what it has written it reads again."""
+    before = os.umask(0o777)
+    try:
+        assert spool.seal("a" * 32) is SEALED
+    finally:
+        os.umask(before)
+    for path, mode in ((spool._root / ("a" * 32), 0o700), (spool._root / ("a" * 32) / "decision", 0o600)):
+        assert stat.S_IMODE(path.stat().st_mode) == mode
