@@ -95,7 +95,7 @@ class Turn:
                     self._problems[call.tool_use_id] = problem
         talking = {p.prompt_id for p in ledger.prompts.values() if p.kind is PromptKind.CONVERSATION}
         answered = {item.prompt_id for _, item in ledger.inbox if item.prompt_id in ledger.prompts}
-        if talking and any(item.kind == "input" for _, item in ledger.inbox):
+        if any(item.kind == "input" for _, item in ledger.inbox):
             answered |= talking
         return TurnState(
             spec=ledger.record.spec,
