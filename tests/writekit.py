@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from neuraphage.model.effect import EffectKind, EffectState, JournalEntry
-from neuraphage.model.prompt import Event
+from neuraphage.model.event import Event
 from neuraphage.model.task import Status, TaskSpec
 from neuraphage.ports import Changes, FinishTo, Lease, SignalKind, SuspendTo
 from neuraphage.store import places

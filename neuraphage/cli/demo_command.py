@@ -19,7 +19,7 @@ from neuraphage.client_wiring import API_KEY_VARIABLE
 from neuraphage.dev.demo import Demo, DemoOptions, Show
 from neuraphage.dev.demo_record import DemoRecord
 from neuraphage.errors import BadInput
-from neuraphage.model.prompt import Event
+from neuraphage.model.event import Event
 from neuraphage.ports import Delta
 
 

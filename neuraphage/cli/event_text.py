@@ -7,57 +7,57 @@ from typing import Any
 
 from neuraphage.cli.console import dollars
 from neuraphage.decide.policy import TIMEOUT
-from neuraphage.model.prompt import Event
+from neuraphage.model.event import Event, EventKind
 
 EventText = Callable[[dict[str, Any]], str]
 
 _TEXTS: dict[str, EventText] = {
-    "TaskCreated": lambda d: f"created: {d['name']}",
-    "TaskStarted": lambda d: f"claimed by a worker ({d['reason']}, lease {d['fence']})",
-    "TaskResumed": lambda d: (
+    EventKind.TASK_CREATED: lambda d: f"created: {d['name']}",
+    EventKind.TASK_STARTED: lambda d: f"claimed by a worker ({d['reason']}, lease {d['fence']})",
+    EventKind.TASK_RESUMED: lambda d: (
         f"goes on in a worker ({d['reason']}, lease {d['fence']})" if d else "resumed"  # empty: of release 0.1.0
     ),
-    "TaskUnpaused": lambda _: "resumed: waits for a worker",
-    "RequestSent": lambda d: "asks the model" + (f" again (call {d['attempt']})" if d["attempt"] > 1 else ""),
-    "RequestFailed": lambda d: (
+    EventKind.TASK_UNPAUSED: lambda _: "resumed: waits for a worker",
+    EventKind.REQUEST_SENT: lambda d: "asks the model" + (f" again (call {d['attempt']})" if d["attempt"] > 1 else ""),
+    EventKind.REQUEST_FAILED: lambda d: (
         f"the call failed ({d['fault']})"
         + (f", its reply had cost {dollars(d['cost_microusd'])}" if d.get("cost_microusd") else "")
         + (", will be repeated" if d["retry_at_ms"] else "")
     ),
-    "ResponseReceived": lambda d: f"reply committed ({dollars(d['cost_microusd'])})",
-    "ToolStarted": lambda d: f"{d['tool']} starts",
-    "ToolAttached": lambda d: f"{d['tool']} still runs: attached to it",
-    "ToolSettled": lambda d: f"{d['tool']}: {d['how']}",
-    "ToolCompleted": lambda d: f"{d['tool']} {_how_it_ended(d)}",
-    "UserInputNeeded": lambda _: "waits for you",
-    "AnswerReceived": lambda d: f"answered by {d['by']}" if d["by"] != TIMEOUT else "nobody answered in time",
-    "InputReceived": lambda d: f"message from {d['by']}",
-    "PermissionGranted": lambda d: f"{d['tool']} allowed by {d['by']}",
-    "PermissionDenied": lambda d: (
+    EventKind.RESPONSE_RECEIVED: lambda d: f"reply committed ({dollars(d['cost_microusd'])})",
+    EventKind.TOOL_STARTED: lambda d: f"{d['tool']} starts",
+    EventKind.TOOL_ATTACHED: lambda d: f"{d['tool']} still runs: attached to it",
+    EventKind.TOOL_SETTLED: lambda d: f"{d['tool']}: {d['how']}",
+    EventKind.TOOL_COMPLETED: lambda d: f"{d['tool']} {_how_it_ended(d)}",
+    EventKind.USER_INPUT_NEEDED: lambda _: "waits for you",
+    EventKind.ANSWER_RECEIVED: lambda d: f"answered by {d['by']}" if d["by"] != TIMEOUT else "nobody answered in time",
+    EventKind.INPUT_RECEIVED: lambda d: f"message from {d['by']}",
+    EventKind.PERMISSION_GRANTED: lambda d: f"{d['tool']} allowed by {d['by']}",
+    EventKind.PERMISSION_DENIED: lambda d: (
         f"{d['tool']} not allowed by {d['by']}" if d["by"] != TIMEOUT else f"{d['tool']} not run: nobody had allowed it"
     ),
-    "TaskRecovered": lambda d: f"recovered: its worker is {d['evidence']}. {d['reason']}",
-    "TaskPaused": lambda d: f"paused ({d['reason']})",
-    "LimitsChanged": lambda d: f"limits set by {d['by']}: {_limits(d)}",
-    "TaskRetried": lambda _: "retried",
-    "TaskReset": lambda _: "reset",
-    "WorkingDirLost": lambda d: str(d["report"]),
-    "WorkingDirBack": lambda d: f"the working directory {d['path']} is back",
-    "TaskBlocked": lambda d: f"waits for {d.get('resource', 'something')}",
-    "TaskCompleted": lambda d: "completed" + (f": {d['summary']}" if d.get("summary") else ""),
-    "TaskFailed": lambda d: f"failed: {d.get('error', '')}",
-    "TaskCancelled": lambda d: "cancelled" + (f": {d['reason']}" if d.get("reason") else ""),
+    EventKind.TASK_RECOVERED: lambda d: f"recovered: its worker is {d['evidence']}. {d['reason']}",
+    EventKind.TASK_PAUSED: lambda d: f"paused ({d['reason']})",
+    EventKind.LIMITS_CHANGED: lambda d: f"limits set by {d['by']}: {_limits(d)}",
+    EventKind.TASK_RETRIED: lambda _: "retried",
+    EventKind.TASK_RESET: lambda _: "reset",
+    EventKind.WORKING_DIR_LOST: lambda d: str(d["report"]),
+    EventKind.WORKING_DIR_BACK: lambda d: f"the working directory {d['path']} is back",
+    EventKind.TASK_BLOCKED: lambda d: f"waits for {d.get('resource', 'something')}",
+    EventKind.TASK_COMPLETED: lambda d: "completed" + (f": {d['summary']}" if d.get("summary") else ""),
+    EventKind.TASK_FAILED: lambda d: f"failed: {d.get('error', '')}",
+    EventKind.TASK_CANCELLED: lambda d: "cancelled" + (f": {d['reason']}" if d.get("reason") else ""),
 }
-STYLES = {
-    "TaskRecovered": "yellow",
-    "ToolAttached": "yellow",
-    "ToolSettled": "yellow",
-    "UserInputNeeded": "cyan",
-    "WorkingDirLost": "red",
-    "WorkingDirBack": "green",
-    "TaskCompleted": "green",
-    "TaskFailed": "red",
-    "RequestFailed": "red",
+STYLES: dict[str, str] = {
+    EventKind.TASK_RECOVERED: "yellow",
+    EventKind.TOOL_ATTACHED: "yellow",
+    EventKind.TOOL_SETTLED: "yellow",
+    EventKind.USER_INPUT_NEEDED: "cyan",
+    EventKind.WORKING_DIR_LOST: "red",
+    EventKind.WORKING_DIR_BACK: "green",
+    EventKind.TASK_COMPLETED: "green",
+    EventKind.TASK_FAILED: "red",
+    EventKind.REQUEST_FAILED: "red",
 }
 """Rich styles by kind; the others are dim."""
 
@@ -86,12 +86,12 @@ def event_text(event: Event) -> str:
 def routine(event: Event) -> bool:
     """Whether an event says nothing but that a task goes its usual way; a live view tells that otherwise."""
     match event.kind:
-        case "TaskStarted" | "TaskResumed":
+        case EventKind.TASK_STARTED | EventKind.TASK_RESUMED:
             return event.data.get("reason") in ("user_request", "user_input")
-        case "RequestSent":
+        case EventKind.REQUEST_SENT:
             return bool(event.data.get("attempt") == 1)
         case _:
             return event.kind in _ROUTINE
 
 
-_ROUTINE = frozenset({"ResponseReceived", "UserInputNeeded"})
+_ROUTINE = frozenset({EventKind.RESPONSE_RECEIVED, EventKind.USER_INPUT_NEEDED})

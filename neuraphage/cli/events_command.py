@@ -15,7 +15,7 @@ from neuraphage.cli.json_lines import JsonLines
 from neuraphage.cli.told_calls import told
 from neuraphage.cli.transcript import Transcript
 from neuraphage.client.sync import FIRST_EVENT
-from neuraphage.model.prompt import Event
+from neuraphage.model.event import Event
 
 
 def register(app: typer.Typer) -> None:

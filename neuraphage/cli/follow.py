@@ -18,6 +18,7 @@ from neuraphage.cli.task_view import Show, TaskView, used
 from neuraphage.cli.transcript import Transcript
 from neuraphage.cli.viewer import Viewer
 from neuraphage.client import Client
+from neuraphage.model.place import Place
 from neuraphage.model.prompt import PromptKind
 from neuraphage.model.task import TERMINAL, Status, TaskRecord
 
@@ -61,7 +62,7 @@ class WorkerHint:
     def look(self, record: TaskRecord) -> None:
         """Take in how the task stands now."""
         now_s = time.monotonic()
-        if record.place != "outbox":
+        if record.place != Place.OUTBOX:
             self._offered_since_s = now_s
         elif now_s - self._offered_since_s > NO_WORKER_S:
             self._offered_since_s = math.inf  # said once

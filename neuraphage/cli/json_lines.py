@@ -7,7 +7,8 @@ from typing import Any
 from neuraphage.cli.console import print_json
 from neuraphage.cli.transcript import Transcript
 from neuraphage.decide.limits import turn_number
-from neuraphage.model.prompt import Event, Prompt
+from neuraphage.model.event import Event
+from neuraphage.model.prompt import Prompt
 from neuraphage.model.task import TaskRecord, WaitingForUserDetail
 from neuraphage.ports import Delta
 

@@ -10,13 +10,13 @@ from neuraphage.cli.console import dollars
 from neuraphage.cli.event_text import routine
 from neuraphage.cli.transcript import Call, Transcript
 from neuraphage.cli.viewer import Line, Viewer
-from neuraphage.model.prompt import Event
+from neuraphage.model.event import Event, EventKind
 from neuraphage.model.task import Phase, RunningDetail, Status, TaskRecord
 from neuraphage.model.usage import Counters
 from neuraphage.ports import Delta
 
 SHOWN_KINDS = ("thinking", "text")
-_ENDS = frozenset({"TaskCompleted", "TaskFailed", "TaskCancelled", "TaskPaused"})
+_ENDS = frozenset({EventKind.TASK_COMPLETED, EventKind.TASK_FAILED, EventKind.TASK_CANCELLED, EventKind.TASK_PAUSED})
 
 
 class Show(Protocol):
@@ -84,24 +84,24 @@ class TaskView:
     def _event(self, event: Event) -> None:
         self._is_over = event.kind in _ENDS
         match event.kind:
-            case "RequestSent":
+            case EventKind.REQUEST_SENT:
                 self._viewer.end_text()
                 self._streamed = dict.fromkeys(SHOWN_KINDS, "")
                 self._does("asks the model")
-            case "ResponseReceived":
+            case EventKind.RESPONSE_RECEIVED:
                 self._rest_of_reply()
                 self._does("decides")
-            case "ToolStarted" | "ToolCompleted":
+            case EventKind.TOOL_STARTED | EventKind.TOOL_COMPLETED:
                 self._tool(event)
                 return
-            case "TaskReset":
+            case EventKind.TASK_RESET:
                 self._transcript.restart()
-            case "AnswerReceived" if self._answers_here:
+            case EventKind.ANSWER_RECEIVED if self._answers_here:
                 self._answers_here -= 1
                 return
-            case "PermissionGranted" | "PermissionDenied" if event.data.get("id") in self._asked_here:
+            case EventKind.PERMISSION_GRANTED | EventKind.PERMISSION_DENIED if event.data.get("id") in self._asked_here:
                 return
-            case "TaskCompleted":
+            case EventKind.TASK_COMPLETED:
                 self._summary(str(event.data.get("summary", "")))
                 return
         if not routine(event):
@@ -138,7 +138,7 @@ class TaskView:
         """What the task came to, in full, unless it has just been said."""
         if text.strip() != self._streamed["text"].strip():
             self._viewer.delta(Delta("text", text))
-        self._viewer.event(Event(kind="TaskCompleted"))
+        self._viewer.event(Event(kind=EventKind.TASK_COMPLETED))
 
     # --- calls ---
 
@@ -148,7 +148,7 @@ class TaskView:
         if call is None or event.data.get("unknown"):
             self._viewer.event(event)
             return
-        if event.kind == "ToolStarted":
+        if event.kind == EventKind.TOOL_STARTED:
             self._does(f"runs {call.tool}")
             if self._comes_at_once(call_id, call):
                 return  # one line, when its result is there

@@ -5,10 +5,17 @@ from __future__ import annotations
 from neuraphage.cli.call_text import COMMAND, outcome, title
 from neuraphage.cli.event_text import event_text
 from neuraphage.cli.transcript import Transcript
-from neuraphage.model.prompt import Event
+from neuraphage.model.event import Event, EventKind
 
 _OF_CALLS = frozenset(
-    {"ToolStarted", "ToolAttached", "ToolSettled", "ToolCompleted", "PermissionGranted", "PermissionDenied"}
+    {
+        EventKind.TOOL_STARTED,
+        EventKind.TOOL_ATTACHED,
+        EventKind.TOOL_SETTLED,
+        EventKind.TOOL_COMPLETED,
+        EventKind.PERMISSION_GRANTED,
+        EventKind.PERMISSION_DENIED,
+    }
 )
 
 
@@ -20,7 +27,7 @@ def told(event: Event, transcript: Transcript) -> str:
         transcript: of the same task, read along.
     """
     text = event_text(event)
-    if event.kind == "TaskReset":
+    if event.kind == EventKind.TASK_RESET:
         transcript.restart()
     if event.kind not in _OF_CALLS:
         return text
@@ -30,7 +37,7 @@ def told(event: Event, transcript: Transcript) -> str:
         return text
     named = title(call.tool, call.params).removeprefix(">").strip().removeprefix(call.tool).strip()
     line = f"{text}: {named}" if named else text
-    if event.kind != "ToolCompleted" or event.data.get("unknown"):
+    if event.kind != EventKind.TOOL_COMPLETED or event.data.get("unknown"):
         return line
     result = transcript.take_result(call_id)
     if result is None:

@@ -12,7 +12,7 @@ from rich.text import Text
 from neuraphage.cli.console import erase_line, fitted, harmless, wrapped
 from neuraphage.cli.event_text import STYLES, event_text
 from neuraphage.cli.hints import typed_here
-from neuraphage.model.prompt import Event
+from neuraphage.model.event import Event
 from neuraphage.ports import Delta
 
 BAR = "  | "

@@ -19,7 +19,7 @@ from neuraphage.client.sync import FIRST_EVENT, OUTAGE_PATIENCE_S, OUTAGE_PAUSE_
 from neuraphage.decide.selection import Selection
 from neuraphage.errors import AccessRefused, StoreUnavailable
 from neuraphage.model.effect import JournalEntry
-from neuraphage.model.prompt import Event
+from neuraphage.model.event import Event
 from neuraphage.model.readings import Explanation
 from neuraphage.model.recovery import Decision, RecoveryReport
 from neuraphage.model.task import TERMINAL, Status, TaskRecord

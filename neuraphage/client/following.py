@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from neuraphage.model.prompt import Event
+from neuraphage.model.event import Event
 from neuraphage.model.task import TERMINAL, TaskRecord
 from neuraphage.ports import Delta
 from neuraphage.store import live

@@ -12,6 +12,7 @@ from neuraphage.client.connections import Connections
 from neuraphage.client_wiring import new_task_id
 from neuraphage.errors import BadInput
 from neuraphage.model.limits import Limits
+from neuraphage.model.place import Place
 from neuraphage.model.task import Mode, OnUnknownOutcome, TaskSpec
 
 
@@ -109,7 +110,7 @@ class TaskSubmitter(Connections):
             TaskNotFound, BadInput, CorruptRecord, StoreUnavailable, StoreError: see `Client.get`.
         """
         record = self._store.get(self.find(task_id))
-        if record.place != "outbox":
+        if record.place != Place.OUTBOX:
             return False
         return self._waker.publish_turn(record.task_id, record.counters.iteration, record.seq, record.marker.name.value)
 

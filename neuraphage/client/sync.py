@@ -15,7 +15,7 @@ from neuraphage.client.following import Following
 from neuraphage.decide.selection import Selection, Sort
 from neuraphage.errors import AccessRefused, BadInput, CorruptRecord, StoreUnavailable
 from neuraphage.model.effect import JournalEntry
-from neuraphage.model.prompt import Event
+from neuraphage.model.event import Event
 from neuraphage.model.readings import Explanation
 from neuraphage.model.recovery import Decision, RecoveryReading, RecoveryReport
 from neuraphage.model.task import TERMINAL, Status, TaskRecord

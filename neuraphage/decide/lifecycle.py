@@ -1,5 +1,5 @@
-"""Every legal move between statuses, as a table. The scripts of the store carry these moves out and no others;
-a test drives every script in every status and compares.
+"""Every legal move between statuses, as a table. The scripts of the store are bound to it: a move that has no row is
+an error in them, before anything is written. A test drives every script in every status and compares.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _Q, _R, _W, _B, _P = Status.QUEUED, Status.RUNNING, Status.WAITING_FOR_USER, Sta
 _C, _F, _X = Status.COMPLETED, Status.FAILED, Status.CANCELLED
 
 MOVES: Mapping[Status, Mapping[Status, str]] = {
-    _Q: {_R: "claim", _P: "pause", _X: "cancel"},
+    _Q: {_R: "claim", _B: "another task is awaited", _P: "pause", _F: "it cannot begin any more", _X: "cancel"},
     _R: {
         _W: "a prompt is open",
         _B: "a lock or child is awaited",
@@ -21,9 +21,9 @@ MOVES: Mapping[Status, Mapping[Status, str]] = {
         _F: "finish, or recovery gave up",
         _X: "cancel",
     },
-    _W: {_Q: "answer or input", _P: "pause", _X: "cancel"},
-    _B: {_Q: "wake", _P: "pause", _X: "cancel"},
-    _P: {_Q: "resume", _W: "resume with a prompt still open", _X: "cancel"},
+    _W: {_Q: "answer or input", _P: "pause", _F: "its record cannot be used any more", _X: "cancel"},
+    _B: {_Q: "wake", _P: "pause", _F: "what it awaits cannot come any more", _X: "cancel"},
+    _P: {_Q: "resume", _W: "resume with a prompt still open", _F: "its record cannot be used any more", _X: "cancel"},
     _C: {_Q: "input goes on with the conversation"},
     _F: {_Q: "retry or reset"},
     _X: {},

@@ -11,6 +11,7 @@ from typing import Any
 
 from neuraphage.decide.conversation import tool_calls
 from neuraphage.model.effect import MODEL_ENTRY, EffectState, JournalEntry, Marker, MarkerName
+from neuraphage.model.place import Place
 from neuraphage.model.task import Phase, ResumePoint, ResumePointKind
 
 PHASES: dict[MarkerName, Phase] = {
@@ -40,9 +41,9 @@ def phase_of(marker: Marker, place: str | None, *, between_turns: bool) -> Phase
         place: where the task sits.
         between_turns: whether the journal is empty.
     """
-    if place == "outbox" and marker.name is not MarkerName.TASK_CREATED:
+    if place == Place.OUTBOX and marker.name is not MarkerName.TASK_CREATED:
         return Phase.BETWEEN_TURNS
-    if place == "timers":
+    if place == Place.TIMERS:
         return Phase.RETRY_WAIT
     if between_turns and marker.name is not MarkerName.TASK_CREATED:
         return Phase.ASSEMBLING_CONTEXT

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from neuraphage.decide.asking import asks_line, short_prompt_id
 from neuraphage.decide.duration import duration
 from neuraphage.decide.going_on import going_on
+from neuraphage.model.effect import MarkerName
+from neuraphage.model.place import Place
 from neuraphage.model.prompt import PromptKind
 from neuraphage.model.readings import Clocks, Explanation, Forecast, Holder, TaskReadings
 from neuraphage.model.task import BlockedDetail, CancelledDetail, FailedDetail, PausedDetail, Status, TaskRecord
@@ -73,11 +75,11 @@ def explain(readings: TaskReadings, rules: Rules) -> Explanation:
             because, following = _waits_for_person(readings)
         case Status.BLOCKED, _:
             because, following = _blocked(readings, rules)
-        case _, "outbox":
+        case _, Place.OUTBOX:
             because, following = _waits_for_worker(readings, rules)
-        case _, "timers":
+        case _, Place.TIMERS:
             because, following = _waits_for_time(readings)
-        case _, "leases":
+        case _, Place.LEASES:
             because, following = _held(readings, rules)
         case _:
             because = ["It is in none of the four places, which a task that is not over never is."]
@@ -86,7 +88,9 @@ def explain(readings: TaskReadings, rules: Rules) -> Explanation:
         because.append("A person has cancelled it; whoever holds it ends it with the next step.")
     elif record.pause_requested:
         because.append("A person has asked for a pause; it is paused with the next step.")
-    if record.place in {"outbox", "leases", "timers"} or any(found.in_ms is not None for found in following):
+    if record.place in {Place.OUTBOX, Place.LEASES, Place.TIMERS} or any(
+        found.in_ms is not None for found in following
+    ):
         because += _sweep_trouble(readings, rules)
     return Explanation(
         task_id=record.task_id,
@@ -102,9 +106,9 @@ def explain(readings: TaskReadings, rules: Rules) -> Explanation:
 def clocks(readings: TaskReadings, rules: Rules) -> Clocks:
     """The readings as ages."""
     record, now_ms, due_ms = readings.record, readings.now_ms, readings.due_ms
-    held = record.place == "leases" and due_ms is not None
+    held = record.place == Place.LEASES and due_ms is not None
     sent_ms = None
-    if record.place == "outbox" and due_ms is not None:
+    if record.place == Place.OUTBOX and due_ms is not None:
         sent_ms = now_ms - (due_ms - rules.distance_ms(readings.publications))
     return Clocks(
         dispatch_ms=sent_ms,
@@ -236,7 +240,7 @@ def outcome(readings: TaskReadings, rules: Rules, *, crashed: bool = True) -> st
         crashed: whether its process is gone, or not known to live.
     """
     record = readings.record
-    begun = record.counters.iteration > 0 or record.marker.name.value != "task_created"
+    begun = record.counters.iteration > 0 or record.marker.name is not MarkerName.TASK_CREATED
     if record.cancel_requested:
         return "it is cancelled"
     if begun and readings.now_ms - record.saved_at_ms > rules.saved_max_age_ms:

@@ -26,7 +26,7 @@ from neuraphage.dev.local_model import free_port, scripted_environ
 from neuraphage.dev.server import EmbeddedServer
 from neuraphage.dev.stack import StackPlan, make_folders, stack_specs
 from neuraphage.dev.supervisor import Supervisor
-from neuraphage.model.prompt import Event
+from neuraphage.model.event import Event
 from neuraphage.model.task import TERMINAL, Status, TaskRecord, TaskSpec
 from neuraphage.ports import Delta
 from neuraphage.queue import CeleryDispatcher, make_app

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from neuraphage.dev.demo_record import EXPECTED_KILLS, KillRecord
 from neuraphage.model.effect import MarkerName
-from neuraphage.model.prompt import Event
+from neuraphage.model.event import Event, EventKind
 from neuraphage.model.task import TaskRecord
 from neuraphage.ports import Delta
 from neuraphage.store.tasks import RedisStore
@@ -53,9 +53,9 @@ class Killer:
         self._looks += text > 0
 
     def _saw_event(self, event: Event, text: int) -> int:
-        if event.kind == "RequestSent":
+        if event.kind == EventKind.REQUEST_SENT:
             self._chars, self._looks, text = 0, 0, 0
-        elif event.kind == "ToolCompleted":
+        elif event.kind == EventKind.TOOL_COMPLETED:
             self._has_edited |= event.data["tool"] in _WRITES
             self._ended_runs += event.data["tool"] == "run_command"
         return text

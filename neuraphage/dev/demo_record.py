@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from neuraphage.model.prompt import Event
+from neuraphage.model.event import Event, EventKind
 from neuraphage.model.task import CompletedDetail, FailedDetail, Status, TaskRecord
 
 EXPECTED_KILLS = 2
@@ -121,7 +121,7 @@ def demo_record(
         starts: how often the project's tests were started, by its own log.
         tests_pass: whether its tests pass now.
     """
-    finished = [e for e in events if e.kind == "ToolCompleted" and e.data["tool"] == "run_command"]
+    finished = [e for e in events if e.kind == EventKind.TOOL_COMPLETED and e.data["tool"] == "run_command"]
     conclusive = [e for e in finished if not e.data["unknown"]]
     match record.detail:
         case CompletedDetail():
@@ -153,15 +153,17 @@ def calls_paid_twice(events: Sequence[Event]) -> int:
     committed: set[str] = set()
     again = 0
     for event in events:
-        if event.kind not in {"RequestSent", "ResponseReceived"}:
+        if event.kind not in {EventKind.REQUEST_SENT, EventKind.RESPONSE_RECEIVED}:
             continue
         request_id = str(event.data["request_id"])
         again += request_id in committed
-        if event.kind == "ResponseReceived":
+        if event.kind == EventKind.RESPONSE_RECEIVED:
             committed.add(request_id)
     return again
 
 
 def _with_resumption(kill: KillRecord, events: Sequence[Event]) -> KillRecord:
-    later = [e for e in events if e.kind in {"TaskStarted", "TaskResumed"} and e.data["fence"] > kill.fence]
+    later = [
+        e for e in events if e.kind in {EventKind.TASK_STARTED, EventKind.TASK_RESUMED} and e.data["fence"] > kill.fence
+    ]
     return replace(kill, resumed_s=((later[0].at_ms or 0) - kill.at_ms) / 1000) if later else kill

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Literal
-
-from pydantic import Field
+from typing import Literal
 
 from neuraphage.model.base import Frozen
 
@@ -72,19 +70,3 @@ class InboxItem(Frozen):
     prompt_id: str | None = None
     at_ms: int = 0
     by: str = "user"
-
-
-class Event(Frozen):
-    """One line of a task's history: an audit record, never a source of recovery (K17).
-
-    Args:
-        kind: CamelCase name, e.g. TaskStarted, RequestSent, ToolCompleted.
-        data: what identifies it; small.
-        event_id: the stream's id, when read back.
-        at_ms: server time, when read back.
-    """
-
-    kind: str
-    data: dict[str, Any] = Field(default_factory=dict)
-    event_id: str | None = None
-    at_ms: int | None = None

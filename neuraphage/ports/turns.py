@@ -8,8 +8,9 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from neuraphage.model.effect import JournalEntry, Marker
+from neuraphage.model.event import Event
 from neuraphage.model.message import Entry
-from neuraphage.model.prompt import Event, InboxItem, Prompt
+from neuraphage.model.prompt import InboxItem, Prompt
 from neuraphage.model.task import Status, TaskRecord
 from neuraphage.ports.effects import Delta
 

@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 
 from neuraphage.errors import DamagedKey, LeaseLost, StoreUnavailable, WriteLost
 from neuraphage.model.effect import JournalEntry, Marker
+from neuraphage.model.event import Event
 from neuraphage.model.message import Entry
-from neuraphage.model.prompt import Event, InboxItem, Prompt
+from neuraphage.model.prompt import InboxItem, Prompt
 from neuraphage.ports import Changes, Claimed, Committed, CommitVerdict, FinishTo, Settled, SuspendTo
 from neuraphage.runtime.held_lease import HeldLease
 from neuraphage.runtime.patience import persistently

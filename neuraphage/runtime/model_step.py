@@ -16,8 +16,9 @@ from neuraphage.decide.surrogates import whole_text
 from neuraphage.decide.tool_input import why_unusable
 from neuraphage.errors import FaultKind, ModelFault
 from neuraphage.model.effect import MODEL_ENTRY, EffectKind, EffectState, JournalEntry, Marker, MarkerName
+from neuraphage.model.event import Event, EventKind
 from neuraphage.model.message import Entry, ModelReply, ModelRequest
-from neuraphage.model.prompt import Event, PromptKind
+from neuraphage.model.prompt import PromptKind
 from neuraphage.model.tool import ToolResult
 from neuraphage.model.usage import Usage
 from neuraphage.runtime.ledger import Ledger
@@ -77,7 +78,7 @@ class ModelStep:
             journal=[entry],
             marker=Marker(name=MarkerName.REQUEST_SENT, request_id=entry.request_id),
             add={"model_resends": 1} if resend else None,
-            events=[Event(kind="RequestSent", data=data)],
+            events=[Event(kind=EventKind.REQUEST_SENT, data=data)],
         )
         ledger.begin_effect()
         view = LiveView(self._services, ledger.record.task_id)
@@ -101,7 +102,7 @@ class ModelStep:
         note = place_note(self._ledger.entries, report)
         if note is None:
             return
-        kind = "WorkingDirBack" if report is None else "WorkingDirLost"
+        kind = EventKind.WORKING_DIR_BACK if report is None else EventKind.WORKING_DIR_LOST
         log.warning("%s", note, extra={"task": self._ledger.record.task_id})
         self._ledger.note(
             entries=[Entry(role="user", content=[{"type": "text", "text": note}], turn=iteration)],
@@ -161,7 +162,7 @@ class ModelStep:
             "retry_at_ms": retry_at_ms,
             "cost_microusd": spent.get("cost_microusd", 0),
         }
-        ledger.note(journal=[failed], add=spent, events=[Event(kind="RequestFailed", data=data)])
+        ledger.note(journal=[failed], add=spent, events=[Event(kind=EventKind.REQUEST_FAILED, data=data)])
 
     def _spent(self, model: str, usage: Usage) -> dict[str, int]:
         """What a reply adds to the counters, whether it is kept or not."""
@@ -203,7 +204,7 @@ class ModelStep:
             marker=Marker(name=MarkerName.RESPONSE_RECEIVED, response_hash=digest),
             outcome=True,
             add={"model_calls": 1, **spent},
-            events=[Event(kind="ResponseReceived", data=data)],
+            events=[Event(kind=EventKind.RESPONSE_RECEIVED, data=data)],
         )
         raw_inputs = {
             mine["id"]: reply.invalid_inputs[sent["id"]]

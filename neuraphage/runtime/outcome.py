@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from neuraphage.errors import AccessRefused, StoreError, StoreUnavailable
 from neuraphage.model.effect import MarkerName
+from neuraphage.model.place import Place
 from neuraphage.model.task import Status
 from neuraphage.ports import ClaimVerdict, CommitVerdict, Settled
 
@@ -77,7 +78,7 @@ def settled_outcome(
     cancelled = settled.verdict is CommitVerdict.CANCELLED
     status = Status.CANCELLED if cancelled else settled.status
     word = _BY_STATUS.get(status) if status else None
-    if word is None and settled.place == "timers":
+    if word is None and settled.place == Place.TIMERS:
         word = "waiting for a retry"
     if word is None:
         word = "finished" if settled.iteration > claimed_iteration else "given back"

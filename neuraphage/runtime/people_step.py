@@ -9,14 +9,19 @@ from neuraphage.decide.asking import SUMMARY_CHARS, params_summary
 from neuraphage.decide.hashing import call_name, prompt_id, sha256_hex
 from neuraphage.decide.machine import NextTool, TurnState, next_tool
 from neuraphage.decide.policy import TIMEOUT, read_permission, why_denied
-from neuraphage.model.effect import EffectKind, EffectState, JournalEntry, Marker, MarkerName
-from neuraphage.model.prompt import PERMISSION_OPTIONS, Event, InboxItem, Prompt, PromptKind
+from neuraphage.model.effect import EffectKind, EffectState, JournalEntry, Marker, MarkerName, Permission
+from neuraphage.model.event import Event, EventKind
+from neuraphage.model.prompt import PERMISSION_OPTIONS, InboxItem, Prompt, PromptKind
 from neuraphage.model.tool import ControlKind, ToolCall, ToolResult
 from neuraphage.runtime.ledger import Ledger
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_step import ToolStep
 from neuraphage.tools.shorten import shorten
 
+_PERMISSION_EVENTS = {
+    Permission.GRANTED: EventKind.PERMISSION_GRANTED,
+    Permission.DENIED: EventKind.PERMISSION_DENIED,
+}
 UNKNOWN_OPTIONS = ("it ran", "it did not run")
 
 
@@ -125,7 +130,7 @@ class PeopleStep:
             journal=[entry.model_copy(update={"permission": permission, "permission_by": item.by})],
             events=[
                 Event(
-                    kind=f"Permission{permission.value.capitalize()}",
+                    kind=_PERMISSION_EVENTS[permission],
                     data={"tool": call.name, "id": call.tool_use_id, "by": item.by},
                 )
             ],

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from neuraphage.errors import LeaseLost, SchemaTooNew, StoreError, WriteLost
 from neuraphage.logs import add_to_log_context, log_context
 from neuraphage.model.effect import MarkerName
+from neuraphage.model.place import Place
 from neuraphage.ports import Changes, ClaimUnreadableError, ClaimVerdict, Settled, SuspendTo
 from neuraphage.runtime.lease_keeper import LeaseKeeper
 from neuraphage.runtime.ledger import Ledger
@@ -116,7 +117,7 @@ class TurnRunner:
         name: str = "",
         error: str = "",
     ) -> str:
-        if settled.place == "outbox":
+        if settled.place == Place.OUTBOX:
             # a refused publish is no error: the sweep publishes what nobody claimed
             self._publish(task_id, settled.iteration, settled.seq, marker.value if marker else "")
         return settled_outcome(settled, marker, iteration, name=name, error=error)

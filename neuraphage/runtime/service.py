@@ -11,6 +11,7 @@ from neuraphage.decide.limits import limit_failure, limit_reached
 from neuraphage.errors import BadInput, IllegalMove, LimitReached, PromptNotOpen, StoreError, TaskNotFound
 from neuraphage.model.effect import MarkerName
 from neuraphage.model.limits import NO_CHANGE, LimitChange
+from neuraphage.model.place import Place
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.task import NAME_MAX_CHARS, TEXT_MAX_CHARS, TaskRecord, TaskSpec
 from neuraphage.ports import Dispatcher, Redaction, Signal, SignalKind, Signalled, SignalVerdict, TaskStore
@@ -162,7 +163,7 @@ class TaskService:
                 raise PromptNotOpen(f"{task_id}: prompt {sent.prompt_id!r} is not open; it was answered or timed out")
             case SignalVerdict.FULL:
                 raise BadInput(f"{task_id} has too many unread messages; wait until it has read some")
-        if answer.place == "outbox" and sent.kind is not SignalKind.LIMIT:  # that moves no task
+        if answer.place == Place.OUTBOX and sent.kind is not SignalKind.LIMIT:  # that moves no task
             self._dispatcher.publish_turn(task_id, answer.iteration, answer.seq, sent.kind.value)
         return answer
 

@@ -12,6 +12,8 @@ from functools import partial
 from typing import TypeVar
 
 from neuraphage.errors import StoreError, StoreUnavailable
+from neuraphage.model.effect import MarkerName
+from neuraphage.model.place import Place
 from neuraphage.model.recovery import RecoveryReading, RecoveryReport
 from neuraphage.ports import (
     Clock,
@@ -130,10 +132,10 @@ class Sweep:
         """
         settings = self._settings
         late_ms = now_ms + int((settings.lease_s - 2 * settings.heartbeat_s) * 1000)
-        late = self._store.held_tasks(until_ms=late_ms, limit=self._batch("leases"))
+        late = self._store.held_tasks(until_ms=late_ms, limit=self._batch(Place.LEASES))
         living = self._living() if late else frozenset()
         answers = [self.recover(held, "stalled" if held.owner in living else "expired") for held in late]
-        self._note_stuck("leases", sum(answer.verdict is RecoverVerdict.STALE for answer in answers))
+        self._note_stuck(Place.LEASES, sum(answer.verdict is RecoverVerdict.STALE for answer in answers))
         return answers
 
     def recover(self, held: HeldTask, evidence: str) -> Recovered:
@@ -155,16 +157,18 @@ class Sweep:
 
     def timers(self, now_ms: int) -> int:
         """Timers that came due."""
-        return self._fire(self._store.due_timers(now_ms, self._batch("timers")), "timers", "a timer")
+        return self._fire(self._store.due_timers(now_ms, self._batch(Place.TIMERS)), Place.TIMERS, "a timer")
 
     def outbox(self, now_ms: int) -> int:
         """Outbox entries that nobody has claimed in time; at once when the broker's queue is empty."""
-        due = self._store.due_outbox(now_ms, self._batch("outbox"))
+        due = self._store.due_outbox(now_ms, self._batch(Place.OUTBOX))
         ahead_ms = 0
         if self._dispatcher.queue_length() == 0:
             ahead_ms = int(self._settings.first_republish_s * 1000 * QUIET_AHEAD)
-            due = self._store.due_outbox(now_ms + ahead_ms, self._batch("outbox"))
-        return self._each("outbox", due, lambda task_id: self._store.republish(task_id, ahead_ms), "no claim in time")
+            due = self._store.due_outbox(now_ms + ahead_ms, self._batch(Place.OUTBOX))
+        return self._each(
+            Place.OUTBOX, due, lambda task_id: self._store.republish(task_id, ahead_ms), "no claim in time"
+        )
 
     def _blocked(self, now_ms: int) -> int:
         since_ms = now_ms - int(self._settings.wait_poll_s * 1000)
@@ -211,7 +215,7 @@ class Sweep:
         for task_id, prompt, default in self._store.due_deadlines(now_ms, self._batch("deadlines")):
             sent = Signal(SignalKind.ANSWER, f"deadline:{prompt}", text=default, prompt_id=prompt, by="timeout")
             answer = self._apart(task_id, partial(self._store.signal, task_id, sent))
-            if answer is not None and answer.place == "outbox":
+            if answer is not None and answer.place == Place.OUTBOX:
                 self._publish(NextTurn(task_id, answer.seq, answer.iteration), "answer timed out")
             stuck += answer is None or answer.verdict is not SignalVerdict.ACCEPTED
         self._note_stuck("deadlines", stuck)
@@ -245,7 +249,7 @@ def build_report(
     for answer in verdicts:
         if answer.reading is None:
             continue  # STALE: nothing was decided
-        begun = answer.reading.marker != "task_created" or answer.reading.iteration > 0
+        begun = answer.reading.marker != MarkerName.TASK_CREATED or answer.reading.iteration > 0
         name = names.get(answer.verdict, "resumable" if begun else "requeued")
         by_kind[name].append(answer.reading)
     return RecoveryReport(
@@ -279,7 +283,7 @@ def summary(report: RecoveryReport) -> str:
         "paused": len(report.paused),
         "suspect": len(report.suspect),
         "sent again": report.republished,
-        "timers": report.fired,
+        Place.TIMERS: report.fired,
     }
     words = [f"{count} {what}" for what, count in counts.items() if count]
     return f"{', '.join(words) or NOTHING_DUE}; {report.duration_ms} ms"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from neuraphage.decide.conversation import result_block
 from neuraphage.decide.hashing import sha256_hex
 from neuraphage.model.effect import EffectKind, EffectState, JournalEntry, Marker, MarkerName
+from neuraphage.model.event import Event, EventKind
 from neuraphage.model.message import Entry
-from neuraphage.model.prompt import Event
 from neuraphage.model.tool import ToolResult
 from neuraphage.runtime.ledger import Ledger
 
@@ -42,7 +42,7 @@ def note_result(ledger: Ledger, tool_use_id: str, tool: str, result: ToolResult)
         outcome=True,
         events=[
             Event(
-                kind="ToolCompleted",
+                kind=EventKind.TOOL_COMPLETED,
                 data={"tool": tool, "id": tool_use_id, "error": result.is_error, "unknown": result.unknown_outcome},
             )
         ],

@@ -9,7 +9,7 @@ from neuraphage.decide.files_seen import files_seen
 from neuraphage.decide.hashing import call_name, canonical, effect_id, sha256_hex
 from neuraphage.errors import SpoolError
 from neuraphage.model.effect import EffectClass, EffectKind, EffectState, JournalEntry, Marker, MarkerName
-from neuraphage.model.prompt import Event
+from neuraphage.model.event import Event, EventKind
 from neuraphage.model.tool import Probe, ProbeVerdict, ToolCall, ToolDeclaration, ToolResult
 from neuraphage.ports import ForeseesRefusal, SpoolState, SpoolStatus, Tool, ToolContext
 from neuraphage.runtime.approved_file import approved_file, as_evidence, to_be_approved
@@ -138,7 +138,7 @@ class ToolStep:
         state = self._services.spool.seal(context.effect_id)
         if state is SpoolState.RUNNING:
             # a running command that is found again is written down under this lease before it is waited for
-            self._announce(call, declaration, entry.evidence, entry.attempt, kind="ToolAttached")
+            self._announce(call, declaration, entry.evidence, entry.attempt, kind=EventKind.TOOL_ATTACHED)
             self._attach(call, declaration, context)
             return None
         if state is SpoolState.DONE:
@@ -222,7 +222,7 @@ class ToolStep:
         declaration: ToolDeclaration,
         evidence: dict[str, Any] | None,
         attempt: int,
-        kind: str = "ToolStarted",
+        kind: str = EventKind.TOOL_STARTED,
     ) -> None:
         before = self._ledger.journal.get(call.tool_use_id)
         digest = sha256_hex(call.params)
@@ -282,7 +282,7 @@ class ToolStep:
 
     def _note_settled(self, call: ToolCall, how: str) -> None:
         data = {"tool": call.name, "id": call.tool_use_id, "how": how}
-        self._ledger.note(events=[Event(kind="ToolSettled", data=data)])
+        self._ledger.note(events=[Event(kind=EventKind.TOOL_SETTLED, data=data)])
 
 
 def _result(returned: object) -> ToolResult:

@@ -32,7 +32,7 @@ write(set)
 if row.reason then
   redis.call('HDEL', TASK, 'reason')
   -- told once in a task's life; each later stretch of work is a resumption, with its reason
-  event(row.fence == '0' and 'TaskStarted' or 'TaskResumed', cjson.encode({ reason = row.reason, iteration = tonumber(row.iteration), fence = row.fence + 1 }), given.events_max)
+  event(row.fence == '0' and EVENT.TaskStarted or EVENT.TaskResumed, cjson.encode({ reason = row.reason, iteration = tonumber(row.iteration), fence = row.fence + 1 }), given.events_max)
 end
 move_status(row, 'Running', now)
 redis.call('ZREM', OUTBOX, ID)

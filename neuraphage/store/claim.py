@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from neuraphage.model.effect import JournalEntry
+from neuraphage.model.place import Place
 from neuraphage.ports import Claimed, ClaimUnreadableError, ClaimVerdict, Clock, Lease
 from neuraphage.store.client import corrupt, translated
 from neuraphage.store.context import StoreContext
@@ -58,7 +59,7 @@ def claim(context: StoreContext, clock: Clock, task_id: str, seq: int, process_i
         return Claimed(
             verdict,
             lease=lease,
-            record=task_record(values, place="leases", lease_until_ms=now_ms + lease_ms, between_turns=not journal),
+            record=task_record(values, place=Place.LEASES, lease_until_ms=now_ms + lease_ms, between_turns=not journal),
             journal=journal,
             inbox=tuple((raw, inbox_item(raw)) for raw in reply[4]),
             entries=tuple(entries),

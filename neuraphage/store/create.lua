@@ -7,7 +7,7 @@ if redis.call('EXISTS', TASK) == 1 or redis.call('ZSCORE', TOMBSTONES, ID) then 
 local now = now_ms()
 write({
   spec = given.spec, name = given.name, priority = given.priority, status = 'Queued', since = now, created_at = now, saved_at = now,
-  marker = '{"name":"task_created"}', iteration = 0, seq = 1, fence = 0, token = 0, recoveries = 0,
+  marker = FIRST_MARKER, iteration = 0, seq = 1, fence = 0, token = 0, recoveries = 0,
   recoveries_total = 0, reason = given.reason, schema = SCHEMA,
 })
 redis.call('RPUSH', MESSAGES, given.entry)
@@ -15,5 +15,5 @@ redis.call('SET', CREATED, ID, 'PX', given.key_ttl_ms)
 redis.call('ZADD', IDS, now, ID)
 redis.call('ZADD', STATUS.Queued, now, ID)
 redis.call('ZADD', OUTBOX, now + given.republish_ms, ID)
-event('TaskCreated', cjson.encode({ name = given.name }), given.events_max)
+event(EVENT.TaskCreated, cjson.encode({ name = given.name }), given.events_max)
 return { 'CREATED', ID }

@@ -9,7 +9,7 @@ local function go_on()
   if at_limit(set) then return reply('AT_LIMIT') end
   redis.call('RPUSH', INBOX, given.value)
   back_to_work('user_input', set)
-  tell('InputReceived')
+  tell(EVENT.InputReceived)
   return accepted()
 end
 
@@ -28,7 +28,7 @@ local function put_in_inbox()
     redis.call('HSET', TASK, 'a:' .. prompt, given.key)
     redis.call('ZREM', DEADLINES, ID .. '|' .. prompt)
   end
-  tell(given.kind == 'answer' and 'AnswerReceived' or 'InputReceived')
+  tell(given.kind == 'answer' and EVENT.AnswerReceived or EVENT.InputReceived)
   if given.by == 'timeout' then
     note_decision(cjson.encode({
       task_id = ID, verdict = 'deadline', evidence = 'due', iteration = tonumber(row.iteration),

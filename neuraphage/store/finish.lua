@@ -53,25 +53,25 @@ elseif to == 'failed' then
   apply_all()
   end_task(row, 'Failed', now, detail, {}, given)
 elseif row.pause then
-  answer('COMMITTED', 'Paused', 'waits')
+  answer('COMMITTED', 'Paused', PLACE.waits)
   apply_all()
   pause_task(row, now, 'user', {}, given.events_max)
 elseif to == 'wait' then
   apply_all()
   if inbox_ready() then
-    answer('COMMITTED', 'Running', 'outbox')
+    answer('COMMITTED', 'Running', PLACE.outbox)
     queue_task(row, now, 'Running', 'user_input', { verdict = set.verdict, turns_from = iteration }, given)
   else
-    answer('COMMITTED', 'WaitingForUser', 'waits')
+    answer('COMMITTED', 'WaitingForUser', PLACE.waits)
     local last = { verdict = set.verdict }
     status_fields(last, row, 'WaitingForUser', now)
     write(last)
     move_status(row, 'WaitingForUser', now)
     place(WAITS, now)
-    event('UserInputNeeded', detail, given.events_max)
+    event(EVENT.UserInputNeeded, detail, given.events_max)
   end
 else
-  answer('COMMITTED', 'Running', 'outbox')
+  answer('COMMITTED', 'Running', PLACE.outbox)
   apply_all()
   redis.call('ZREM', LEASES, ID)
   redis.call('ZADD', OUTBOX, now + given.republish_ms, ID)

@@ -2,7 +2,7 @@
 local row = read(COMMON)
 if not row.status or TERMINAL[row.status] then return { 'STALE' } end
 local now = now_ms()
-local is_timer = given.source == 'timers'
+local is_timer = given.source == PLACE.timers
 if is_timer then
   local due = redis.call('ZSCORE', TIMERS, ID)
   if not due or tonumber(due) > now then return { 'STALE' } end

@@ -6,19 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from neuraphage.errors import CorruptRecord
+from neuraphage.model.place import PLACES_OF, Place
 from neuraphage.model.task import TERMINAL, Status
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.encode import loads
 from neuraphage.store.reading import PLACES
 
-ALLOWED_PLACES: Mapping[Status, frozenset[str]] = {
-    Status.QUEUED: frozenset({"outbox", "timers"}),
-    Status.RUNNING: frozenset({"outbox", "leases", "timers"}),
-    Status.WAITING_FOR_USER: frozenset({"waits"}),
-    Status.BLOCKED: frozenset({"waits"}),
-    Status.PAUSED: frozenset({"waits"}),
-}
 NUMBERS = ("seq", "fence", "iteration", "token", "recoveries", "recoveries_total", "saved_at")
 """Fields that scripts count with: none of them can move a task whose number is broken."""
 READ_ATTEMPTS = 10
@@ -117,7 +111,7 @@ def _task_violations(task_id: str, raw: Mapping[bytes, bytes], picture: _Picture
         found.append(f"{task_id}: status {status}, listed under {[s.value for s in listed]}")
     if status is Status.WAITING_FOR_USER and not any(name.startswith(b"p:") for name in raw):
         found.append(f"{task_id}: WaitingForUser without an open prompt")
-    if task_id not in picture.places["leases"] and (b"pause" in raw or b"cancel" in raw):
+    if task_id not in picture.places[Place.LEASES] and (b"pause" in raw or b"cancel" in raw):
         found.append(f"{task_id}: a pause or cancel flag, but no lease whose holder could see it")
     if task_id not in picture.ids:
         found.append(f"{task_id}: not in the index of all ids")
@@ -141,7 +135,7 @@ def _place_violations(task_id: str, status: Status, picture: _Picture) -> list[s
         return found
     if len(inside) != 1:
         found.append(f"{task_id}: {status} sits in {'+'.join(inside) or 'no place'}, must sit in exactly one")
-    elif inside[0] not in ALLOWED_PLACES[status]:
+    elif inside[0] not in PLACES_OF[status]:
         found.append(f"{task_id}: {status} in {inside[0]}")
     if task_id in picture.retention:
         found.append(f"{task_id}: {status} but in retention")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import redis
 
-from neuraphage.model.prompt import Event
+from neuraphage.model.event import Event
 from neuraphage.ports import Delta
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext

@@ -1,8 +1,6 @@
 -- Shared by every script about one task. Validate first, write last; the first write of a script is one
 -- that grows memory (HSET, RPUSH), so a full, read-only or failing server refuses the script whole.
--- Version of what this release writes: model.base.SCHEMA_VERSION (a test holds them equal).
-local SCHEMA = 2
-local TERMINAL = { Completed = true, Failed = true, Cancelled = true }
+local FIRST_MARKER = '{"name":"' .. MARKER.task_created .. '"}'
 
 local function now_ms()
   local t = redis.call('TIME')
@@ -42,9 +40,11 @@ local function event(kind, data, events_max)
   if redis.call('XLEN', EVENTS) > events_max then redis.call('XTRIM', EVENTS, 'MAXLEN', '~', events_max) end
 end
 
--- Moves the status index and fills `set`; the caller writes `set` before anything else.
+-- Fills `set`, which the caller writes before anything else. A move without a row in the lifecycle table is a fault.
 local function status_fields(set, row, new, now)
-  if row.status ~= new then set.status = new; set.since = now end
+  if row.status == new then return end
+  if not MOVES[row.status .. '>' .. new] then error('no move from ' .. row.status .. ' to ' .. new) end
+  set.status, set.since = new, now
 end
 
 local function move_status(row, new, now)
@@ -128,7 +128,7 @@ local function end_task(row, new, now, detail, set, limits)
   end
   call_with('HDEL', TASK, gone)
   redis.call('HDEL', SUSPECTS, ID)
-  event('Task' .. new, detail, limits.events_max)
+  event(EVENT['Task' .. new], detail, limits.events_max)
   redis.call('ZADD', RETENTION, now + limits.conversation_ms, ID)
   for _, key in ipairs({ TASK, MESSAGES, EVENTS, WHY }) do redis.call('PEXPIRE', key, limits.conversation_ms) end
   for _, key in ipairs({ TURN, INBOX, SIGNALS }) do redis.call('PEXPIRE', key, limits.exec_ms) end
@@ -147,7 +147,7 @@ local function pause_task(row, now, why, set, events_max)
   redis.call('HDEL', TASK, 'pause')
   move_status(row, 'Paused', now)
   place(WAITS, now)
-  event('TaskPaused', set.detail, events_max)
+  event(EVENT.TaskPaused, set.detail, events_max)
 end
 
 -- Puts the task in the outbox; the caller publishes.

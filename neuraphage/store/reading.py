@@ -9,14 +9,15 @@ from typing import Any
 from neuraphage.decide.resume import remaining_tools
 from neuraphage.errors import CorruptRecord, TaskNotFound
 from neuraphage.model.effect import JournalEntry
-from neuraphage.model.prompt import Event
+from neuraphage.model.event import Event
+from neuraphage.model.place import Place
 from neuraphage.model.task import PausedDetail, Status, TaskRecord
 from neuraphage.store.client import RedisClient, translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.encode import journal_entry, loads, stored_entry
 from neuraphage.store.record import task_record
 
-PLACES = ("outbox", "leases", "timers", "waits")
+PLACES = tuple(Place)
 _ASKED = 2 + len(PLACES)
 """Commands that read one task."""
 
@@ -59,7 +60,7 @@ def _record(context: StoreContext, task_id: str, raw: Mapping[bytes, bytes], res
         raise TaskNotFound(f"no task {task_id!r}; list them with `neuraphage list`")
     values = {name.decode(): value for name, value in raw.items()}
     place = next((name for name, score in zip(PLACES, scores, strict=True) if score is not None), None)
-    lease = scores[PLACES.index("leases")]
+    lease = scores[PLACES.index(Place.LEASES)]
     record = task_record(
         values, place=place, lease_until_ms=None if lease is None else int(lease), between_turns=effects == 0
     )

@@ -7,6 +7,7 @@ import contextlib
 from pydantic import ValidationError
 
 from neuraphage.errors import AccessRefused
+from neuraphage.model.place import Place
 from neuraphage.model.readings import Holder, TaskReadings
 from neuraphage.model.recovery import Decision, RecoveryReading
 from neuraphage.model.task import TaskRecord
@@ -43,7 +44,7 @@ def readings(context: StoreContext, task_id: str) -> TaskReadings:
         unread=unread,
         has_conversation=bool(has_conversation),
         holder=_holder(context, record),
-        workers=_workers(context) if record.place == "outbox" else None,
+        workers=_workers(context) if record.place == Place.OUTBOX else None,
         last_sweep_ms=last_sweep_ms(context),
         decisions=task_decisions(context, task_id),
     )
@@ -79,7 +80,7 @@ def _workers(context: StoreContext) -> int | None:
 
 
 def _holder(context: StoreContext, record: TaskRecord) -> Holder | None:
-    if record.place != "leases" or record.owner is None:
+    if record.place != Place.LEASES or record.owner is None:
         return None
     row = next((row for row in processes.registered(context) if row.process_id == record.owner), None)
     connected: bool | None = None

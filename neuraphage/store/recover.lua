@@ -78,7 +78,7 @@ local set = {
 local function done(verdict, reason)
   redis.call('HDEL', SUSPECTS, ID)
   local text = reading(string.lower(verdict), reason, recoveries)
-  if verdict ~= 'FAILED' and verdict ~= 'CANCELLED' then event('TaskRecovered', text, given.events_max) end
+  if verdict ~= 'FAILED' and verdict ~= 'CANCELLED' then event(EVENT.TaskRecovered, text, given.events_max) end
   return answer(verdict, text)
 end
 local function fail(error_text, recoverable)
@@ -93,7 +93,7 @@ end
 if redis.call('LLEN', MESSAGES) == 0 then
   return fail(SAY.no_conversation, false)
 end
-local begun = not (row.iteration == '0' and marker == 'task_created')
+local begun = not (row.iteration == '0' and marker == MARKER.task_created)
 if begun and now - row.saved_at > given.max_age_ms then
   return fail(SAY.too_old, true)
 end

@@ -109,7 +109,7 @@ end
 local function fail(text)
   tell('%s', text)
   if fix then
-    if not marker_of() then redis.call('HSET', TASK, 'marker', '{"name":"task_created"}') end -- so that it can be shown
+    if not marker_of() then redis.call('HSET', TASK, 'marker', FIRST_MARKER) end -- so that it can be shown
     end_task(row, 'Failed', now, cjson.encode({ error = string.format(SAY.unusable, text), recoverable = false }), {}, given)
     status = 'Failed'
     count, inside, retained = 0, {}, true
@@ -125,9 +125,6 @@ local function broken()
   return not marker_of() and SAY.no_marker or nil
 end
 
-local ALLOWED = { Queued = { 'outbox', 'timers' }, Running = { 'leases', 'outbox', 'timers' }, WaitingForUser = { 'waits' },
-  Blocked = { 'waits' }, Paused = { 'waits' } }
-
 -- To the outbox under a new fence and seq. Who held it may act until its deadline: the next turn waits for that.
 local function requeue(new, reason)
   local unsafe_until = math.max(tonumber(redis.call('HGET', TASK, 'unsafe_until') or 0) or 0, now + given.lease_ms)
@@ -137,11 +134,11 @@ end
 
 local function right_place()
   local keep
-  for _, name in ipairs(ALLOWED[status]) do keep = keep or (inside[name] and name) end
+  for _, name in ipairs(PLACES_OF[status]) do keep = keep or (inside[name] and name) end
   if count == 1 and keep then return true end
   tell(count > 1 and SAY.wrong_places or SAY.wrong_place, status, names_of(inside))
   if not fix then return false end
-  local held = inside.leases and keep ~= 'leases'
+  local held = inside.leases and keep ~= PLACE.leases
   if keep and not held then
     place(places[keep], inside[keep])
   elseif status == 'Queued' or status == 'Running' then

@@ -7,6 +7,7 @@ import logging
 from pydantic import ValidationError
 
 from neuraphage.errors import StoreError
+from neuraphage.model.effect import MarkerName
 from neuraphage.model.recovery import RecoveryReading, RecoveryReport
 from neuraphage.store.client import corrupt, translated
 from neuraphage.store.context import StoreContext
@@ -75,7 +76,7 @@ def _group(reading: RecoveryReading) -> str:
         return reading.verdict
     if reading.verdict != "recovered":
         return "other"
-    return "resumable" if reading.marker != "task_created" or reading.iteration > 0 else "requeued"
+    return "resumable" if reading.marker != MarkerName.TASK_CREATED or reading.iteration > 0 else "requeued"
 
 
 def last_sweep_ms(context: StoreContext) -> int:

@@ -5,7 +5,7 @@ if row.status ~= 'Paused' then
   redis.call('HDEL', TASK, 'pause')
   return accepted()
 end
-local function tell() event('TaskUnpaused', '{}', given.events_max) end -- TaskResumed tells who goes on with it
+local function tell() event(EVENT.TaskUnpaused, '{}', given.events_max) end -- TaskResumed tells who goes on with it
 if #open_prompts() > 0 and not inbox_ready() then
   tell()
   local set = { seq = seq }

@@ -10,7 +10,7 @@ local set = { retry_count = (row.retry_count or 0) + 1, max_turns = raised.max_t
 if resets then
   set.iteration, set.turns_from = 0, 0
   set.resets = (redis.call('HGET', TASK, 'resets') or 0) + 1
-  set.marker = '{"name":"task_created"}'
+  set.marker = FIRST_MARKER
 end
 -- it would fail at once; a reply that is there can still be worked off
 if (resets or call ~= 'completed') and at_limit(set) then return reply('AT_LIMIT') end
@@ -27,5 +27,5 @@ elseif call == 'failed' then
   redis.call('HDEL', TURN, 'model')
 end
 if next(raised) then tell_limits(raised) end
-event(resets and 'TaskReset' or 'TaskRetried', '{}', given.events_max)
+event(resets and EVENT.TaskReset or EVENT.TaskRetried, '{}', given.events_max)
 return accepted()

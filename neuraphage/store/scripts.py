@@ -10,7 +10,7 @@ from typing import Any
 
 import redis
 
-from neuraphage.store import sentences
+from neuraphage.store import sentences, words
 from neuraphage.store.bindings import BINDINGS
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
@@ -95,7 +95,8 @@ def _read(name: str) -> str:
 def source_of(name: str) -> str:
     """The whole source of a script: the names that it is given, its sentences, its shared parts and its own file."""
     binding = BINDINGS[name]
-    return "".join([binding.head(), sentences.head(name), *map(_read, binding.parts), _read(name)])
+    text = "".join([*map(_read, binding.parts), _read(name)])
+    return binding.head() + words.head(text) + sentences.head(name) + text
 
 
 @cache

@@ -33,7 +33,7 @@ local function raised_limits()
   return raised
 end
 local function tell_limits(raised)
-  event('LimitsChanged', cjson.encode({
+  event(EVENT.LimitsChanged, cjson.encode({
     max_turns = tonumber(raised.max_turns), max_cost_microusd = tonumber(raised.max_cost_microusd), by = given.by,
   }), given.events_max)
 end

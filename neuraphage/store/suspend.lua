@@ -20,38 +20,38 @@ elseif to == 'poisoned' then
   apply(groups, set, true)
   end_task(row, 'Failed', now, given.detail, {}, given)
 elseif row.pause then
-  answer('Paused', 'waits')
+  answer('Paused', PLACE.waits)
   apply(groups, set, true)
   pause_task(row, now, 'user', {}, given.events_max)
 elseif to == 'timer' then
-  answer('Running', 'timers')
+  answer('Running', PLACE.timers)
   apply(groups, set, true)
   place(TIMERS, given.due_ms)
 elseif to == 'wait' then
   -- opened prompts must stand before the inbox is asked whether it answers them
   apply(groups, set, true)
   if inbox_ready() then
-    answer('Running', 'outbox')
+    answer('Running', PLACE.outbox)
     queue_task(row, now, 'Running', 'user_input', { verdict = set.verdict }, given)
   else
-    answer('WaitingForUser', 'waits')
+    answer('WaitingForUser', PLACE.waits)
     local last = { verdict = set.verdict }
     status_fields(last, row, 'WaitingForUser', now)
     write(last)
     move_status(row, 'WaitingForUser', now)
     place(WAITS, now)
-    event('UserInputNeeded', given.detail, given.events_max)
+    event(EVENT.UserInputNeeded, given.detail, given.events_max)
   end
 elseif to == 'blocked' then
-  answer('Blocked', 'waits')
+  answer('Blocked', PLACE.waits)
   status_fields(set, row, 'Blocked', now)
   set.detail = given.detail
   apply(groups, set, true)
   move_status(row, 'Blocked', now)
   place(WAITS, now)
-  event('TaskBlocked', given.detail, given.events_max)
+  event(EVENT.TaskBlocked, given.detail, given.events_max)
 else -- shutdown, and a pause whose flag is gone: the outbox at once
-  answer('Running', 'outbox')
+  answer('Running', PLACE.outbox)
   apply(groups, set, true)
   queue_task(row, now, 'Running', given.reason ~= '' and given.reason or nil, {}, given)
 end

@@ -18,7 +18,8 @@ from typing import Any
 import pexpect
 
 from neuraphage.client import Client
-from neuraphage.model.prompt import PERMISSION_OPTIONS, Event, Prompt, PromptKind
+from neuraphage.model.event import Event
+from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
 from neuraphage.ports import Changes, CommitVerdict, Delta, Lease, SuspendTo
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.settings import Settings

@@ -13,7 +13,8 @@ import pytest
 from clikit import Bench
 from neuraphage.client import AsyncClient, Client
 from neuraphage.errors import BadInput, IllegalMove, TaskNotFound
-from neuraphage.model.prompt import PERMISSION_OPTIONS, Event, Prompt, PromptKind
+from neuraphage.model.event import Event
+from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
 from neuraphage.model.task import Status, TaskRecord
 from neuraphage.ports import Delta, FinishTo, SignalVerdict
 from neuraphage.store import live

@@ -10,7 +10,7 @@ import pytest
 from clikit import Bench
 from neuraphage.client import sync
 from neuraphage.errors import AccessRefused, BadInput, StoreUnavailable
-from neuraphage.model.prompt import Event
+from neuraphage.model.event import Event
 from neuraphage.model.task import Status, TaskRecord
 from neuraphage.ports import Delta, FinishTo
 from neuraphage.store import live

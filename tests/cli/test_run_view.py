@@ -33,7 +33,8 @@ from neuraphage.dev.server_files import open_files, take_lock
 from neuraphage.dev.stack_use import UnusedStop, is_taken, lock_start, use_stack
 from neuraphage.dev.stop_request import StopRequest
 from neuraphage.errors import BadInput
-from neuraphage.model.prompt import PERMISSION_OPTIONS, Event, Prompt, PromptKind
+from neuraphage.model.event import Event
+from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
 from neuraphage.model.task import Status
 from neuraphage.ports import Delta
 from patience import PATIENCE_S

@@ -7,8 +7,8 @@ import os
 import pytest
 
 from clikit import Bench, CommandLine, run_on_terminal
+from neuraphage.model.event import Event
 from neuraphage.model.message import Entry
-from neuraphage.model.prompt import Event
 from neuraphage.ports import Changes, FinishTo
 from storekit import MODEL_CALL
 

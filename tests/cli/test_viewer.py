@@ -9,7 +9,7 @@ from rich.console import Console
 
 from neuraphage.cli.event_text import event_text
 from neuraphage.cli.viewer import BAR, MAX_LINE_CHARS, Viewer
-from neuraphage.model.prompt import Event
+from neuraphage.model.event import Event
 from neuraphage.ports import Delta
 
 SENTENCE = "The quick brown fox jumps over the lazy dog, " * 4

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from neuraphage.model.effect import EffectKind, EffectState, JournalEntry, Marker, MarkerName
-from neuraphage.model.prompt import Event
+from neuraphage.model.event import Event
 from neuraphage.model.task import Status
 from neuraphage.ports import Changes, CommitVerdict, FinishTo, SignalKind, SuspendTo
 from storekit import ASK, StoreKit, question, text_entry

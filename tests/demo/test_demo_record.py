@@ -8,7 +8,7 @@ import pytest
 
 from neuraphage.dev.demo_record import DemoRecord, KillRecord, calls_paid_twice, demo_record
 from neuraphage.model.effect import Marker, MarkerName
-from neuraphage.model.prompt import Event
+from neuraphage.model.event import Event
 from neuraphage.model.task import (
     CompletedDetail,
     FailedDetail,

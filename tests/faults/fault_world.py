@@ -22,7 +22,7 @@ from neuraphage.decide.hashing import effect_id
 from neuraphage.decide.redaction import Redactor
 from neuraphage.errors import StoreError
 from neuraphage.llm.client import AnthropicClient
-from neuraphage.model.prompt import Event
+from neuraphage.model.event import Event
 from neuraphage.model.task import Status, TaskRecord, TaskSpec
 from neuraphage.ports import ProcessRow
 from neuraphage.runtime.clock import SystemClock

@@ -58,7 +58,7 @@ OTHER_MUTANTS = (
         "if TERMINAL[row.status] then return reply('ILLEGAL') end",
         "",
         "signal::test_every_kind_in_every_status",
-        {"kind": "cancel", "status": Status.COMPLETED},
+        {"kind": "cancel", "status": Status.CANCELLED},
     ),
     Mutant(
         "messages to a task that is over",

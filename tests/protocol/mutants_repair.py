@@ -32,8 +32,8 @@ REPAIR_MUTANTS = (
     Mutant(
         "a lease before other places",
         "repair",
-        "Running = { 'leases', 'outbox', 'timers' }",
-        "Running = { 'outbox', 'leases', 'timers' }",
+        "keep = keep or (inside[name] and name) end",
+        "keep = inside[name] and name or keep end",
         "repair::test_a_lease_wins_over_other_places",
     ),
     Mutant(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,8 @@ from neuraphage.errors import SchemaTooNew
 from neuraphage.model.base import SCHEMA_VERSION
 from neuraphage.model.task import Status
 from neuraphage.runtime.outcome import Outcome
+from neuraphage.store.scripts import source_of
 from servers import ValkeyProcess
-from source_tree import ROOT
 from statekit import SCENARIOS, FollowingModel, carry_on, settings_of
 from storefixtures import valkey
 from turnkit import Rig, new_rig
@@ -159,6 +158,5 @@ def test_a_claim_raises_the_schema_of_the_task(rig: Rig) -> None:
 
 
 def test_the_scripts_write_the_schema_of_this_release() -> None:
-    """Lua has its own copy of the number."""
-    prelude = (ROOT / "neuraphage" / "store" / "prelude.lua").read_text(encoding="utf-8")
-    assert re.findall(r"^local SCHEMA = (\d+)$", prelude, re.MULTILINE) == [str(SCHEMA_VERSION)]
+    """Its number is written into them from its one home."""
+    assert f"local SCHEMA, TERMINAL = {SCHEMA_VERSION}," in source_of("claim")

@@ -11,7 +11,7 @@ from typing import Any
 from neuraphage.client import Client
 from neuraphage.dev.stack import StackPlan
 from neuraphage.model.effect import JournalEntry
-from neuraphage.model.prompt import Event
+from neuraphage.model.event import Event
 from neuraphage.model.task import TaskRecord
 from neuraphage.store import invariant, reading
 from neuraphage.store.client import translated

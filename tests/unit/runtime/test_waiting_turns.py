@@ -83,7 +83,11 @@ def test_the_call_a_reply_broke_off_in_is_known_after_a_crash_too(make_rig: Make
 def test_nobody_is_asked_about_a_command_that_would_destroy_the_machine(make_rig: MakeRig) -> None:
     """It is told as refused, whatever is allowed, and the turn goes on."""
     tool = FakeTool(side_effecting=True)
-    rig = make_rig(calls(("t1", "act", {"command": "rm -rf /"}), ("t2", "act", {})), says("Done."), extra=[tool])
+    rig = make_rig(
+        calls(("t1", "act", {"command": "true > /dev/disk/none/at-all"}), ("t2", "act", {})),
+        says("Done."),
+        extra=[tool],
+    )
     task_id = rig.run(allow=("*",))
     assert "never runs here" in rig.results(task_id)["t1"]["content"]
     assert rig.results(task_id)["t1"]["is_error"] is True

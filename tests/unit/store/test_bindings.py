@@ -8,6 +8,7 @@ from importlib.resources import files
 import pytest
 
 from neuraphage.ports import Changes
+from neuraphage.store import words
 from neuraphage.store.bindings import BINDINGS, CHANGE_GROUPS, CHANGES, SIGNALS
 from neuraphage.store.encode import change_groups
 from neuraphage.store.scripts import Script, script, source_of
@@ -56,8 +57,15 @@ def test_nothing_is_counted_by_hand(name: str) -> None:
     """No key and no argument by its number, and no sentence for people."""
     text = re.sub(r"--[^\n]*", "", LUA[name])
     assert not re.search(r"\b(KEYS|ARGV)\[\d", text)
-    lines = [line for line in text.splitlines() if "redis.error_reply" not in line]  # those are the server's words
+    lines = [line for line in text.splitlines() if not re.search(r"redis\.error_reply|\berror\(", line)]
     assert not [quoted for line in lines for quoted in re.findall(r"'([^']*)'", line) if quoted.count(" ") > 2]
+
+
+def test_a_word_that_there_is_not_is_a_fault_at_once() -> None:
+    """A misspelt event, place or marker would be nil in Lua, and an error in the midst of a script."""
+    with pytest.raises(ValueError, match="EVENT has no TaskPuased"):
+        words.head("event(EVENT.TaskPuased, '{}')")
+    assert words.head("return 1") == ""
 
 
 def test_names_are_checked_before_anything_is_sent() -> None:
