@@ -21,10 +21,10 @@ from neuraphage.model.message import Entry, ModelReply, ModelRequest
 from neuraphage.model.prompt import PromptKind
 from neuraphage.model.tool import ToolResult
 from neuraphage.model.usage import Usage
-from neuraphage.runtime.ledger import Ledger
 from neuraphage.runtime.live_view import LiveView
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_result import note_result
+from neuraphage.runtime.unit_of_work import UnitOfWork
 from neuraphage.tools.working_dir import working_dir_report
 
 log = logging.getLogger(__name__)
@@ -40,12 +40,12 @@ class ModelStep:
 
     Args:
         services: the ports.
-        ledger: the working copy.
+        work: the working copy.
     """
 
-    def __init__(self, services: Services, ledger: Ledger) -> None:
+    def __init__(self, services: Services, work: UnitOfWork) -> None:
         self._services = services
-        self._ledger = ledger
+        self._work = work
 
     def call(self, *, resend: bool) -> None:
         """Commit the intent, call, and note the reply or the fault.
@@ -56,34 +56,34 @@ class ModelStep:
         Raises:
             LeaseLost, CancelRequested, StoreUnavailable: nothing is noted.
         """
-        ledger = self._ledger
-        iteration = ledger.record.counters.iteration
-        before = ledger.journal.get(MODEL_ENTRY)
+        work = self._work
+        iteration = work.record.counters.iteration
+        before = work.journal.get(MODEL_ENTRY)
         if before is None:
             self._tell_of_place(iteration)
             self._take_inputs(iteration)
-        fence = ledger.held.lease.fence
+        fence = work.held.lease.fence
         entry = JournalEntry(
             key=MODEL_ENTRY,
             kind=EffectKind.MODEL,
             state=EffectState.STARTED,
             fence=fence,
-            request_id=before.request_id if before else request_id(ledger.record.task_id, iteration, fence),
+            request_id=before.request_id if before else request_id(work.record.task_id, iteration, fence),
             attempt=before.attempt + 1 if before else 1,
             faults=before.faults if before else 0,
             plain=before is not None and (before.plain or is_sent_plain(before.fault)),
         )
         data: dict[str, Any] = {"request_id": entry.request_id, "attempt": entry.attempt, "fence": fence}
-        ledger.note(
+        work.note(
             journal=[entry],
             marker=Marker(name=MarkerName.REQUEST_SENT, request_id=entry.request_id),
             add={"model_resends": 1} if resend else None,
             events=[Event(kind=EventKind.REQUEST_SENT, data=data)],
         )
-        ledger.begin_effect()
-        view = LiveView(self._services, ledger.record.task_id)
+        work.begin_effect()
+        view = LiveView(self._services, work.record.task_id)
         try:
-            reply = self._services.model.call(self._request(entry), view.show, ledger.held)
+            reply = self._services.model.call(self._request(entry), view.show, work.held)
             self._check_size(reply)
         except ModelFault as fault:
             self._note_fault(entry, fault)
@@ -93,38 +93,38 @@ class ModelStep:
 
     def _tell_of_place(self, iteration: int) -> None:
         """A working directory that went, or came back, is told with the next request: to the model and to people."""
-        working_dir = self._ledger.record.spec.working_dir
+        working_dir = self._work.record.spec.working_dir
         if working_dir is None:
             return
         report = working_dir_report(working_dir)
         if report is not None:
             report = self._services.redaction.text(report)
-        note = place_note(self._ledger.entries, report)
+        note = place_note(self._work.entries, report)
         if note is None:
             return
         kind = EventKind.WORKING_DIR_BACK if report is None else EventKind.WORKING_DIR_LOST
-        log.warning("%s", note, extra={"task": self._ledger.record.task_id})
-        self._ledger.note(
+        log.warning("%s", note, extra={"task": self._work.record.task_id})
+        self._work.note(
             entries=[Entry(role="user", content=[{"type": "text", "text": note}], turn=iteration)],
             events=[Event(kind=kind, data={"path": working_dir, "report": report})],
         )
 
     def _take_inputs(self, iteration: int) -> None:
         """What people wrote becomes part of the conversation with this request, never in mid-turn."""
-        ledger = self._ledger
-        for prompt in [p for p in ledger.prompts.values() if p.kind is PromptKind.CONVERSATION]:
-            ledger.close_prompt(prompt.prompt_id)
+        work = self._work
+        for prompt in [p for p in work.prompts.values() if p.kind is PromptKind.CONVERSATION]:
+            work.close_prompt(prompt.prompt_id)
         texts = []
-        for raw, item in list(ledger.inbox):
+        for raw, item in list(work.inbox):
             if item.kind == "input" or (item.prompt_id or "").endswith(":conversation"):
                 texts.append(self._services.redaction.text(item.text))
-                ledger.consume(raw)
+                work.consume(raw)
         blocks = [{"type": "text", "text": text} for text in texts if text.strip()]
         if blocks:
-            ledger.note(entries=[Entry(role="user", content=blocks, turn=iteration)])
+            work.note(entries=[Entry(role="user", content=blocks, turn=iteration)])
 
     def _request(self, entry: JournalEntry) -> ModelRequest:
-        spec = self._ledger.record.spec
+        spec = self._work.record.spec
         system = SYSTEM_TEXT + (f"\n\n{spec.system}" if spec.system else "")
         tools = [
             {"name": d.name, "description": d.description, "input_schema": d.input_schema}
@@ -134,16 +134,16 @@ class ModelStep:
             request_id=entry.request_id or "",
             model=spec.model,
             system=[{"type": "text", "text": system}],
-            messages=request_messages(self._ledger.entries, plain=entry.plain),
+            messages=request_messages(self._work.entries, plain=entry.plain),
             tools=tools,
             max_tokens=spec.max_tokens,
             extra={},
         )
 
     def _note_fault(self, entry: JournalEntry, fault: ModelFault) -> None:
-        ledger = self._ledger
+        work = self._work
         decision = after_fault(fault.kind, entry.faults, fault.retry_after_s, entry.attempt, plain=entry.plain)
-        retry_at_ms = None if decision.delay_s is None else ledger.now_ms() + int(decision.delay_s * 1000)
+        retry_at_ms = None if decision.delay_s is None else work.now_ms() + int(decision.delay_s * 1000)
         text = whole_text(self._services.redaction.text(fault.detail))[:2_000]
         spent = self._spent(fault.model, Usage(**fault.usage)) if fault.usage is not None else {}
         failed = entry.model_copy(
@@ -162,7 +162,7 @@ class ModelStep:
             "retry_at_ms": retry_at_ms,
             "cost_microusd": spent.get("cost_microusd", 0),
         }
-        ledger.note(journal=[failed], add=spent, events=[Event(kind=EventKind.REQUEST_FAILED, data=data)])
+        work.note(journal=[failed], add=spent, events=[Event(kind=EventKind.REQUEST_FAILED, data=data)])
 
     def _spent(self, model: str, usage: Usage) -> dict[str, int]:
         """What a reply adds to the counters, whether it is kept or not."""
@@ -171,19 +171,19 @@ class ModelStep:
             "output_tokens": usage.output_tokens,
             "cache_write_tokens": usage.cache_creation_input_tokens,
             "cache_read_tokens": usage.cache_read_input_tokens,
-            "cost_microusd": self._services.cost_microusd(model or self._ledger.record.spec.model, usage),
+            "cost_microusd": self._services.cost_microusd(model or self._work.record.spec.model, usage),
         }
 
     def _note_reply(self, entry: JournalEntry, reply: ModelReply) -> None:
-        ledger, services = self._ledger, self._services
+        work, services = self._work, self._services
         clean: list[dict[str, Any]] = services.redaction.json(reply.content)
         clean = without_broken_signatures(reply.content, clean)
-        stop_reason = actual_stop(reply, ledger.record.spec.max_tokens)
-        content = with_own_ids(clean, call_ids(ledger.entries), entry.request_id or "")
+        stop_reason = actual_stop(reply, work.record.spec.max_tokens)
+        content = with_own_ids(clean, call_ids(work.entries), entry.request_id or "")
         stored = Entry.model_construct(
             role="assistant",
             content=content,
-            turn=ledger.record.counters.iteration,
+            turn=work.record.counters.iteration,
             stop_reason=stop_reason,
             unusable_calls=len(reply.invalid_inputs),
             supersedes=None,
@@ -198,7 +198,7 @@ class ModelStep:
             }
         )
         data = {"request_id": entry.request_id, "stop": stop_reason, "cost_microusd": spent["cost_microusd"]}
-        ledger.note(
+        work.note(
             entries=[stored],  # without content too: such replies are counted
             journal=[done],
             marker=Marker(name=MarkerName.RESPONSE_RECEIVED, response_hash=digest),
@@ -226,4 +226,4 @@ class ModelStep:
         for call in tool_calls(content):
             if call.tool_use_id in raw_inputs:
                 text = why_unusable(call.name, raw_inputs[call.tool_use_id])
-                note_result(self._ledger, call.tool_use_id, call.name, ToolResult(text=text, is_error=True))
+                note_result(self._work, call.tool_use_id, call.name, ToolResult(text=text, is_error=True))

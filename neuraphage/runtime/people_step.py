@@ -13,9 +13,9 @@ from neuraphage.model.effect import EffectKind, EffectState, JournalEntry, Marke
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.prompt import PERMISSION_OPTIONS, InboxItem, Prompt, PromptKind
 from neuraphage.model.tool import ControlKind, ToolCall, ToolResult
-from neuraphage.runtime.ledger import Ledger
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_step import ToolStep
+from neuraphage.runtime.unit_of_work import UnitOfWork
 from neuraphage.tools.shorten import shorten
 
 _PERMISSION_EVENTS = {
@@ -30,13 +30,13 @@ class PeopleStep:
 
     Args:
         services: the ports.
-        ledger: the working copy.
+        work: the working copy.
         tools: records results.
     """
 
-    def __init__(self, services: Services, ledger: Ledger, tools: ToolStep) -> None:
+    def __init__(self, services: Services, work: UnitOfWork, tools: ToolStep) -> None:
         self._services = services
-        self._ledger = ledger
+        self._work = work
         self._tools = tools
 
     def open_for(self, state: TurnState) -> None:
@@ -59,7 +59,7 @@ class PeopleStep:
             index: its number in its reply.
             unknown: what is known.
         """
-        ledger = self._ledger
+        work = self._work
         question = f"{call.name} was interrupted: did it run? {unknown.text}"
         prompt = Prompt(
             prompt_id=self._prompt_id(call, "unknown"),
@@ -69,64 +69,64 @@ class PeopleStep:
             tool=call.name,
             tool_use_id=call.tool_use_id,
             params_summary=self._clean(params_summary(call.params)),
-            opened_at_ms=ledger.now_ms(),
+            opened_at_ms=work.now_ms(),
             call_index=index,
         )
         self._open([prompt])
 
     def marker(self) -> Marker:
         """The marker of a turn that waits for its open prompts."""
-        return Marker(name=MarkerName.WAITING_FOR_USER, prompt_hash=sha256_hex(sorted(self._ledger.prompts)))
+        return Marker(name=MarkerName.WAITING_FOR_USER, prompt_hash=sha256_hex(sorted(self._work.prompts)))
 
     def take(self, state: TurnState) -> None:
         """Note every answer that has come: permissions are decided, questions get their results."""
-        for raw, item in list(self._ledger.inbox):
-            prompt = self._ledger.prompts.get(item.prompt_id or "")
+        for raw, item in list(self._work.inbox):
+            prompt = self._work.prompts.get(item.prompt_id or "")
             if prompt is None or prompt.kind is PromptKind.CONVERSATION:
                 continue
-            self._ledger.consume(raw)
-            self._ledger.close_prompt(prompt.prompt_id)
+            self._work.consume(raw)
+            self._work.close_prompt(prompt.prompt_id)
             call = next((c for c in state.calls if c.tool_use_id == prompt.tool_use_id), None)
             if call is not None:
                 self._answered(call, prompt, item)
-        for prompt in [p for p in self._ledger.prompts.values() if p.kind is PromptKind.CONVERSATION]:
+        for prompt in [p for p in self._work.prompts.values() if p.kind is PromptKind.CONVERSATION]:
             # its answers are any input, which the next request takes up
-            self._ledger.close_prompt(prompt.prompt_id)
+            self._work.close_prompt(prompt.prompt_id)
         self._drop_strays()
 
     def why_denied(self, call: ToolCall) -> str:
         """What the model is told of a call that was not allowed."""
-        entry = self._ledger.journal.get(call.tool_use_id)
-        timeout_s = self._ledger.record.spec.permission_timeout_s
+        entry = self._work.journal.get(call.tool_use_id)
+        timeout_s = self._work.record.spec.permission_timeout_s
         asked = entry is not None and entry.permission is not None
         by = (entry.permission_by if entry is not None else None) or ("user" if asked else None)
         return why_denied(call.name, by, timeout_s)
 
     def _drop_strays(self) -> None:
         """An answer whose prompt is gone has nothing to say to anyone."""
-        for raw, item in list(self._ledger.inbox):
-            known = item.prompt_id in self._ledger.prompts or (item.prompt_id or "").endswith(":conversation")
+        for raw, item in list(self._work.inbox):
+            known = item.prompt_id in self._work.prompts or (item.prompt_id or "").endswith(":conversation")
             if item.kind == "answer" and not known:
-                self._ledger.consume(raw)
+                self._work.consume(raw)
 
     def _answered(self, call: ToolCall, prompt: Prompt, item: InboxItem) -> None:
         text = self._services.redaction.text(item.text)
         if prompt.kind is PromptKind.QUESTION:
-            started = self._ledger.journal[call.tool_use_id].state is EffectState.STARTED
+            started = self._work.journal[call.tool_use_id].state is EffectState.STARTED
             if item.by == TIMEOUT:
                 text = f"Nobody answered in time. The answer for that case is: {text}"
             said = f"The call was interrupted. A person was asked whether it ran, and said: {text}" if started else text
             self._tools.note(call, ToolResult(text=said, is_error=started))
             return
-        entry = self._ledger.journal[call.tool_use_id]
+        entry = self._work.journal[call.tool_use_id]
         permission, remembered = read_permission(text)
         if prompt.params_hash != self._digest(call):
             # an approval holds for the very parameters it was given for, and nothing else
-            self._ledger.note(journal=[entry.model_copy(update={"prompt_id": None})])
+            self._work.note(journal=[entry.model_copy(update={"prompt_id": None})])
             return
         if remembered:
-            self._ledger.remember_grant(call.name, permission.value)
-        self._ledger.note(
+            self._work.remember_grant(call.name, permission.value)
+        self._work.note(
             journal=[entry.model_copy(update={"permission": permission, "permission_by": item.by})],
             events=[
                 Event(
@@ -138,26 +138,26 @@ class PeopleStep:
 
     def _open(self, prompts: Iterable[Prompt], approved: Mapping[str, dict[str, Any] | None] | None = None) -> None:
         opened = list(prompts)
-        self._ledger.open_prompts(opened)
+        self._work.open_prompts(opened)
         planned = []
         for prompt in opened:
             key = prompt.tool_use_id or ""
-            entry = self._ledger.journal.get(key) or JournalEntry(
+            entry = self._work.journal.get(key) or JournalEntry(
                 key=key,
                 kind=EffectKind.TOOL,
                 state=EffectState.PLANNED,
-                fence=self._ledger.held.lease.fence,
+                fence=self._work.held.lease.fence,
                 tool=prompt.tool,
             )
             if approved is not None:
                 entry = entry.model_copy(update={"evidence": approved.get(key)})
             planned.append(entry.model_copy(update={"prompt_id": prompt.prompt_id}))
-        self._ledger.note(journal=planned)
+        self._work.note(journal=planned)
 
     def _prompt(self, call: ToolCall, index: int) -> Prompt:
-        record = self._ledger.record
+        record = self._work.record
         declaration = self._services.declarations[call.name]
-        now_ms = self._ledger.now_ms()
+        now_ms = self._work.now_ms()
         timeout_s = record.spec.permission_timeout_s
         if declaration.control is ControlKind.ASK_USER:
             return Prompt(
@@ -188,7 +188,7 @@ class PeopleStep:
         )
 
     def _prompt_id(self, call: ToolCall, purpose: str) -> str:
-        record = self._ledger.record
+        record = self._work.record
         name = call_name(call.tool_use_id, record.resets)
         return prompt_id(record.task_id, record.counters.iteration, name, purpose)
 

@@ -12,11 +12,11 @@ from neuraphage.model.effect import MarkerName
 from neuraphage.model.place import Place
 from neuraphage.ports import Changes, ClaimUnreadableError, ClaimVerdict, Settled, SuspendTo
 from neuraphage.runtime.lease_keeper import LeaseKeeper
-from neuraphage.runtime.ledger import Ledger
 from neuraphage.runtime.outcome import Outcome, not_done, refused, settled_outcome
 from neuraphage.runtime.patience import persistently
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.turn import Turn
+from neuraphage.runtime.unit_of_work import UnitOfWork
 
 log = logging.getLogger(__name__)
 
@@ -94,12 +94,12 @@ class TurnRunner:
         if claimed.verdict is not ClaimVerdict.GRANTED or claimed.lease is None:
             return refused(claimed.verdict).value
         with self._keeper.hold(claimed.lease, sent_s) as held:
-            ledger = Ledger(self._services, held, claimed, draining)
-            iteration = ledger.record.counters.iteration
+            work = UnitOfWork(self._services, held, claimed, draining)
+            iteration = work.record.counters.iteration
             add_to_log_context(turn=iteration, fence=claimed.lease.fence)
-            settled = Turn(self._services, ledger, draining).advance()
-        name = ledger.record.spec.name
-        return self._next(task_id, settled, ledger.marker.name, iteration, name=name, error=ledger.error)
+            settled = Turn(self._services, work, draining).advance()
+        name = work.record.spec.name
+        return self._next(task_id, settled, work.marker.name, iteration, name=name, error=work.error)
 
     def _leave_to_newer(self, task_id: str, unreadable: ClaimUnreadableError) -> str:
         """A newer release wrote it: give it back whole. The sweep publishes it again, for a newer worker to claim."""

@@ -8,29 +8,29 @@ from neuraphage.model.effect import EffectKind, EffectState, JournalEntry, Marke
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.message import Entry
 from neuraphage.model.tool import ToolResult
-from neuraphage.runtime.ledger import Ledger
+from neuraphage.runtime.unit_of_work import UnitOfWork
 
 
-def note_result(ledger: Ledger, tool_use_id: str, tool: str, result: ToolResult) -> None:
+def note_result(work: UnitOfWork, tool_use_id: str, tool: str, result: ToolResult) -> None:
     """Note a tool's result: journal, conversation, marker, counters and event together."""
-    before = ledger.journal.get(tool_use_id)
+    before = work.journal.get(tool_use_id)
     digest = sha256_hex(result.text)
     entry = (
         before or JournalEntry(key=tool_use_id, kind=EffectKind.TOOL, state=EffectState.PLANNED, tool=tool)
     ).model_copy(
         update={
             "state": EffectState.COMPLETED,
-            "fence": ledger.held.lease.fence,
+            "fence": work.held.lease.fence,
             "result_hash": digest,
             "is_error": result.is_error,
         }
     )
-    ledger.note(
+    work.note(
         entries=[
             Entry.model_construct(
                 role="user",
                 content=[result_block(tool_use_id, result)],
-                turn=ledger.record.counters.iteration,
+                turn=work.record.counters.iteration,
                 stop_reason=None,
                 supersedes=None,
                 file=result.file,

@@ -13,9 +13,9 @@ from neuraphage.model.event import Event, EventKind
 from neuraphage.model.tool import Probe, ProbeVerdict, ToolCall, ToolDeclaration, ToolResult
 from neuraphage.ports import ForeseesRefusal, SpoolState, SpoolStatus, Tool, ToolContext
 from neuraphage.runtime.approved_file import approved_file, as_evidence, to_be_approved
-from neuraphage.runtime.ledger import Ledger
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_result import note_result
+from neuraphage.runtime.unit_of_work import UnitOfWork
 from neuraphage.tools.command_result import interrupted_result, result_of_status
 from neuraphage.tools.shorten import printable, shorten
 
@@ -27,12 +27,12 @@ class ToolStep:
 
     Args:
         services: the ports.
-        ledger: the working copy.
+        work: the working copy.
     """
 
-    def __init__(self, services: Services, ledger: Ledger) -> None:
+    def __init__(self, services: Services, work: UnitOfWork) -> None:
         self._services = services
-        self._ledger = ledger
+        self._work = work
 
     def problem(self, call: ToolCall) -> str | None:
         """Why the call cannot be run at all, or None."""
@@ -41,10 +41,10 @@ class ToolStep:
             names = ", ".join(self._services.declarations)
             return f"There is no tool {call.name!r}. The tools are: {names}."
         try:
-            with self._ledger.held.in_foreign_code():
+            with self._work.held.in_foreign_code():
                 return tool.check(call.params)
         except Exception as error:  # a third-party tool: what cannot be checked is not run
-            log.exception("check of %s failed", call.name, extra={"task": self._ledger.record.task_id})
+            log.exception("check of %s failed", call.name, extra={"task": self._work.record.task_id})
             return f"The parameters of {call.name} could not be checked, so it was not run: {type(error).__name__}."
 
     def refusal(self, call: ToolCall) -> str | None:
@@ -55,7 +55,7 @@ class ToolStep:
         try:
             return tool.refusal(call.params, self._context(call, declaration, 0))
         except Exception:  # a third-party tool: the person decides, and the run shows what is wrong
-            log.exception("refusal of %s failed", call.name, extra={"task": self._ledger.record.task_id})
+            log.exception("refusal of %s failed", call.name, extra={"task": self._work.record.task_id})
             return None
 
     def to_be_approved(self, call: ToolCall) -> dict[str, Any] | None:
@@ -148,7 +148,7 @@ class ToolStep:
             return None
         # a record that is gone by age looks like one that never was; far inside the retention it cannot be gone
         kept_ms = self._services.settings.exec_retention_s * 1000 / 2
-        if state is SpoolState.SEALED and self._ledger.now_ms() - int(evidence.get("at_ms", 0)) < kept_ms:
+        if state is SpoolState.SEALED and self._work.now_ms() - int(evidence.get("at_ms", 0)) < kept_ms:
             self._note_settled(call, "it had not started")
             self.run(call, attempt=entry.attempt + 1)
             return None
@@ -164,7 +164,7 @@ class ToolStep:
         limit = declaration.output_limit_chars if declaration else 30_000
         # in this order: a cut could leave half of a secret, and what stands for one may be longer than it
         text = shorten(self._services.redaction.text(printable(result.text)), limit) or "[no output]"
-        note_result(self._ledger, call.tool_use_id, call.name, result.model_copy(update={"text": text}))
+        note_result(self._work, call.tool_use_id, call.name, result.model_copy(update={"text": text}))
 
     # --- parts ---
 
@@ -175,7 +175,7 @@ class ToolStep:
         return tool, tool.declaration
 
     def _context(self, call: ToolCall, declaration: ToolDeclaration, attempt: int) -> ToolContext:
-        record = self._ledger.record
+        record = self._work.record
         name = call_name(call.tool_use_id, record.resets)
         needs_files = declaration.effect_class is EffectClass.CHECKABLE
         return ToolContext(
@@ -183,9 +183,9 @@ class ToolStep:
             effect_id=effect_id(record.task_id, f"{name}#{attempt}" if attempt else name, call.params),
             working_dir=record.spec.working_dir,
             spool=self._services.spool,
-            interrupt=self._ledger.held,
-            files_seen=files_seen(self._ledger.entries) if needs_files else {},
-            approved_file=approved_file(self._ledger.journal.get(call.tool_use_id)),
+            interrupt=self._work.held,
+            files_seen=files_seen(self._work.entries) if needs_files else {},
+            approved_file=approved_file(self._work.journal.get(call.tool_use_id)),
             output_limit_chars=declaration.output_limit_chars,
             redact=self._services.redaction.text,
         )
@@ -193,14 +193,14 @@ class ToolStep:
     def _spool_facts(self) -> dict[str, Any]:
         """Whose spool will know of a command, and since when; empty when it cannot be used, so nobody trusts it."""
         try:
-            return {"spool": self._services.spool.identity, "at_ms": self._ledger.now_ms()}
+            return {"spool": self._services.spool.identity, "at_ms": self._work.now_ms()}
         except SpoolError as error:
             log.warning("the spool cannot be named: %s", error)
             return {}
 
     def _prepared(self, tool: Tool, call: ToolCall, context: ToolContext) -> dict[str, Any]:
         try:
-            with self._ledger.held.in_foreign_code():
+            with self._work.held.in_foreign_code():
                 clean: dict[str, Any] = self._services.redaction.json(tool.prepare(call.params, context))
                 canonical(clean)  # what cannot be stored shows here
         except Exception:  # a third-party tool: without evidence its probe answers unknown
@@ -210,7 +210,7 @@ class ToolStep:
 
     def _probed(self, tool: Tool, call: ToolCall, evidence: dict[str, Any], context: ToolContext) -> Probe:
         try:
-            with self._ledger.held.in_foreign_code():
+            with self._work.held.in_foreign_code():
                 return tool.probe(call.params, evidence, context)
         except Exception:  # a third-party tool: it does not tell, and nothing is run again on a guess
             log.exception("probe of %s failed", call.name, extra={"task": context.task_id})
@@ -224,13 +224,13 @@ class ToolStep:
         attempt: int,
         kind: str = EventKind.TOOL_STARTED,
     ) -> None:
-        before = self._ledger.journal.get(call.tool_use_id)
+        before = self._work.journal.get(call.tool_use_id)
         digest = sha256_hex(call.params)
         entry = JournalEntry(
             key=call.tool_use_id,
             kind=EffectKind.TOOL,
             state=EffectState.STARTED,
-            fence=self._ledger.held.lease.fence,
+            fence=self._work.held.lease.fence,
             attempt=attempt,
             tool=call.name,
             params_hash=digest,
@@ -240,12 +240,12 @@ class ToolStep:
         )
         marker = Marker(name=MarkerName.TOOL_STARTED, tool=call.name, tool_use_id=call.tool_use_id, params_hash=digest)
         data = {"tool": call.name, "id": call.tool_use_id}
-        self._ledger.note(journal=[entry], marker=marker, events=[Event(kind=kind, data=data)])
-        self._ledger.held.detachable = False
-        self._ledger.begin_effect()
+        self._work.note(journal=[entry], marker=marker, events=[Event(kind=kind, data=data)])
+        self._work.held.detachable = False
+        self._work.begin_effect()
 
     def _carry_out(self, tool: Tool, call: ToolCall, declaration: ToolDeclaration, context: ToolContext) -> None:
-        held = self._ledger.held
+        held = self._work.held
         held.detachable = declaration.spooled and self._services.settings.spool_enabled
         held.effect_since_s = self._services.clock.boottime_s()
         try:
@@ -259,7 +259,7 @@ class ToolStep:
         self.note(call, result)
 
     def _attach(self, call: ToolCall, declaration: ToolDeclaration, context: ToolContext) -> None:
-        held = self._ledger.held
+        held = self._work.held
         held.detachable = True
         held.effect_since_s = self._services.clock.boottime_s()
         try:
@@ -282,7 +282,7 @@ class ToolStep:
 
     def _note_settled(self, call: ToolCall, how: str) -> None:
         data = {"tool": call.name, "id": call.tool_use_id, "how": how}
-        self._ledger.note(events=[Event(kind=EventKind.TOOL_SETTLED, data=data)])
+        self._work.note(events=[Event(kind=EventKind.TOOL_SETTLED, data=data)])
 
 
 def _result(returned: object) -> ToolResult:

@@ -19,12 +19,12 @@ from neuraphage.model.prompt import PromptKind
 from neuraphage.model.task import OnUnknownOutcome
 from neuraphage.model.tool import ToolCall, ToolResult
 from neuraphage.ports import FinishTo, Settled, SuspendTo
-from neuraphage.runtime.ledger import Ledger
 from neuraphage.runtime.model_step import ModelStep
 from neuraphage.runtime.people_step import PeopleStep
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_step import ToolStep
 from neuraphage.runtime.turn_end import TurnEnd
+from neuraphage.runtime.unit_of_work import UnitOfWork
 from neuraphage.tools.command_result import interrupted_result
 
 log = logging.getLogger(__name__)
@@ -35,18 +35,18 @@ class Turn:
 
     Args:
         services: the ports.
-        ledger: the working copy of the claim.
+        work: the working copy of the claim.
         draining: whether the process is shutting down.
     """
 
-    def __init__(self, services: Services, ledger: Ledger, draining: Callable[[], bool]) -> None:
+    def __init__(self, services: Services, work: UnitOfWork, draining: Callable[[], bool]) -> None:
         self._services = services
-        self._ledger = ledger
+        self._work = work
         self._draining = draining
-        self._model = ModelStep(services, ledger)
-        self._tools = ToolStep(services, ledger)
-        self._people = PeopleStep(services, ledger, self._tools)
-        self._end = TurnEnd(services, ledger, self._people)
+        self._model = ModelStep(services, work)
+        self._tools = ToolStep(services, work)
+        self._people = PeopleStep(services, work, self._tools)
+        self._end = TurnEnd(services, work, self._people)
         self._problems: dict[str, str] = {}
         self._checked: set[str] = set()
         self._known_calls: tuple[ToolCall, ...] = ()
@@ -58,34 +58,34 @@ class Turn:
             LeaseLost: another lease has taken over; nothing more was written.
             StoreUnavailable: the store stayed away; the sweep takes over when it is back.
         """
-        held = self._ledger.held
+        held = self._work.held
         try:
             while True:
                 settled = self._stopped() or self._act(decide(self.state()))
                 if settled is not None:
                     return settled
         except CancelRequested:
-            return self._ledger.suspend(SuspendTo.PAUSE)  # the script finds the cancel flag and ends the task
+            return self._work.suspend(SuspendTo.PAUSE)  # the script finds the cancel flag and ends the task
         except LeaseLost:
             if held.lost:
                 raise
             # shutting down with a command that goes on in its own process: the next lease attaches to it
-            return self._ledger.suspend(SuspendTo.SHUTDOWN)
+            return self._work.suspend(SuspendTo.SHUTDOWN)
 
     def _stopped(self) -> Settled | None:
-        held = self._ledger.held
+        held = self._work.held
         held_back = held.cancel or held.pause
         if held.lost:
             raise LeaseLost(held.lease.task_id)
         if held_back:
-            return self._ledger.suspend(SuspendTo.PAUSE)
+            return self._work.suspend(SuspendTo.PAUSE)
         if self._draining():
-            return self._ledger.suspend(SuspendTo.SHUTDOWN)
+            return self._work.suspend(SuspendTo.SHUTDOWN)
         return None
 
     def state(self) -> TurnState:
         """What the next decision is made from."""
-        ledger = self._ledger
+        work = self._work
         calls = self._calls()
         for call in calls:
             if call.tool_use_id not in self._checked:
@@ -93,44 +93,44 @@ class Turn:
                 problem = self._unfinished(call) or self._tools.problem(call)
                 if problem is not None:
                     self._problems[call.tool_use_id] = problem
-        talking = {p.prompt_id for p in ledger.prompts.values() if p.kind is PromptKind.CONVERSATION}
-        answered = {item.prompt_id for _, item in ledger.inbox if item.prompt_id in ledger.prompts}
-        if any(item.kind == "input" for _, item in ledger.inbox):
+        talking = {p.prompt_id for p in work.prompts.values() if p.kind is PromptKind.CONVERSATION}
+        answered = {item.prompt_id for _, item in work.inbox if item.prompt_id in work.prompts}
+        if any(item.kind == "input" for _, item in work.inbox):
             answered |= talking
         return TurnState(
-            spec=ledger.record.spec,
-            fence=ledger.held.lease.fence,
-            journal=ledger.journal,
+            spec=work.record.spec,
+            fence=work.held.lease.fence,
+            journal=work.journal,
             calls=calls,
             tools=self._services.declarations,
             problems=self._problems,
-            grants=ledger.grants,
-            prompts=ledger.prompts,
+            grants=work.grants,
+            prompts=work.prompts,
             answered=frozenset(a for a in answered if a is not None),
-            now_ms=ledger.now_ms(),
+            now_ms=work.now_ms(),
         )
 
     def _calls(self) -> tuple[ToolCall, ...]:
         """Tool calls of this turn's reply, once it is there. A reply that a refusal broke off counts for nothing."""
         if self._known_calls:  # a reply never changes, and every step of the turn asks for its calls
             return self._known_calls
-        model = self._ledger.journal.get(MODEL_ENTRY)
+        model = self._work.journal.get(MODEL_ENTRY)
         if model is None or model.state is not EffectState.COMPLETED or model.stop_reason == StopReason.REFUSAL.value:
             return ()
-        for stored in reversed(self._ledger.entries):
+        for stored in reversed(self._work.entries):
             if stored["role"] == "assistant":
-                mine = stored.get("turn") == self._ledger.record.counters.iteration
+                mine = stored.get("turn") == self._work.record.counters.iteration
                 self._known_calls = tool_calls(stored["content"]) if mine else ()
                 break
         return self._known_calls
 
     def _unfinished(self, call: ToolCall) -> str | None:
         """What the model is told of the call in which its reply broke off."""
-        reason = self._ledger.journal[MODEL_ENTRY].stop_reason
-        reply = next(stored for stored in reversed(self._ledger.entries) if stored["role"] == "assistant")
+        reason = self._work.journal[MODEL_ENTRY].stop_reason
+        reply = next(stored for stored in reversed(self._work.entries) if stored["role"] == "assistant")
         if unfinished_call(reply["content"], reason) != call.tool_use_id:
             return None
-        return why_unfinished(call.name, reason, self._ledger.record.spec.max_tokens)
+        return why_unfinished(call.name, reason, self._work.record.spec.max_tokens)
 
     # --- moves ---
 
@@ -143,8 +143,8 @@ class Turn:
             case Move.CALL_MODEL | Move.CALL_AGAIN | Move.CALL_RETRY:
                 return self._call_model(resend=decision.move is Move.CALL_AGAIN)
             case Move.WAIT_RETRY:
-                due_ms = self._ledger.journal[MODEL_ENTRY].retry_at_ms or 0
-                return self._ledger.suspend(SuspendTo.TIMER, due_ms=due_ms)
+                due_ms = self._work.journal[MODEL_ENTRY].retry_at_ms or 0
+                return self._work.suspend(SuspendTo.TIMER, due_ms=due_ms)
             case Move.GIVE_UP:
                 return self._give_up()
             case Move.TAKE_ANSWERS:
@@ -174,11 +174,11 @@ class Turn:
         if decision.move in (Move.RUN_AGAIN, Move.RUN_AGAIN_KEYED):
             self._tools.settle_pure(call, entry)
             return None
-        unsafe_until_ms = self._ledger.record.unsafe_until_ms
+        unsafe_until_ms = self._work.record.unsafe_until_ms
         if decision.move is Move.PROBE:
-            if self._ledger.now_ms() < unsafe_until_ms:
+            if self._work.now_ms() < unsafe_until_ms:
                 # the former owner was only seen absent: until its own deadline it may still be writing
-                return self._ledger.suspend(SuspendTo.TIMER, due_ms=unsafe_until_ms)
+                return self._work.suspend(SuspendTo.TIMER, due_ms=unsafe_until_ms)
             unknown = self._tools.probe(call, entry)
         else:
             unknown = self._tools.ask_spool(call, entry)
@@ -188,7 +188,7 @@ class Turn:
         match what:
             case NextTool.RUN:
                 if self._too_soon(call):
-                    return self._ledger.suspend(SuspendTo.TIMER, due_ms=self._ledger.record.unsafe_until_ms)
+                    return self._work.suspend(SuspendTo.TIMER, due_ms=self._work.record.unsafe_until_ms)
                 self._tools.run(call)
             case NextTool.ASK if (refusal := self._tools.refusal(call)) is not None:
                 self._tools.note(call, ToolResult(text=refusal, is_error=True))  # nobody is asked for nothing
@@ -213,32 +213,32 @@ class Turn:
     def _too_soon(self, call: ToolCall) -> bool:
         """Whether a former owner that was only seen absent may still act, and this call would meet its work."""
         meets = self._services.declarations[call.name].effect_class in (EffectClass.CHECKABLE, EffectClass.OPAQUE)
-        return meets and self._ledger.now_ms() < self._ledger.record.unsafe_until_ms
+        return meets and self._work.now_ms() < self._work.record.unsafe_until_ms
 
     def _call_model(self, *, resend: bool) -> Settled | None:
-        reached = limit_failure(self._ledger.record)
+        reached = limit_failure(self._work.record)
         if reached is not None:
-            return self._ledger.finish(FinishTo.LIMITED, {"error": reached, "recoverable": True})
-        self._ledger.held.effect_since_s = self._services.clock.boottime_s()
+            return self._work.finish(FinishTo.LIMITED, {"error": reached, "recoverable": True})
+        self._work.held.effect_since_s = self._services.clock.boottime_s()
         try:
             self._model.call(resend=resend)
         finally:
-            self._ledger.held.effect_since_s = None
+            self._work.held.effect_since_s = None
         return None
 
     def _give_up(self) -> Settled:
-        entry = self._ledger.journal[MODEL_ENTRY]
+        entry = self._work.journal[MODEL_ENTRY]
         text = f"The model call failed for good after {entry.attempt} calls ({entry.fault}): {entry.error}"
         todo = advice(entry.fault, reply_begun=entry.reply_begun)
         return self._end.fail(f"{text}\n{todo}" if todo else text, recoverable=can_be_retried(entry.fault))
 
     def _wait_for_people(self) -> Settled:
-        self._ledger.note(marker=self._people.marker())
-        prompts = [{"id": p.prompt_id, "kind": p.kind.value} for p in self._ledger.prompts.values()]
-        return self._ledger.suspend(SuspendTo.WAIT, detail={"prompts": prompts})
+        self._work.note(marker=self._people.marker())
+        prompts = [{"id": p.prompt_id, "kind": p.kind.value} for p in self._work.prompts.values()]
+        return self._work.suspend(SuspendTo.WAIT, detail={"prompts": prompts})
 
     def _unknown(self, call: ToolCall, unknown: ToolResult) -> Settled | None:
-        if self._ledger.record.spec.on_unknown_outcome is OnUnknownOutcome.ASK_USER:
+        if self._work.record.spec.on_unknown_outcome is OnUnknownOutcome.ASK_USER:
             self._people.open_unknown(call, self._calls().index(call), unknown)
             return self._wait_for_people()
         self._tools.note(call, unknown)

@@ -14,9 +14,9 @@ from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.task import Mode
 from neuraphage.model.tool import ControlKind, ToolCall
 from neuraphage.ports import FinishTo, Settled
-from neuraphage.runtime.ledger import Ledger
 from neuraphage.runtime.people_step import PeopleStep
 from neuraphage.runtime.services import Services
+from neuraphage.runtime.unit_of_work import UnitOfWork
 
 SUMMARY_CHARS = 10_000
 
@@ -26,13 +26,13 @@ class TurnEnd:
 
     Args:
         services: the ports.
-        ledger: the working copy.
+        work: the working copy.
         people: names the marker of a turn that waits.
     """
 
-    def __init__(self, services: Services, ledger: Ledger, people: PeopleStep) -> None:
+    def __init__(self, services: Services, work: UnitOfWork, people: PeopleStep) -> None:
         self._services = services
-        self._ledger = ledger
+        self._work = work
         self._people = people
 
     def end(self, calls: Sequence[ToolCall], problems: Mapping[str, str]) -> Settled:
@@ -43,15 +43,15 @@ class TurnEnd:
             problems: tool_use id -> why a call could not be run at all.
 
         Raises:
-            LeaseLost, StoreUnavailable: as Ledger.finish.
+            LeaseLost, StoreUnavailable: as UnitOfWork.finish.
         """
-        ledger, settings = self._ledger, self._services.settings
+        work, settings = self._work, self._services.settings
         ended = self._ended_by_tool(calls, problems)
         if ended is not None:
             return ended
-        stop_reason = ledger.journal[MODEL_ENTRY].stop_reason
+        stop_reason = work.journal[MODEL_ENTRY].stop_reason
         end = end_of(self._reply(), stop_reason)
-        counted = streak(ledger.entries)
+        counted = streak(work.entries)
         over = counted.cut > settings.max_continues or counted.empty > settings.max_empty_replies
         if end is ReplyEnd.FAIL or over:
             return self._fail_reply(why_failed(stop_reason, counted, end))
@@ -62,58 +62,58 @@ class TurnEnd:
                 self._say(CONTINUE_TEXT)
             case ReplyEnd.ASK_AGAIN:
                 self._say(nudge(stop_reason))
-        return ledger.finish(FinishTo.NEXT)
+        return work.finish(FinishTo.NEXT)
 
     def fail(self, error: str, *, recoverable: bool) -> Settled:
         """Fail the task."""
-        return self._ledger.finish(FinishTo.FAILED, {"error": error, "recoverable": recoverable})
+        return self._work.finish(FinishTo.FAILED, {"error": error, "recoverable": recoverable})
 
     def _reply(self) -> list[dict[str, object]]:
         """The blocks of this turn's reply; a release before this one stored no entry of an empty one."""
-        for stored in reversed(self._ledger.entries):
+        for stored in reversed(self._work.entries):
             if stored["role"] == "assistant":
-                mine = stored.get("turn") == self._ledger.record.counters.iteration
+                mine = stored.get("turn") == self._work.record.counters.iteration
                 return list(stored["content"]) if mine else []
         return []
 
     def _fail_reply(self, error: str) -> Settled:
         """Fail the task because of its last reply, so that a retry asks for another one instead of reading it again."""
-        entry = self._ledger.journal[MODEL_ENTRY]
+        entry = self._work.journal[MODEL_ENTRY]
         given_up = entry.model_copy(
-            update={"state": EffectState.FAILED, "fence": self._ledger.held.lease.fence, "error": error}
+            update={"state": EffectState.FAILED, "fence": self._work.held.lease.fence, "error": error}
         )
         marker = Marker(name=MarkerName.REQUEST_SENT, request_id=entry.request_id)
-        self._ledger.note(journal=[given_up], marker=marker)
+        self._work.note(journal=[given_up], marker=marker)
         return self.fail(error, recoverable=True)
 
     def _ended_by_tool(self, calls: Sequence[ToolCall], problems: Mapping[str, str]) -> Settled | None:
         tools = self._services.declarations
-        call = ending(calls, tools, problems, self._ledger.journal)
+        call = ending(calls, tools, problems, self._work.journal)
         if call is None:
             return None
         if tools[call.name].control is ControlKind.COMPLETE_TASK:
-            return self._ledger.finish(FinishTo.COMPLETED, {"summary": _words(call, "summary")})
+            return self._work.finish(FinishTo.COMPLETED, {"summary": _words(call, "summary")})
         return self.fail(_words(call, "reason"), recoverable=True)
 
     def _say(self, text: str) -> None:
-        turn = self._ledger.record.counters.iteration
-        self._ledger.note(entries=[Entry(role="user", content=[{"type": "text", "text": text}], turn=turn)])
+        turn = self._work.record.counters.iteration
+        self._work.note(entries=[Entry(role="user", content=[{"type": "text", "text": text}], turn=turn)])
 
     def _rest(self) -> Settled:
         """The model has nothing more to do: completed, or the person's turn to talk (K8)."""
         text = final_text(self._reply())
-        if self._ledger.record.spec.mode is Mode.AUTONOMOUS:
-            return self._ledger.finish(FinishTo.COMPLETED, {"summary": text[:SUMMARY_CHARS]})
-        record = self._ledger.record
+        if self._work.record.spec.mode is Mode.AUTONOMOUS:
+            return self._work.finish(FinishTo.COMPLETED, {"summary": text[:SUMMARY_CHARS]})
+        record = self._work.record
         prompt = Prompt(
             prompt_id=conversation_prompt_id(record.task_id, record.counters.iteration),
             kind=PromptKind.CONVERSATION,
             text=text[:SUMMARY_CHARS],
-            opened_at_ms=self._ledger.now_ms(),
+            opened_at_ms=self._work.now_ms(),
         )
-        self._ledger.open_prompts([prompt])
-        self._ledger.note(marker=self._people.marker())
-        return self._ledger.finish(FinishTo.WAIT, {"prompts": [{"id": prompt.prompt_id, "kind": prompt.kind.value}]})
+        self._work.open_prompts([prompt])
+        self._work.note(marker=self._people.marker())
+        return self._work.finish(FinishTo.WAIT, {"prompts": [{"id": prompt.prompt_id, "kind": prompt.kind.value}]})
 
 
 def _words(call: ToolCall, name: str) -> str:

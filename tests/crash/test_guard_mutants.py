@@ -19,7 +19,7 @@ from neuraphage.decide.hashing import sha256_hex
 from neuraphage.errors import LeaseLost
 from neuraphage.ports import SpoolState
 from neuraphage.runtime.held_lease import HeldLease
-from neuraphage.runtime.ledger import Ledger
+from neuraphage.runtime.unit_of_work import UnitOfWork
 from neuraphage.spool import CommandSpool
 from neuraphage.testing import CrashPoint
 
@@ -34,7 +34,7 @@ RING_ANNOUNCED = "ring announced"
 
 def effect_before_journal() -> None:
     """Nothing is committed before an effect; what it came to is committed with its announcement."""
-    Ledger.begin_effect = lambda self: None
+    UnitOfWork.begin_effect = lambda self: None
 
 
 def no_own_deadline() -> None:
@@ -91,8 +91,8 @@ def kill_on_stale() -> None:
 
 def every_commit_counts_as_outcome() -> None:
     """A commit without an outcome clears the poison count."""
-    note = Ledger.note
-    Ledger.note = lambda self, **changes: note(self, **(changes | {"outcome": True}))
+    note = UnitOfWork.note
+    UnitOfWork.note = lambda self, **changes: note(self, **(changes | {"outcome": True}))
 
 
 # --- scenarios ------------------------------------------------------------------------------------------------

@@ -21,8 +21,8 @@ from neuraphage.model.effect import EffectClass
 from neuraphage.model.task import Mode, TaskSpec
 from neuraphage.ports import RecoverVerdict, Signal, SignalKind
 from neuraphage.runtime.clock import SystemClock
-from neuraphage.runtime.ledger import Ledger
 from neuraphage.runtime.outcome import Outcome
+from neuraphage.runtime.unit_of_work import UnitOfWork
 from neuraphage.settings import Settings
 from neuraphage.store import invariant
 from neuraphage.store.client import connect
@@ -261,5 +261,5 @@ def test_a_claim_that_was_tried_for_long_is_no_clock_running_ahead(tmp_path: Pat
     claimed = replace(rig.store.claim(task, 1, "process", "claim"), sent_at_boottime_s=sent_s)
     assert claimed.lease is not None
     with rig.keeper.hold(claimed.lease, sent_s) as held:
-        ledger = Ledger(rig.services, held, claimed, lambda: False)
-    assert ledger.now_ms() <= claimed.now_ms
+        work = UnitOfWork(rig.services, held, claimed, lambda: False)
+    assert work.now_ms() <= claimed.now_ms

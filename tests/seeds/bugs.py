@@ -67,10 +67,10 @@ BUGS = (
     ),
     Bug(
         "S-B7", "end_turn loops", "neuraphage/runtime/turn_end.py",
-        "if self._ledger.record.spec.mode is Mode.AUTONOMOUS:\n"
-        "            return self._ledger.finish(FinishTo.COMPLETED, {\"summary\": text[:SUMMARY_CHARS]})",
-        "if self._ledger.record.spec.mode is Mode.AUTONOMOUS:\n"
-        "            return self._ledger.finish(FinishTo.NEXT)",
+        "if self._work.record.spec.mode is Mode.AUTONOMOUS:\n"
+        "            return self._work.finish(FinishTo.COMPLETED, {\"summary\": text[:SUMMARY_CHARS]})",
+        "if self._work.record.spec.mode is Mode.AUTONOMOUS:\n"
+        "            return self._work.finish(FinishTo.NEXT)",
         "tests/unit/runtime/test_stop_reasons.py::test_a_natural_end_completes_an_autonomous_task",
     ),
     Bug(
@@ -106,7 +106,7 @@ BUGS = (
     ),
     Bug(
         "S-B14", "what was read is known in memory only", "neuraphage/runtime/tool_step.py",
-        "files_seen=files_seen(self._ledger.entries) if needs_files else {},", "files_seen={},",
+        "files_seen=files_seen(self._work.entries) if needs_files else {},", "files_seen={},",
         "tests/unit/runtime/test_tools_in_turns.py::test_read_before_edit_is_known_from_the_conversation",
     ),
     Bug(
@@ -124,11 +124,11 @@ BUGS = (
     ),
     Bug(
         "S-B17", "a waiting task holds a place of its worker", "neuraphage/runtime/runner.py",
-        "        return self._next(task_id, settled, ledger.marker.name, iteration, name=name, error=ledger.error)\n",
+        "        return self._next(task_id, settled, work.marker.name, iteration, name=name, error=work.error)\n",
         "        if settled.place == 'waits':\n"
         "            self.kept = [*getattr(self, 'kept', ()), self._keeper.hold(claimed.lease, sent_s)]\n"
         "            self.kept[-1].__enter__()\n"
-        "        return self._next(task_id, settled, ledger.marker.name, iteration, name=name, error=ledger.error)\n",
+        "        return self._next(task_id, settled, work.marker.name, iteration, name=name, error=work.error)\n",
         BUG + "test_waiting_holds_no_worker",
     ),
     Bug(
@@ -148,7 +148,7 @@ BUGS = (
         "tests/unit/tools/test_write_tools.py::test_bytes_are_flushed_before_the_rename_and_the_name_after",
     ),
     Bug(
-        "S-B22", "a worker goes on although its write was refused", "neuraphage/runtime/ledger.py",
+        "S-B22", "a worker goes on although its write was refused", "neuraphage/runtime/unit_of_work.py",
         "        if answer.verdict in (CommitVerdict.STALE, CommitVerdict.LOST):", "        if False:",
         BUG + "test_a_refused_move_stops_the_worker",
     ),

@@ -25,7 +25,7 @@ from neuraphage.runtime.services import Services
 T = TypeVar("T", Committed, Settled)
 
 
-class Ledger:
+class UnitOfWork:
     """Working copy of one claimed task.
 
     Args:
