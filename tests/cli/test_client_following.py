@@ -65,12 +65,12 @@ def test_wait(bench: Bench) -> None:
         bench.client.wait(task_id, timeout_s=0.05)
     assert bench.client.wait(task_id, until=[Status.RUNNING]).status is Status.RUNNING
     ended: list[TaskRecord] = []
-    waiter = threading.Thread(target=lambda: ended.append(bench.client.wait(task_id, timeout_s=30)))
+    waiter = threading.Thread(target=lambda: ended.append(bench.client.wait(task_id, timeout_s=PATIENCE_S)))
     waiter.start()
     bench.kit.finish(lease, FinishTo.COMPLETED, summary="Done.")
     waiter.join(PATIENCE_S)
     assert ended[0].status is Status.COMPLETED
-    never = bench.client.wait(task_id, until=[Status.PAUSED], timeout_s=30)  # over: no other status will come
+    never = bench.client.wait(task_id, until=[Status.PAUSED], timeout_s=PATIENCE_S)  # over: no other status will come
     assert never.status is Status.COMPLETED
 
 

@@ -75,7 +75,7 @@ def test_scripts_and_plain_commands_reach_the_new_master(address: Address) -> No
             return False
         return True
 
-    until(entered, limit_s=5.0)
+    until(entered)
     assert [row.process_id for row in store.registered()] == ["p2"]
 
 
