@@ -43,7 +43,9 @@ end
 -- Fills `set`, which the caller writes before anything else. A move without a row in the lifecycle table is a fault.
 local function status_fields(set, row, new, now)
   if row.status == new then return end
-  if not MOVES[row.status .. '>' .. new] then error('no move from ' .. row.status .. ' to ' .. new) end
+  if not string.find(MOVES, ' ' .. row.status .. '>' .. new .. ' ', 1, true) then
+    error('no move from ' .. row.status .. ' to ' .. new)
+  end
   set.status, set.since = new, now
 end
 

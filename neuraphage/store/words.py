@@ -31,8 +31,8 @@ def head(text: str) -> str:
         _table("MARKER", {name.value: f"'{name.value}'" for name in MarkerName}, text),
     ]
     if re.search(r"\bMOVES\b", text):
-        moves = (f"['{a.value}>{b.value}'] = true" for a, targets in MOVES.items() for b in targets)
-        lines.append(f"local MOVES = {{ {', '.join(moves)} }}\n")
+        moves = (f"{a.value}>{b.value}" for a, targets in MOVES.items() for b in targets)
+        lines.append(f"local MOVES = ' {' '.join(moves)} '\n")  # one text: a table would be made anew at each call
     if re.search(r"\bPLACES_OF\b", text):
         rows = (f"{a.value} = {{ {', '.join(repr(p.value) for p in places)} }}" for a, places in PLACES_OF.items())
         lines.append(f"local PLACES_OF = {{ {', '.join(rows)} }}\n")

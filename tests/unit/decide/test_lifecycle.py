@@ -9,9 +9,11 @@ import fakeredis
 import pytest
 
 from neuraphage.decide.lifecycle import MOVES, is_legal
+from neuraphage.errors import StoreError
 from neuraphage.model.limits import LimitChange
 from neuraphage.model.task import TERMINAL, Status
 from neuraphage.ports import Changes, FinishTo, Lease, SignalKind, SuspendTo
+from neuraphage.store import scripts, words
 from neuraphage.store.repair import RepairMode, examine
 from storekit import MODEL_CALL, TALK, StoreKit, new_kit, question
 
@@ -151,6 +153,33 @@ def test_every_row_is_made_by_a_script(made: dict[Move, set[str]]) -> None:
     """No row stands for a move that nothing can make."""
     rows = {(before, after) for before, targets in MOVES.items() for after in targets}
     assert rows - made.keys() == TO_COME
+
+
+@pytest.mark.parametrize(
+    ("move", "act"),
+    [
+        ((Status.QUEUED, Status.PAUSED), "signal pause"),
+        ((Status.QUEUED, Status.CANCELLED), "signal cancel"),
+        ((Status.QUEUED, Status.RUNNING), "claim"),
+        ((Status.RUNNING, Status.COMPLETED), "finish completed"),
+        ((Status.FAILED, Status.QUEUED), "signal retry"),
+    ],
+)
+def test_the_scripts_obey_the_table(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, move: Move, act: str
+) -> None:
+    """Without its row a move is refused, and its status stands."""
+    before, after = move
+    kit = new_kit()
+    task_id = kit.put(before)
+    others = {to: why for to, why in MOVES[before].items() if to is not after}
+    monkeypatch.setattr(words, "MOVES", MOVES | {before: others})
+    scripts.script.cache_clear()
+    request.addfinalizer(scripts.script.cache_clear)
+    with pytest.raises(StoreError, match=f"no move from {before.value} to {after.value}"):
+        ACTS[act](kit, task_id)
+    assert kit.status(task_id) is before
+    kit.check()
 
 
 def test_only_people_lead_out_of_an_ended_task(made: dict[Move, set[str]]) -> None:
