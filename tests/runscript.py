@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 from neuraphage.testing.scripted_api import Pace, ScriptedReply, ScriptRequest, reply
 
 STREAMED = Pace(between_events_s=0.01, chunk_chars=7)
@@ -29,7 +32,7 @@ CHANGE = {
 
 def play(request: ScriptRequest) -> ScriptedReply:
     """The next step."""
-    scripts = {"polite": _polite, "slow": _slow, "ask": _ask, "fail": _fail, "talk": _talk}
+    scripts = {"held": _held, "polite": _polite, "slow": _slow, "ask": _ask, "fail": _fail, "talk": _talk}
     return scripts[request.prompt.split()[0]](request)
 
 
@@ -47,6 +50,14 @@ def _polite(request: ScriptRequest) -> ScriptedReply:
 def _slow(request: ScriptRequest) -> ScriptedReply:
     if not request.tool_results:
         return reply(LONG, tools=[("write_file", {"path": "slow.txt", "content": "slow\n"})], pace=SLOW)
+    return reply("That took a while.")
+
+
+def _held(request: ScriptRequest) -> ScriptedReply:
+    """As slow, until the file is there that the second word names."""
+    if not request.tool_results:
+        pace = replace(SLOW, until=Path(request.prompt.split()[1]))
+        return reply(LONG, tools=[("write_file", {"path": "slow.txt", "content": "slow\n"})], pace=pace)
     return reply("That took a while.")
 
 

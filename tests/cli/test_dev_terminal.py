@@ -50,6 +50,10 @@ def terminal(place: DevStack, columns: int) -> Iterator[Terminal]:
         seen.close()
 
 
+GO = "go"
+"""The file that a model call under way waits for."""
+
+
 def pids(seen: Terminal) -> dict[str, int]:
     """Process ids by name, from the lines of the start."""
     return {name: int(pid) for name, pid in re.findall(r"^  (\w+) +ready  pid (\d+)", "\n".join(seen.lines), re.M)}
@@ -58,7 +62,7 @@ def pids(seen: Terminal) -> dict[str, int]:
 def calling(place: DevStack, folder: Path) -> str:
     """Submit a task and wait until its model call is under way; returns its id."""
     with place.client() as client:  # a command of its own would end after the call, on a busy machine
-        task_id = client.submit("slow please", working_dir=str(folder), allow=("*",))
+        task_id = client.submit(f"held {folder / GO}", working_dir=str(folder), allow=("*",))
         wait_for(lambda: client.get(task_id).marker.name is MarkerName.REQUEST_SENT, "the model call")
     return task_id
 
@@ -89,10 +93,14 @@ def test_what_is_shown_and_the_first_ctrl_c(place: DevStack, terminal: Terminal,
     assert sorted(running) == sorted(PROCESSES)
     assert all(os.getsid(pid) == pid for pid in running.values()), "the terminal's Ctrl-C must not reach them"
     task_id = calling(place, tmp_path)
+    (tmp_path / GO).touch()
     wait_for(lambda: place.cli("show", task_id, "--json").json["status"] == "Completed", "the first task")
     check_flower(place, terminal, running)
+    (tmp_path / GO).unlink()
     task_id = calling(place, tmp_path)
     terminal.interrupt()
+    terminal.see("stopping after the step in hand")
+    (tmp_path / GO).touch()
     assert terminal.ended() == 0
     assert "stopping after the step in hand; Ctrl-C again stops at once" in terminal.text
     assert terminal.text.endswith("stopped; the data is kept")

@@ -47,7 +47,8 @@ def test_from_the_first_run_to_the_last(place: DevStack, tmp_path: Path) -> None
     """Ctrl-C twice in mid-reply: the step in hand ends well, the stack with it. Resumed, it is shared by another run,
     outlives the one that started it, and ends after the last; nothing is paid twice, nothing counts as a crash.
     """
-    seen = Terminal("run", "slow please", "--dir", str(tmp_path), *PLAY, env=place.env)
+    go = tmp_path / "go"
+    seen = Terminal("run", f"held {go}", "--dir", str(tmp_path), *PLAY, env=place.env)
     seen.see("a local stack starts")
     seen.see("Every")
     task = seen.raw.split("task ")[1][:12]
@@ -57,6 +58,7 @@ def test_from_the_first_run_to_the_last(place: DevStack, tmp_path: Path) -> None
     seen.see("leaves at once")
     seen.interrupt()
     assert seen.ended() == 130
+    go.touch()
     assert f"neuraphage run --resume {task} --script runscript:play" in seen.text
     wait_for(lambda: processes_of(place.data_dir) == [], "the end of all processes")
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from starlette.responses import Response
@@ -15,6 +17,10 @@ from neuraphage.testing.scripted_api.faults import Fault
 from neuraphage.testing.scripted_api.log import CLOSED, COMPLETED
 from neuraphage.testing.scripted_api.message import sse
 from neuraphage.testing.scripted_api.script import Pace
+
+HELD_POLL_S = 0.02
+PING_EVERY = 50
+"""Looks between two pings of a stream that is held: one a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +32,17 @@ class Wait:
     """
 
     delay_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Nothing but pings until a file is there.
+
+    Args:
+        until: the file.
+    """
+
+    until: Path
 
 
 class Hang:
@@ -43,7 +60,7 @@ class Mark:
     outcome: str
 
 
-Step = bytes | Wait | Hang | Mark
+Step = bytes | Wait | Hold | Hang | Mark
 
 
 def steps_of(events: Iterable[dict[str, Any]], pace: Pace, fault: Fault | None) -> Iterator[Step]:
@@ -59,6 +76,8 @@ def steps_of(events: Iterable[dict[str, Any]], pace: Pace, fault: Fault | None) 
     for index, event in enumerate(all_events[:last]):
         if index and pace.between_events_s:
             yield Wait(pace.between_events_s)
+        if pace.until is not None and index == len(all_events) // 2:
+            yield Hold(pace.until)
         if event["type"] == "message_stop":
             yield Mark(COMPLETED)
         yield sse(event)
@@ -132,10 +151,21 @@ class Delivery(Response):
                 self._on_end(step.outcome)
             elif isinstance(step, Wait):
                 await asyncio.sleep(step.delay_s)
+            elif isinstance(step, Hold):
+                await _held(send, step.until)
             else:
                 await send(_body(step))
             step = next(steps, None)
         await send(_body(b"", more=False))
+
+
+async def _held(send: Send, until: Path) -> None:
+    for count in itertools.count():
+        if until.exists():
+            return
+        if count % PING_EVERY == 0:
+            await send(_body(sse({"type": "ping"})))
+        await asyncio.sleep(HELD_POLL_S)
 
 
 def _body(piece: bytes, *, more: bool = True) -> dict[str, Any]:

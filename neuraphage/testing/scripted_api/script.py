@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 MARKER = re.compile(r"\[script:([A-Za-z0-9_.-]{1,64})\]")
@@ -28,11 +29,14 @@ class Pace:
         first_byte_delay_s: seconds between the response's headers and its first event.
         between_events_s: seconds between two events.
         chunk_chars: characters of text, thinking or tool input in one delta.
+        until: at its middle the stream waits until this file is there, with pings as the API sends them; so a test is
+            as slow as it has to be, and no reply ends before what should happen in its midst.
     """
 
     first_byte_delay_s: float = 0.0
     between_events_s: float = 0.0
     chunk_chars: int = 24
+    until: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
