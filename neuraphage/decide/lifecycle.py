@@ -1,5 +1,5 @@
 """Every legal move between statuses, as a table. The scripts of the store are bound to it: a move that has no row is
-an error in them, before anything is written. A test drives every script in every status and compares.
+an error in them and stores nothing. A test drives every script in every status and compares.
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@ local function refusal()
   if TERMINAL[row.status] then return 'STALE' end
   if row.fence ~= given.fence or row.claim ~= given.claim or not has_lease() then return 'STALE' end
   if tonumber(row.token) ~= token - 1 then return 'LOST' end
+  -- all moves below lead out of Running: one without a row would be met in the midst of the writes
+  if row.status ~= 'Running' then error('no move from ' .. row.status .. ' under a lease') end
   return nil
 end
 

@@ -182,6 +182,20 @@ def test_the_scripts_obey_the_table(
     kit.check()
 
 
+@pytest.mark.parametrize(
+    "act", ["commit", *(f"finish {to.value}" for to in FinishTo), *(f"suspend {to.value}" for to in SuspendTo)]
+)
+def test_a_lease_of_a_task_that_is_not_running_writes_nothing(act: str) -> None:
+    """Only damage makes one; half of a write would be taken for the whole by its repeat."""
+    kit = new_kit()
+    task_id, _ = kit.running()
+    kit.client.hset(kit.keys.task(task_id), "status", Status.QUEUED.value)
+    before = kit.state()
+    with pytest.raises(StoreError, match="no move from Queued under a lease"):
+        ACTS[act](kit, task_id)
+    assert kit.state() == before
+
+
 def test_only_people_lead_out_of_an_ended_task(made: dict[Move, set[str]]) -> None:
     """K2: retry and reset lead out of Failed, a message out of Completed, nothing out of Cancelled."""
     out = {move: names for move, names in made.items() if move[0] in TERMINAL}
