@@ -57,7 +57,7 @@ COUNT_MUTANTS = (
         "writes to a task that is over",
         "changes",
         "  if TERMINAL[row.status] then return 'STALE' end\n",
-        "",
+        "  if TERMINAL[row.status] then return 'LOST' end\n",
         "counts::test_a_task_that_is_over_takes_no_write_of_its_last_holder",
         {"to": FinishTo.COMPLETED},
     ),
