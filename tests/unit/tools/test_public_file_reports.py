@@ -217,6 +217,7 @@ def test_an_input_of_a_public_report(root: Path, context: ToolContext, report: R
     for name, data in report.files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes(data)
+        os.utime(root / name, (1.0, 1.0))  # glob lists the newest first; files of one moment come by name
     victim = root / VICTIM
     victim.mkdir()
     (victim / "secret").write_bytes(b"needle")
