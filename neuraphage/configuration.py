@@ -115,6 +115,8 @@ class _Origins:
 def _plain(value: Any) -> str | int | float | bool | None:
     if isinstance(value, SecretStr):
         return masked_url(value.get_secret_value())
+    if isinstance(value, tuple):
+        return ", ".join(value)
     if isinstance(value, str):
         return masked_url(str(value))
     return value if value is None or isinstance(value, bool | int | float) else str(value)

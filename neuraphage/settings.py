@@ -6,6 +6,7 @@ Times end in _s (seconds) or _ms, sizes in _bytes or _chars, money in _microusd.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -29,6 +30,8 @@ STATE_TIMEOUT_S = 5.0
 """Scripts take milliseconds; a frozen server must not hold a heartbeat for longer."""
 SocketSeconds = Annotated[float, Field(ge=0.001, le=7 * 86_400.0)]
 """A time that a socket waits; it takes no more than 24 days."""
+ToolReference = Annotated[str, Field(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$", max_length=500)]
+"""`package.module:object`."""
 
 
 class RecoveryPolicy(StrEnum):
@@ -174,6 +177,10 @@ class Settings(BaseModel):
     max_empty_replies: int = Field(default=3, ge=0, le=MAX_AMOUNT)
     """Consecutive replies without words and calls after which the model is asked again; the next one fails the task."""
 
+    # tools
+    tools: tuple[ToolReference, ...] = Field(default=(), max_length=100)
+    """Tools of one's own, each as package.module:object; workers import them. Installed packages announce theirs."""
+
     # limits
     max_turns: int = Field(default=50, ge=0, le=MAX_AMOUNT)
     """Turns of a task that sets no limit of its own."""
@@ -241,6 +248,12 @@ class Settings(BaseModel):
         except SettingsError as error:
             raise ValueError(str(error)) from None
         return value
+
+    @field_validator("tools", mode="before")
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        """A variable holds a list as one text, with commas or blanks between."""
+        return tuple(re.split(r"[\s,]+", value.strip())) if isinstance(value, str) and value.strip() else value
 
     @field_validator("data_dir", mode="before")
     @classmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from neuraphage.cli.call_text import CHANGES
+from neuraphage.cli.traits import traits_of
 from neuraphage.client import Client
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.task import TaskRecord
@@ -38,7 +38,8 @@ def changed_since_asked(client: Client, record: TaskRecord) -> frozenset[str]:
     Returns:
         Their tool_use ids.
     """
-    asked = {p.tool_use_id for p in record.prompts if p.kind is PromptKind.PERMISSION and p.tool in CHANGES}
+    permissions = [prompt for prompt in record.prompts if prompt.kind is PromptKind.PERMISSION]
+    asked = {prompt.tool_use_id for prompt in permissions if traits_of(prompt.tool or "").change is not None}
     folder = record.spec.working_dir
     if not asked or folder is None or not Path(folder).is_dir():
         return frozenset()

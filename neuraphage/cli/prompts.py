@@ -6,16 +6,17 @@ from collections.abc import Collection
 
 from neuraphage.cli.answer_lines import answer_command
 from neuraphage.cli.asked_text import Listed, asked_lines, listed, spelled
-from neuraphage.cli.call_text import CHANGES
 from neuraphage.cli.changed_files import CHANGED
 from neuraphage.cli.console import local_time, short_id
 from neuraphage.cli.hints import command_line
+from neuraphage.cli.traits import traits_of
 from neuraphage.cli.transcript import Call
 from neuraphage.cli.viewer import Viewer
 from neuraphage.decide.asking import meant, numbered
 from neuraphage.errors import BadInput
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.task import TaskRecord
+from neuraphage.model.tool import ControlKind
 from neuraphage.tools.base import ToolCallError
 from neuraphage.tools.files import decode, read_raw_or_none
 from neuraphage.tools.paths import resolve
@@ -23,7 +24,6 @@ from neuraphage.tools.paths import resolve
 PERMISSION_DEFAULT = "no"
 ALLOWS = frozenset({"yes", "always"})
 """Answers that let a call run: only for a call that was seen in full."""
-ASK_USER = "ask_user"
 END_WORD = "/end"
 """What a person types to leave a conversation."""
 
@@ -58,7 +58,7 @@ def show_prompt(
     words = f" ({'/'.join(prompt.options)})" if prompt.kind is PromptKind.PERMISSION else ""
     viewer.line(f"? {heading}{spelled(_question_text(prompt, call))}{words}", "bold")
     shown = Listed([])
-    if prompt.tool != ASK_USER and (call is not None or prompt.params_summary is not None):
+    if prompt.tool != ControlKind.ASK_USER and (call is not None or prompt.params_summary is not None):
         if record.spec.working_dir:
             viewer.line(f"  in {spelled(record.spec.working_dir)}")
         shown = _asked(record, prompt, call, whole=whole)
@@ -78,7 +78,9 @@ def show_prompt(
 
 def _question_text(prompt: Prompt, call: Call | None) -> str:
     """A long question is shortened where it is stored with the prompt, and whole in its call."""
-    return str(call.params.get("question", "")) if prompt.tool == ASK_USER and call is not None else prompt.text
+    if prompt.tool == ControlKind.ASK_USER and call is not None:
+        return str(call.params.get("question", ""))
+    return prompt.text
 
 
 def _asked(record: TaskRecord, prompt: Prompt, call: Call | None, *, whole: bool) -> Listed:
@@ -87,7 +89,8 @@ def _asked(record: TaskRecord, prompt: Prompt, call: Call | None, *, whole: bool
     if call is None:
         summary = [(spelled(line), "") for line in f"> {prompt.tool} {prompt.params_summary}".split("\n")]
         return Listed(summary, "the call itself, which cannot be read; this is a summary of it")
-    before = _on_disk(record, str(call.params.get("path", ""))) if call.tool in CHANGES else None
+    change = traits_of(call.tool).change
+    before = None if change is None else _on_disk(record, str(call.params.get(change.path, "")))
     lines = asked_lines(call.tool, call.params, call.before if before is None else before)
     return Listed(lines) if whole else listed(lines)
 
