@@ -30,8 +30,9 @@ STATE_TIMEOUT_S = 5.0
 """Scripts take milliseconds; a frozen server must not hold a heartbeat for longer."""
 SocketSeconds = Annotated[float, Field(ge=0.001, le=7 * 86_400.0)]
 """A time that a socket waits; it takes no more than 24 days."""
-ToolReference = Annotated[str, Field(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$", max_length=500)]
-"""`package.module:object`."""
+_DOTTED = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
+_TOOL_REFERENCE = re.compile(f"{_DOTTED}:{_DOTTED}")
+_TOOL_REFERENCE_CHARS = 500
 
 
 class RecoveryPolicy(StrEnum):
@@ -178,7 +179,7 @@ class Settings(BaseModel):
     """Consecutive replies without words and calls after which the model is asked again; the next one fails the task."""
 
     # tools
-    tools: tuple[ToolReference, ...] = Field(default=(), max_length=100)
+    tools: tuple[str, ...] = Field(default=(), max_length=100)
     """Tools of one's own, each as package.module:object; workers import them. Installed packages announce theirs."""
 
     # limits
@@ -254,6 +255,14 @@ class Settings(BaseModel):
     def _listed(cls, value: Any) -> Any:
         """A variable holds a list as one text, with commas or blanks between."""
         return tuple(re.split(r"[\s,]+", value.strip())) if isinstance(value, str) and value.strip() else value
+
+    @field_validator("tools")
+    @classmethod
+    def _references(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for one in value:
+            if len(one) > _TOOL_REFERENCE_CHARS or not _TOOL_REFERENCE.fullmatch(one):
+                raise ValueError(f"{one[:_TOOL_REFERENCE_CHARS]!r}: write package.module:object")
+        return value
 
     @field_validator("data_dir", mode="before")
     @classmethod

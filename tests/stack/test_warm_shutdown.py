@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +15,16 @@ from stackkit.scripts import SLOW
 pytestmark = pytest.mark.real_workers
 
 POOLS = ["threads", "prefork"]
+
+
+@pytest.fixture(scope="module")
+def running_stack() -> Iterator[Stack]:
+    """A stack whose sweep sends nothing again within a test, however slow: what goes on does so by its own message."""
+    with (
+        tempfile.TemporaryDirectory(prefix="np-", ignore_cleanup_errors=True) as folder,
+        Stack(Path(folder), first_republish_s=3_600.0, max_republish_s=3_600.0) as stack,
+    ):
+        yield stack
 
 
 @pytest.mark.parametrize("pool", POOLS)
