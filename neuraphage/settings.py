@@ -7,7 +7,6 @@ Times end in _s (seconds) or _ms, sizes in _bytes or _chars, money in _microusd.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -18,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, fi
 from neuraphage.decide.server_pair import beside, refuse_one_database
 from neuraphage.decide.server_url import check_server_url
 from neuraphage.errors import SettingsError
+from neuraphage.setting_relations import clashes
 from neuraphage.setting_sources import PREFIX, layers
 
 MAX_S = 100 * 365 * 86_400.0
@@ -44,45 +44,6 @@ class RecoveryPolicy(StrEnum):
     """Paused until a person resumes it."""
     OFF = "off"
     """As confirm, and the watcher does not look for dead processes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Relation:
-    """One setting, times a factor, must not exceed another.
-
-    Args:
-        small: name of the one.
-        large: name of the other.
-        why: the reason, for people.
-        factor: how many of the small one must fit.
-    """
-
-    small: str
-    large: str
-    why: str
-    factor: int = 1
-
-    def clash(self, settings: Settings) -> str | None:
-        """A sentence with both names and both values when it does not hold."""
-        small, large = getattr(settings, self.small), getattr(settings, self.large)
-        if small * self.factor <= large:
-            return None
-        times = f" times {self.factor}" if self.factor > 1 else ""
-        return f"{self.small} ({small:.15g}){times} must not exceed {self.large} ({large:.15g}): {self.why}"
-
-
-RELATIONS = (
-    Relation("heartbeat_s", "lease_s", "two renewals of a lease may be lost", 3),
-    Relation("watcher_interval_s", "absent_host_s", "an absence is seen at more than one look"),
-    Relation("call_timeout_s", "effect_max_s", "a call must end before its process drains"),
-    Relation("read_timeout_s", "call_timeout_s", "a silence inside a stream is a part of its call"),
-    Relation("connect_timeout_s", "call_timeout_s", "connecting is a part of a call"),
-    Relation("first_republish_s", "max_republish_s", "the time between two publications only grows"),
-    Relation("exec_retention_s", "conversation_retention_s", "a conversation is kept as long as its task"),
-    Relation("conversation_retention_s", "tombstone_retention_s", "an id is remembered as long as its conversation"),
-    Relation("spool_max_bytes", "spool_quota_bytes", "the spool must hold the output of one command"),
-    Relation("spool_quota_bytes", "data_quota_bytes", "the spool is a part of the data folder"),
-)
 
 
 def _usual_data_dir() -> Path:
@@ -297,13 +258,7 @@ class Settings(BaseModel):
 
     @model_validator(mode="after")
     def _relations(self) -> Self:
-        clashes = [text for relation in RELATIONS if (text := relation.clash(self))]
-        wait_s = self.state_timeout_s
-        if wait_s is not None and self.heartbeat_s + 2 * wait_s > self.lease_s:
-            clashes.append(
-                f"heartbeat_s ({self.heartbeat_s:.15g}) and two times state_timeout_s ({wait_s:.15g}) together must not"
-                f" exceed lease_s ({self.lease_s:.15g}): a renewal over a dead connection is tried once more in time"
-            )
-        if clashes:
-            raise ValueError("; ".join(clashes))
+        found = clashes(self)
+        if found:
+            raise ValueError("; ".join(found))
         return self
