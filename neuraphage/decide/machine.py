@@ -1,21 +1,38 @@
 """What a turn does next. One table serves fresh and resumed turns: recovery is not a mode.
 
-`decide` names the shape of the journal and who wrote it, looks the move up in MATRIX and fills in the call
-it is about. A shape without a row is a bug. The matrix in GUARANTEES.md is printed from this table.
+`decide` names the shape of the journal and who wrote it, looks the move up in MATRIX, and says by which action it is
+made now. A shape without a row is a bug. The matrix in GUARANTEES.md is printed from this table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
-from neuraphage.decide.control import endings_last, why_held_back
-from neuraphage.decide.policy import Ruling, ruling
+from neuraphage.decide.actions import (
+    Action,
+    AskDetached,
+    AskPeople,
+    AskWhatHappened,
+    CallModel,
+    Fail,
+    LookAfter,
+    Record,
+    RunTool,
+    StopAtLimit,
+    TakeAnswers,
+    WaitUntil,
+)
+from neuraphage.decide.control import endings_last
+from neuraphage.decide.limits import limit_failure
+from neuraphage.decide.next_call import next_call
+from neuraphage.decide.retry import advice, can_be_retried
+from neuraphage.decide.snapshot import Snapshot
+from neuraphage.decide.turn_end import turn_end
 from neuraphage.model.effect import MODEL_ENTRY, EffectClass, EffectState, JournalEntry
-from neuraphage.model.prompt import Prompt, PromptKind
-from neuraphage.model.task import TaskSpec
-from neuraphage.model.tool import ControlKind, ToolCall, ToolDeclaration
+from neuraphage.model.prompt import PromptKind
+from neuraphage.model.task import OnUnknownOutcome
+from neuraphage.model.tool import ToolCall, ToolDeclaration, ToolResult
 
 
 class Shape(StrEnum):
@@ -60,7 +77,7 @@ class Move(StrEnum):
     RUN_AGAIN = "run again"
     RUN_AGAIN_KEYED = "run again with the same key"
     PROBE = "probe the world, then skip or run"
-    ASK_SPOOL = "ask the spool; still unknown: never re-run"
+    ASK = "ask what became of it; still unknown: never re-run"
     LEAVE_UNKNOWN = "never re-run: its outcome is unknown"
     END_TURN = "finish the turn"
 
@@ -91,7 +108,7 @@ MATRIX: Mapping[tuple[Shape, Origin], Move] = {
     (Shape.STARTED_CHECKABLE, Origin.OWN): Move.USE_OUTCOME,
     (Shape.STARTED_CHECKABLE, Origin.INHERITED): Move.PROBE,
     (Shape.STARTED_OPAQUE, Origin.OWN): Move.USE_OUTCOME,
-    (Shape.STARTED_OPAQUE, Origin.INHERITED): Move.ASK_SPOOL,
+    (Shape.STARTED_OPAQUE, Origin.INHERITED): Move.ASK,
     (Shape.STARTED_OTHERWISE, Origin.OWN): Move.USE_OUTCOME,
     (Shape.STARTED_OTHERWISE, Origin.INHERITED): Move.LEAVE_UNKNOWN,
 }
@@ -104,75 +121,92 @@ STARTED_SHAPES: Mapping[EffectClass, Shape] = {
 }
 
 
-class NextTool(StrEnum):
-    """What NEXT_TOOL comes to for one call."""
-
-    RUN = "run"
-    ASK = "ask"
-    DENIED = "denied"
-    BLOCKED = "blocked"
-    REFUSED = "refused"
-    """Unknown tool or parameters that do not fit: the result says so."""
-    CONTROL = "control"
-    """complete_task, fail_task: recorded here, carried out when the turn ends."""
-    HELD_BACK = "held back"
-    """complete_task beside a call that failed, and the like: the result says why, and the task goes on."""
-
-
-@dataclass(frozen=True, slots=True)
-class TurnState:
-    """Everything the next move depends on.
-
-    Args:
-        spec: the task.
-        fence: of this lease.
-        journal: by key.
-        calls: tool calls of the turn's reply, in order.
-        tools: declarations by name.
-        problems: tool_use id -> why the call cannot be run at all.
-        grants: remembered permissions by tool name.
-        prompts: open prompts by id.
-        answered: ids of open prompts that the inbox answers (a conversation prompt is answered by any input).
-        now_ms: server time.
-    """
-
-    spec: TaskSpec
-    fence: int
-    journal: Mapping[str, JournalEntry]
-    calls: tuple[ToolCall, ...]
-    tools: Mapping[str, ToolDeclaration]
-    problems: Mapping[str, str]
-    grants: Mapping[str, str]
-    prompts: Mapping[str, Prompt]
-    answered: frozenset[str]
-    now_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """The next move, with the call it is about."""
-
-    move: Move
-    call: ToolCall | None = None
-    entry: JournalEntry | None = None
-    next_tool: NextTool | None = None
-
-
-def decide(state: TurnState) -> Decision:
-    """Name the next move.
+def decide(snapshot: Snapshot) -> Action:
+    """Name the next action.
 
     Raises:
         KeyError: the matrix has no row for what the journal holds; a bug.
     """
-    shape, entry, call = _shape(state)
-    origin = Origin.OWN if entry is not None and entry.fence == state.fence else Origin.INHERITED
-    move = MATRIX[shape, origin]
-    if move is Move.NEXT_TOOL and call is not None:
-        return Decision(move, call, entry, next_tool(state, call))
-    return Decision(move, call, entry)
+    move, entry, call = move_of(snapshot)
+    if call is not None and call.tool_use_id in snapshot.unknown:
+        return _unknown(snapshot, call, snapshot.unknown[call.tool_use_id])  # asked, and found by this lease, too
+    match move:
+        case Move.CALL_MODEL | Move.CALL_RETRY | Move.CALL_AGAIN:
+            reached = limit_failure(snapshot.record)
+            return CallModel(may_be_billed=move is Move.CALL_AGAIN) if reached is None else StopAtLimit(reached)
+        case Move.TAKE_ANSWERS:
+            return TakeAnswers()
+        case Move.ANNOUNCE:
+            return AskPeople()
+        case Move.END_TURN:
+            return turn_end(snapshot)
+        case Move.NEXT_TOOL if call is not None:
+            return next_call(snapshot, call)
+        case Move.USE_OUTCOME:
+            raise AssertionError("an outcome in hand is noted before the next decision")
+    if entry is None:
+        raise AssertionError(f"{move} needs a journal entry")
+    if call is None:
+        return _after_failure(move, entry)
+    return _inherited(snapshot, move, entry, call)
 
 
-def _shape(state: TurnState) -> tuple[Shape, JournalEntry | None, ToolCall | None]:
+def move_of(snapshot: Snapshot) -> tuple[Move, JournalEntry | None, ToolCall | None]:
+    """The move of the matrix, with the entry and the call that it is about."""
+    shape, entry, call = _shape(snapshot)
+    origin = Origin.OWN if entry is not None and entry.fence == snapshot.fence else Origin.INHERITED
+    return MATRIX[shape, origin], entry, call
+
+
+def _after_failure(move: Move, entry: JournalEntry) -> Action:
+    """A model call has failed."""
+    if move is Move.WAIT_RETRY:
+        return WaitUntil(entry.retry_at_ms or 0)
+    text = f"The model call failed for good after {entry.attempt} calls ({entry.fault}): {entry.error}"
+    todo = advice(entry.fault, reply_begun=entry.reply_begun)
+    return Fail(f"{text}\n{todo}" if todo else text, recoverable=can_be_retried(entry.fault))
+
+
+def _inherited(snapshot: Snapshot, move: Move, entry: JournalEntry, call: ToolCall) -> Action:
+    """A former lease had begun a call: what came of it is found out, and nothing is done twice on a guess."""
+    match move:
+        case Move.RUN_AGAIN | Move.RUN_AGAIN_KEYED:
+            return RunTool(call, entry.attempt)
+        case Move.PROBE if snapshot.now_ms < snapshot.record.unsafe_until_ms:
+            # the former owner was only seen absent: until its own deadline it may still be writing
+            return WaitUntil(snapshot.record.unsafe_until_ms)
+        case Move.PROBE:
+            return LookAfter(call)
+        case Move.ASK:
+            return AskDetached(call)
+        case Move.LEAVE_UNKNOWN:
+            tool, problem = snapshot.tools.get(call.name), snapshot.problems.get(call.tool_use_id)
+            return _unknown(snapshot, call, _of_other_tools(call, tool, problem))
+        case _:
+            raise AssertionError(f"{move} is no move about a begun call")
+
+
+def _unknown(snapshot: Snapshot, call: ToolCall, known: ToolResult) -> Action:
+    """Nobody knows what came of a call: the model is told, or a person asked, as the task wants it."""
+    asks = snapshot.record.spec.on_unknown_outcome is OnUnknownOutcome.ASK_USER
+    return AskWhatHappened(call, known) if asks else Record(call, known)
+
+
+def _of_other_tools(call: ToolCall, tool: ToolDeclaration | None, problem: str | None) -> ToolResult:
+    """The result of a call that a worker with other tools had begun, while nobody has said what came of it."""
+    if tool is None:
+        now = f"The tool is gone since. {problem or ''}".rstrip()
+    else:
+        now = f"The tool has changed since (it is version {tool.version} now), so it was not called again."
+    return ToolResult(
+        text=f"{call.name} was interrupted and its outcome is unknown: it may have been done or not. {now} Look at the"
+        " present state before you go on.",
+        is_error=True,
+        unknown_outcome=True,
+    )
+
+
+def _shape(state: Snapshot) -> tuple[Shape, JournalEntry | None, ToolCall | None]:
     if state.answered:
         return Shape.ANSWERED, None, None
     model = state.journal.get(MODEL_ENTRY)
@@ -206,29 +240,6 @@ def _started(entry: JournalEntry, tool: ToolDeclaration | None) -> Shape:
     if tool is None or (entry.version is not None and entry.version != tool.version):
         return Shape.STARTED_OTHERWISE
     return STARTED_SHAPES[effect_class]
-
-
-def next_tool(state: TurnState, call: ToolCall) -> NextTool:
-    """What to do with a call that has not started."""
-    tool = state.tools.get(call.name)
-    if call.tool_use_id in state.problems or tool is None:
-        return NextTool.REFUSED
-    if tool.control is ControlKind.ASK_USER:
-        return NextTool.ASK
-    if tool.control is not None:
-        held = why_held_back(call, state.calls, state.tools, state.problems, state.journal)
-        return NextTool.CONTROL if held is None else NextTool.HELD_BACK
-    entry = state.journal.get(call.tool_use_id)
-    decided = entry.permission if entry is not None else None
-    match ruling(tool, call.params, state.spec.allow, state.grants, decided):
-        case Ruling.ALLOWED:
-            return NextTool.RUN
-        case Ruling.DENIED:
-            return NextTool.DENIED
-        case Ruling.BLOCKED:
-            return NextTool.BLOCKED
-        case Ruling.ASK:
-            return NextTool.ASK
 
 
 def matrix_markdown() -> str:

@@ -32,10 +32,6 @@ class InheritedCalls:
         self._work = work
         self._step = step
 
-    def run_again(self, call: ToolCall, entry: JournalEntry) -> None:
-        """A pure or keyed call of a former lease: run it again (keyed: under the same effect id)."""
-        self._step.run(call, attempt=entry.attempt)
-
     def probe(self, call: ToolCall, entry: JournalEntry) -> ToolResult | None:
         """A checkable call of a former lease: look whether it happened; run it if it did not.
 
@@ -60,7 +56,7 @@ class InheritedCalls:
             unknown_outcome=True,
         )
 
-    def ask_spool(self, call: ToolCall, entry: JournalEntry) -> ToolResult | None:
+    def ask(self, call: ToolCall, entry: JournalEntry) -> ToolResult | None:
         """An opaque call of a former lease: attach to it, read it, or run it if it is known not to have run.
 
         Returns:
@@ -108,20 +104,6 @@ class InheritedCalls:
         if state is SpoolState.SEALED:
             return interrupted_result(_named(call, declaration), "It was announced so long ago that its record is gone")
         return result_of_status(status, command=_named(call, declaration), timeout_s=declaration.timeout_s)
-
-    def outcome_unknown(self, call: ToolCall) -> ToolResult:
-        """The result of a call that a worker with other tools had begun, while nobody has said what came of it."""
-        declaration = self._services.declarations.get(call.name)
-        if declaration is None:
-            now = f"The tool is gone since. {self._services.tools.why_missing(call.name)}"
-        else:
-            now = f"The tool has changed since (it is version {declaration.version} now), so it was not called again."
-        return ToolResult(
-            text=f"{call.name} was interrupted and its outcome is unknown: it may have been done or not. {now} Look at"
-            " the present state before you go on.",
-            is_error=True,
-            unknown_outcome=True,
-        )
 
     # --- parts ---
 

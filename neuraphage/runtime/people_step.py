@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from neuraphage.decide.asking import SUMMARY_CHARS, params_summary
 from neuraphage.decide.hashing import call_name, prompt_id, sha256_hex
-from neuraphage.decide.machine import NextTool, TurnState, next_tool
-from neuraphage.decide.policy import TIMEOUT, read_permission, why_denied
+from neuraphage.decide.policy import TIMEOUT, read_permission
 from neuraphage.model.effect import EffectKind, EffectState, JournalEntry, Marker, MarkerName, Permission
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.prompt import PERMISSION_OPTIONS, InboxItem, Prompt, PromptKind
 from neuraphage.model.tool import ControlKind, ToolCall, ToolResult
 from neuraphage.model.tool_traits import ToolTraits
+from neuraphage.ports import Settled, SuspendTo
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_step import ToolStep
 from neuraphage.runtime.unit_of_work import UnitOfWork
@@ -40,17 +40,21 @@ class PeopleStep:
         self._work = work
         self._tools = tools
 
-    def open_for(self, state: TurnState) -> None:
-        """Note a prompt for every call that needs one, so that people see all of them at once."""
-        opened, approved = [], {}
-        for call in state.calls:
-            entry = state.journal.get(call.tool_use_id)
-            # a prompt named here may be gone: it went when the task failed, and a person has retried it
-            untouched = entry is None or (entry.state is EffectState.PLANNED and entry.prompt_id not in state.prompts)
-            if untouched and next_tool(state, call) is NextTool.ASK:
-                opened.append(self._prompt(call, state.calls.index(call)))
-                approved[call.tool_use_id] = self._tools.to_be_approved(call)
-        self._open(opened, approved)
+    def open_for(self, asked: Sequence[ToolCall], calls: Sequence[ToolCall]) -> None:
+        """Note a prompt for each call that needs one.
+
+        Args:
+            asked: these.
+            calls: all of the reply, whose order the prompts keep.
+        """
+        opened = [self._prompt(call, calls.index(call)) for call in asked]
+        self._open(opened, {call.tool_use_id: self._tools.to_be_approved(call) for call in asked})
+
+    def wait(self) -> Settled:
+        """Give the lease back until an open prompt is answered."""
+        self._work.note(marker=self.marker())
+        prompts = [{"id": p.prompt_id, "kind": p.kind.value} for p in self._work.prompts.values()]
+        return self._work.suspend(SuspendTo.WAIT, detail={"prompts": prompts})
 
     def open_unknown(self, call: ToolCall, index: int, unknown: ToolResult) -> None:
         """Note a question about an interrupted call whose outcome nothing knows.
@@ -79,29 +83,25 @@ class PeopleStep:
         """The marker of a turn that waits for its open prompts."""
         return Marker(name=MarkerName.WAITING_FOR_USER, prompt_hash=sha256_hex(sorted(self._work.prompts)))
 
-    def take(self, state: TurnState) -> None:
-        """Note every answer that has come: permissions are decided, questions get their results."""
+    def take(self, calls: Sequence[ToolCall]) -> None:
+        """Note every answer that has come: permissions are decided, questions get their results.
+
+        Args:
+            calls: of the turn's reply.
+        """
         for raw, item in list(self._work.inbox):
             prompt = self._work.prompts.get(item.prompt_id or "")
             if prompt is None or prompt.kind is PromptKind.CONVERSATION:
                 continue
             self._work.consume(raw)
             self._work.close_prompt(prompt.prompt_id)
-            call = next((c for c in state.calls if c.tool_use_id == prompt.tool_use_id), None)
+            call = next((c for c in calls if c.tool_use_id == prompt.tool_use_id), None)
             if call is not None:
                 self._answered(call, prompt, item)
         for prompt in [p for p in self._work.prompts.values() if p.kind is PromptKind.CONVERSATION]:
             # its answers are any input, which the next request takes up
             self._work.close_prompt(prompt.prompt_id)
         self._drop_strays()
-
-    def why_denied(self, call: ToolCall) -> str:
-        """What the model is told of a call that was not allowed."""
-        entry = self._work.journal.get(call.tool_use_id)
-        timeout_s = self._work.record.spec.permission_timeout_s
-        asked = entry is not None and entry.permission is not None
-        by = (entry.permission_by if entry is not None else None) or ("user" if asked else None)
-        return why_denied(call.name, by, timeout_s)
 
     def _drop_strays(self) -> None:
         """An answer whose prompt is gone has nothing to say to anyone."""

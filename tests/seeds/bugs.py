@@ -66,11 +66,9 @@ BUGS = (
         BUG + "test_nothing_waits_for_a_viewer",
     ),
     Bug(
-        "S-B7", "end_turn loops", "neuraphage/runtime/turn_end.py",
-        "if self._work.record.spec.mode is Mode.AUTONOMOUS:\n"
-        "            return self._work.finish(FinishTo.COMPLETED, {\"summary\": text[:SUMMARY_CHARS]})",
-        "if self._work.record.spec.mode is Mode.AUTONOMOUS:\n"
-        "            return self._work.finish(FinishTo.NEXT)",
+        "S-B7", "end_turn loops", "neuraphage/decide/turn_end.py",
+        "return Complete(text) if snapshot.record.spec.mode is Mode.AUTONOMOUS else Rest(text)",
+        "return NextTurn() if snapshot.record.spec.mode is Mode.AUTONOMOUS else Rest(text)",
         "tests/unit/runtime/test_stop_reasons.py::test_a_natural_end_completes_an_autonomous_task",
     ),
     Bug(

@@ -1,34 +1,71 @@
-"""The one table of moves: every row is reached by a state, and by no other state than the one it names."""
+"""The one table of moves: every row is reached by a state, and by no other state than the one it names; and the actions
+by which they are made."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
-from neuraphage.decide.machine import (
-    MATRIX,
-    STARTED_SHAPES,
-    Decision,
-    Move,
-    NextTool,
-    Origin,
-    Shape,
-    TurnState,
-    decide,
-    matrix_markdown,
+from neuraphage.decide.actions import (
+    Action,
+    AskDetached,
+    AskPeople,
+    AskWhatHappened,
+    CallModel,
+    Complete,
+    Fail,
+    Foresee,
+    LookAfter,
+    NextTurn,
+    Record,
+    Rest,
+    RunTool,
+    StopAtLimit,
+    TakeAnswers,
+    WaitUntil,
 )
-from neuraphage.model.effect import MODEL_ENTRY, EffectClass, EffectKind, EffectState, JournalEntry, Permission
+from neuraphage.decide.machine import MATRIX, STARTED_SHAPES, Move, Origin, Shape, decide, matrix_markdown, move_of
+from neuraphage.decide.next_call import DESTRUCTIVE
+from neuraphage.decide.snapshot import Bounds, Snapshot
+from neuraphage.model.effect import (
+    MODEL_ENTRY,
+    EffectClass,
+    EffectKind,
+    EffectState,
+    JournalEntry,
+    Marker,
+    MarkerName,
+    Permission,
+)
+from neuraphage.model.limits import Limits
 from neuraphage.model.prompt import Prompt, PromptKind
-from neuraphage.model.task import TaskSpec
-from neuraphage.model.tool import ControlKind, ToolCall, ToolDeclaration
+from neuraphage.model.task import Mode, OnUnknownOutcome, Status, TaskRecord, TaskSpec
+from neuraphage.model.tool import ControlKind, ToolCall, ToolDeclaration, ToolResult
+from neuraphage.model.usage import Counters
 
 NOW_MS = 1_000
 FENCE = 7
 FENCES = {Origin.OWN: FENCE, Origin.INHERITED: FENCE - 1}
 SPEC = TaskSpec(task_id="task-00000000-0000-7000-8000-000000000001", name="n", prompt="p", model="m")
 CALL = ToolCall(tool_use_id="t1", name="act", params={})
+BOUNDS = Bounds(max_continues=2, max_empty_replies=1)
+
+
+def record(**more: Any) -> TaskRecord:
+    spec = more.pop("spec", {})
+    return TaskRecord.model_construct(
+        spec=SPEC.model_copy(update=spec),
+        status=Status.RUNNING,
+        marker=Marker(name=MarkerName.TASK_CREATED),
+        counters=Counters(),
+        limits=Limits(max_turns=5, max_cost_microusd=100),
+        turns_from=0,
+        unsafe_until_ms=0,
+        **more,
+    )
 
 
 def tool(name: str = "act", *, asks: bool = False, control: ControlKind | None = None) -> ToolDeclaration:
@@ -36,6 +73,10 @@ def tool(name: str = "act", *, asks: bool = False, control: ControlKind | None =
         name=name, description="", input_schema={}, effect_class=EffectClass.PURE, side_effecting=asks,
         timeout_s=1.0, control=control,
     )  # fmt: skip
+
+
+def of_class(effect_class: EffectClass) -> ToolDeclaration:
+    return tool().model_copy(update={"effect_class": effect_class})
 
 
 def model_entry(state: EffectState, fence: int, **more: Any) -> JournalEntry:
@@ -46,22 +87,33 @@ def tool_entry(state: EffectState, fence: int = FENCE, key: str = "t1", **more: 
     return JournalEntry(key=key, kind=EffectKind.TOOL, state=state, fence=fence, **more)
 
 
-def turn(*entries: JournalEntry, **more: Any) -> TurnState:
+def turn(*entries: JournalEntry, **more: Any) -> Snapshot:
+    """A snapshot; `spec` and `record` are what differs in them."""
     fields: dict[str, Any] = {
-        "spec": SPEC, "fence": FENCE, "journal": {e.key: e for e in entries}, "calls": (), "tools": {"act": tool()},
-        "problems": {}, "grants": {}, "prompts": {}, "answered": frozenset(), "now_ms": NOW_MS,
+        "record": record(spec=more.pop("spec", {})).model_copy(update=more.pop("record", {})), "entries": [],
+        "fence": FENCE, "journal": {e.key: e for e in entries}, "calls": (), "tools": {"act": tool()}, "problems": {},
+        "grants": {}, "prompts": {}, "answered": frozenset(), "now_ms": NOW_MS, "bounds": BOUNDS,
     }  # fmt: skip
-    return TurnState(**{**fields, **more})
+    return Snapshot(**{**fields, **more})
+
+
+def replied(*blocks: dict[str, Any], stop: str = "end_turn", **more: Any) -> Snapshot:
+    """A turn whose reply is there, with all of its calls settled."""
+    entries = [
+        {"role": "user", "content": []},
+        {"role": "assistant", "turn": 0, "stop_reason": stop, "content": list(blocks)},
+    ]
+    return turn(model_entry(EffectState.COMPLETED, FENCE, stop_reason=stop), entries=entries, **more)
 
 
 def prompt(kind: PromptKind = PromptKind.PERMISSION) -> Mapping[str, Prompt]:
     return {"p1": Prompt(prompt_id="p1", kind=kind, text="?")}
 
 
-def state_of(shape: Shape, origin: Origin) -> TurnState:
+def state_of(shape: Shape, origin: Origin) -> Snapshot:
     """A state of this shape."""
     fence = FENCES[origin]
-    replied = model_entry(EffectState.COMPLETED, fence)
+    replied = model_entry(EffectState.COMPLETED, fence, stop_reason="end_turn")
     started = {kept: cls for cls, kept in STARTED_SHAPES.items()}
     if shape in started:
         return turn(replied, tool_entry(EffectState.STARTED, fence, effect_class=started[shape]), calls=(CALL,))
@@ -102,23 +154,29 @@ def test_a_begun_call_meets_the_tool_that_began_it(
     """A pure call may always be made again; any other one by the same version of the tool alone."""
     begun = tool_entry(EffectState.STARTED, FENCE - 1, effect_class=effect_class, version=version)
     more = {} if is_there else {"tools": {}, "problems": {"t1": "gone"}}
-    decision = decide(turn(model_entry(EffectState.COMPLETED, FENCE - 1), begun, calls=(CALL,), **more))
+    snapshot = turn(model_entry(EffectState.COMPLETED, FENCE - 1), begun, calls=(CALL,), **more)
+    move, _, call = move_of(snapshot)
+    assert call == CALL
     if effect_class is EffectClass.PURE:
-        assert decision.move is (Move.RUN_AGAIN if is_there else Move.NEXT_TOOL)
-        assert decision.next_tool is (None if is_there else NextTool.REFUSED)
+        assert move is (Move.RUN_AGAIN if is_there else Move.NEXT_TOOL)
+        assert is_there or decide(snapshot) == refused("gone")
     elif is_there and version != "2":
-        assert decision.move is MATRIX[STARTED_SHAPES[effect_class], Origin.INHERITED]
+        assert move is MATRIX[STARTED_SHAPES[effect_class], Origin.INHERITED]
     else:
-        assert decision.move is Move.LEAVE_UNKNOWN
+        assert move is Move.LEAVE_UNKNOWN
+        told = decide(snapshot)
+        assert isinstance(told, Record)
+        assert told.result.unknown_outcome
+        assert ("it is version 1 now" if is_there else "The tool is gone since. gone") in told.result.text
 
 
 @pytest.mark.parametrize(("shape", "origin"), list(MATRIX))
 def test_every_row_is_reached(shape: Shape, origin: Origin) -> None:
     """R134-R140: the move of each row, and what it is about, come from a journal of that shape."""
-    decision = decide(state_of(shape, origin))
-    assert decision.move is MATRIX[shape, origin]
+    move, _, call = move_of(state_of(shape, origin))
+    assert move is MATRIX[shape, origin]
     if shape in STARTED_SHAPES.values() or shape is Shape.TOOL_NEXT:
-        assert decision.call == CALL
+        assert call == CALL
 
 
 def test_the_table_is_whole() -> None:
@@ -135,78 +193,115 @@ def test_the_table_says_what_the_design_says() -> None:
     assert inherited[Shape.STARTED_PURE] is Move.RUN_AGAIN
     assert inherited[Shape.STARTED_KEYED] is Move.RUN_AGAIN_KEYED
     assert inherited[Shape.STARTED_CHECKABLE] is Move.PROBE
-    assert inherited[Shape.STARTED_OPAQUE] is Move.ASK_SPOOL
+    assert inherited[Shape.STARTED_OPAQUE] is Move.ASK
     assert Move.USE_OUTCOME not in inherited.values()
 
 
 def test_a_started_call_of_no_known_class_counts_as_opaque() -> None:
     """A journal of an older release without a class gets the most careful row."""
     state = turn(model_entry(EffectState.COMPLETED, FENCE), tool_entry(EffectState.STARTED, FENCE - 1), calls=(CALL,))
-    assert decide(state).move is Move.ASK_SPOOL
+    assert move_of(state)[0] is Move.ASK
 
 
 def test_calls_are_taken_in_the_order_of_the_reply() -> None:
     """R138: the first call without a result is next, whatever the journal's order."""
     calls = tuple(ToolCall(tool_use_id=f"t{n}", name="act", params={}) for n in range(3))
     done = [tool_entry(EffectState.COMPLETED, key=key) for key in ("t2", "t0")]
-    decision = decide(turn(model_entry(EffectState.COMPLETED, FENCE), *done, calls=calls))
-    assert (decision.move, decision.call) == (Move.NEXT_TOOL, calls[1])
+    assert decide(turn(model_entry(EffectState.COMPLETED, FENCE), *done, calls=calls)) == RunTool(calls[1])
 
 
 def test_an_answer_goes_before_everything() -> None:
     """What people said is read first, also when a call is open or nothing has begun."""
     state = turn(model_entry(EffectState.STARTED, FENCE - 1), prompts=prompt(), answered=frozenset({"p1"}))
-    assert decide(state).move is Move.TAKE_ANSWERS
+    assert decide(state) == TakeAnswers()
 
 
 def test_a_conversation_prompt_holds_the_next_call_back() -> None:
     """A talk prompt without words: the model is not called; a permission prompt of no call holds nothing."""
-    assert decide(turn(prompts=prompt(PromptKind.CONVERSATION))).move is Move.ANNOUNCE
-    assert decide(turn(prompts=prompt(PromptKind.PERMISSION))).move is Move.CALL_MODEL
+    assert decide(turn(prompts=prompt(PromptKind.CONVERSATION))) == AskPeople()
+    assert decide(turn(prompts=prompt(PromptKind.PERMISSION))) == CallModel()
 
 
 def test_a_prompt_that_is_gone_holds_nothing() -> None:
     """An entry that names a prompt which is no longer open is decided afresh."""
     asked = tool_entry(EffectState.PLANNED, FENCE - 1, prompt_id="gone")
-    decision = decide(turn(model_entry(EffectState.COMPLETED, FENCE), asked, calls=(CALL,)))
-    assert decision.move is Move.NEXT_TOOL
+    assert decide(turn(model_entry(EffectState.COMPLETED, FENCE), asked, calls=(CALL,))) == RunTool(CALL)
 
 
-NEXT: list[tuple[dict[str, Any], NextTool]] = [
-    ({}, NextTool.RUN),
-    ({"tools": {}}, NextTool.REFUSED),
-    ({"problems": {"t1": "no"}}, NextTool.REFUSED),
-    ({"problems": {"t1": "no"}, "tools": {"act": tool(control=ControlKind.COMPLETE_TASK)}}, NextTool.REFUSED),
-    ({"tools": {"act": tool(control=ControlKind.ASK_USER)}}, NextTool.ASK),
-    ({"tools": {"act": tool(control=ControlKind.COMPLETE_TASK)}}, NextTool.CONTROL),
-    ({"tools": {"act": tool(control=ControlKind.FAIL_TASK)}}, NextTool.CONTROL),
-    ({"tools": {"act": tool(asks=True)}}, NextTool.ASK),
-    ({"tools": {"act": tool(asks=True)}, "grants": {"act": "granted"}}, NextTool.RUN),
-    ({"tools": {"act": tool(asks=True)}, "grants": {"act": "denied"}}, NextTool.DENIED),
-    ({"tools": {"act": tool(asks=True)}, "grants": {"other": "granted"}}, NextTool.ASK),
-    ({"tools": {"act": tool(asks=True)}, "spec": SPEC.model_copy(update={"allow": ("act",)})}, NextTool.RUN),
-    ({"tools": {"act": tool(asks=True)}, "spec": SPEC.model_copy(update={"allow": ("*",)})}, NextTool.RUN),
-    ({"tools": {"act": tool(asks=True)}, "spec": SPEC.model_copy(update={"allow": ("ac",)})}, NextTool.ASK),
+def refused(text: str, call: ToolCall = CALL) -> Record:
+    return Record(call, ToolResult(text=text, is_error=True))
+
+
+ASKS = {"tools": {"act": tool(asks=True)}}
+SAID_NO = "A person has said before that act may never run in this task. This call was not run."
+NEXT: list[tuple[dict[str, Any], Action]] = [
+    ({}, RunTool(CALL)),
+    ({"tools": {}, "problems": {"t1": "none"}}, refused("none")),
+    ({"tools": {}}, refused("There is no tool 'act'.")),
+    ({"problems": {"t1": "no"}}, refused("no")),
+    ({"problems": {"t1": "no"}, "tools": {"act": tool(control=ControlKind.COMPLETE_TASK)}}, refused("no")),
+    ({"tools": {"act": tool(control=ControlKind.ASK_USER)}}, AskPeople((CALL,))),
+    ({"tools": {"act": tool(control=ControlKind.COMPLETE_TASK)}}, Record(CALL, ToolResult(text="Noted."))),
+    ({"tools": {"act": tool(control=ControlKind.FAIL_TASK)}}, Record(CALL, ToolResult(text="Noted."))),
+    (ASKS, Foresee(CALL)),
+    (ASKS | {"foreseen": {"t1": None}}, AskPeople((CALL,))),
+    (ASKS | {"foreseen": {"t1": "it would fail"}}, refused("it would fail")),
+    (ASKS | {"grants": {"act": "granted"}}, RunTool(CALL)),
+    (ASKS | {"grants": {"act": "denied"}}, refused(SAID_NO)),
+    (ASKS | {"grants": {"other": "granted"}}, Foresee(CALL)),
+    (ASKS | {"spec": {"allow": ("act",)}}, RunTool(CALL)),
+    (ASKS | {"spec": {"allow": ("*",)}}, RunTool(CALL)),
+    (ASKS | {"spec": {"allow": ("ac",)}}, Foresee(CALL)),
+    (
+        {"tools": {"act": of_class(EffectClass.OPAQUE)}, "record": {"unsafe_until_ms": NOW_MS + 1}},
+        WaitUntil(NOW_MS + 1),
+    ),
+    (
+        {"tools": {"act": of_class(EffectClass.CHECKABLE)}, "record": {"unsafe_until_ms": NOW_MS + 1}},
+        WaitUntil(NOW_MS + 1),
+    ),
+    ({"tools": {"act": of_class(EffectClass.KEYED)}, "record": {"unsafe_until_ms": NOW_MS + 1}}, RunTool(CALL)),
+    ({"tools": {"act": of_class(EffectClass.OPAQUE)}, "record": {"unsafe_until_ms": NOW_MS}}, RunTool(CALL)),
 ]
 
 
-@pytest.mark.parametrize(("more", "what"), NEXT)
-def test_what_a_call_that_has_not_started_comes_to(more: dict[str, Any], what: NextTool) -> None:
+@pytest.mark.parametrize(("more", "action"), NEXT)
+def test_what_a_call_that_has_not_started_comes_to(more: dict[str, Any], action: Action) -> None:
     """Unknown and unfit calls are refused, controls are noted, side effects are asked about unless allowed."""
-    assert decide(turn(model_entry(EffectState.COMPLETED, FENCE), calls=(CALL,), **more)).next_tool is what
+    assert decide(turn(model_entry(EffectState.COMPLETED, FENCE), calls=(CALL,), **more)) == action
+
+
+def test_every_call_that_needs_a_person_is_asked_about_at_once() -> None:
+    """Not one that is allowed, settled, refused, or asked about already."""
+    names = ["ask", "ask", "free", "ask", "bad", "question", "ask"]
+    calls = tuple(ToolCall(tool_use_id=f"t{n}", name=name, params={}) for n, name in enumerate(names))
+    tools = {
+        "ask": tool("ask", asks=True),
+        "free": tool("free"),
+        "bad": tool("bad", asks=True),
+        "question": tool("question", control=ControlKind.ASK_USER),
+    }
+    snapshot = turn(
+        model_entry(EffectState.COMPLETED, FENCE),
+        tool_entry(EffectState.COMPLETED, key="t0"),
+        tool_entry(EffectState.PLANNED, key="t3", prompt_id="p1"),
+        tool_entry(EffectState.PLANNED, key="t6", prompt_id="gone"),
+        calls=calls, tools=tools, prompts=prompt(), problems={"t4": "no"}, foreseen={"t1": None},
+    )  # fmt: skip
+    assert decide(snapshot) == AskPeople((calls[1], calls[5], calls[6]))
 
 
 @pytest.mark.parametrize(
-    ("said", "granted", "what"),
+    ("said", "granted", "is_run"),
     [
-        (Permission.GRANTED, None, NextTool.RUN),
-        (Permission.DENIED, None, NextTool.DENIED),
-        (Permission.DENIED, "granted", NextTool.DENIED),
-        (Permission.GRANTED, "denied", NextTool.RUN),
+        (Permission.GRANTED, None, True),
+        (Permission.DENIED, None, False),
+        (Permission.DENIED, "granted", False),
+        (Permission.GRANTED, "denied", True),
     ],
 )
 def test_what_was_said_about_this_call_goes_before_what_is_remembered(
-    said: Permission, granted: str | None, what: NextTool
+    said: Permission, granted: str | None, is_run: bool
 ) -> None:
     """An answer to this very call wins over always and never."""
     entry = tool_entry(EffectState.PLANNED, permission=said)
@@ -214,7 +309,8 @@ def test_what_was_said_about_this_call_goes_before_what_is_remembered(
         model_entry(EffectState.COMPLETED, FENCE), entry, calls=(CALL,), tools={"act": tool(asks=True)},
         grants={"act": granted} if granted else {},
     )  # fmt: skip
-    assert decide(state).next_tool is what
+    no = "A person did not allow this act call. It was not run. Do not try it again unchanged."
+    assert decide(state) == (RunTool(CALL) if is_run else refused(no))
 
 
 def test_a_catastrophic_command_is_blocked_whatever_was_allowed() -> None:
@@ -222,9 +318,152 @@ def test_a_catastrophic_command_is_blocked_whatever_was_allowed() -> None:
     call = ToolCall(tool_use_id="t1", name="act", params={"command": "rm -rf /"})
     state = turn(
         model_entry(EffectState.COMPLETED, FENCE), calls=(call,), tools={"act": tool(asks=True)},
-        grants={"act": "granted"}, spec=SPEC.model_copy(update={"allow": ("*",)}),
+        grants={"act": "granted"}, spec={"allow": ("*",)},
     )  # fmt: skip
-    assert decide(state) == Decision(Move.NEXT_TOOL, call, None, NextTool.BLOCKED)
+    assert decide(state) == refused(DESTRUCTIVE, call)
+
+
+# --- calls of the model ---
+
+
+@pytest.mark.parametrize(("origin", "counted"), [(Origin.INHERITED, True)])
+def test_a_repeated_call_may_be_billed_twice(origin: Origin, counted: bool) -> None:
+    """Where its worker died in it, or its reply had begun; a call that was refused costs nothing."""
+    assert decide(state_of(Shape.CALL_STARTED, origin)) == CallModel(may_be_billed=counted)
+    assert decide(state_of(Shape.CALL_DUE_BEGUN, origin)) == CallModel(may_be_billed=True)
+    assert decide(state_of(Shape.CALL_DUE, origin)) == CallModel()
+
+
+@pytest.mark.parametrize("shape", [Shape.EMPTY, Shape.CALL_DUE, Shape.CALL_DUE_BEGUN, Shape.CALL_STARTED])
+def test_no_call_is_made_at_a_limit(shape: Shape) -> None:
+    """Neither a first one nor a repeated one: each may cost."""
+    snapshot = state_of(shape, Origin.INHERITED)
+    spent = snapshot.record.model_copy(update={"counters": Counters(cost_microusd=100)})
+    action = decide(dataclasses.replace(snapshot, record=spent))
+    assert isinstance(action, StopAtLimit)
+    assert "spent $0.0001, its limit is $0.0001" in action.error
+
+
+def test_a_call_that_failed_for_good_fails_the_task() -> None:
+    """With what the provider said; whether a retry may help depends on the fault."""
+
+    def failed(fault: str) -> Action:
+        entry = model_entry(EffectState.FAILED, FENCE, error="no", fault=fault, attempt=3)
+        return decide(turn(entry))
+
+    assert failed("network") == Fail("The model call failed for good after 3 calls (network): no", recoverable=True)
+    assert failed("bad_request") == Fail(
+        "The model call failed for good after 3 calls (bad_request): no", recoverable=False
+    )
+
+
+def test_a_failed_call_waits_for_its_time() -> None:
+    """Its timer is a place of its own: no worker is held for it."""
+    assert decide(state_of(Shape.CALL_WAITING, Origin.OWN)) == WaitUntil(NOW_MS + 1)
+
+
+# --- calls that a former lease had begun ---
+
+
+def begun(effect_class: EffectClass, **more: Any) -> Snapshot:
+    entry = tool_entry(EffectState.STARTED, FENCE - 1, effect_class=effect_class, attempt=2)
+    return turn(model_entry(EffectState.COMPLETED, FENCE - 1), entry, calls=(CALL,), **more)
+
+
+def test_each_class_is_settled_in_its_way() -> None:
+    """Run again under the same key, looked after, or asked for; never sooner than its former owner may still act."""
+    assert decide(begun(EffectClass.PURE)) == RunTool(CALL, attempt=2)
+    assert decide(begun(EffectClass.KEYED)) == RunTool(CALL, attempt=2)
+    assert decide(begun(EffectClass.CHECKABLE)) == LookAfter(CALL)
+    assert decide(begun(EffectClass.CHECKABLE, record={"unsafe_until_ms": NOW_MS + 5})) == WaitUntil(NOW_MS + 5)
+    assert decide(begun(EffectClass.OPAQUE)) == AskDetached(CALL)
+
+
+@pytest.mark.parametrize("effect_class", [EffectClass.CHECKABLE, EffectClass.OPAQUE])
+def test_what_stays_unknown_is_told_or_asked(effect_class: EffectClass) -> None:
+    """As the task wants it: the model is told, or a person says."""
+    known = ToolResult(text="nobody knows", is_error=True, unknown_outcome=True)
+    facts: dict[str, Any] = {"unknown": {"t1": known}}
+    assert decide(begun(effect_class, **facts)) == Record(CALL, known)
+    asks = {"on_unknown_outcome": OnUnknownOutcome.ASK_USER}
+    assert decide(begun(effect_class, **facts, spec=asks)) == AskWhatHappened(CALL, known)
+    attached = tool_entry(EffectState.STARTED, FENCE, effect_class=effect_class)
+    own = turn(model_entry(EffectState.COMPLETED, FENCE), attached, calls=(CALL,), **facts)
+    assert decide(own) == Record(CALL, known), "it was attached to under this lease, and its record cannot be read"
+
+
+# --- ends ---
+
+WORDS = {"type": "text", "text": "All is done."}
+
+
+def test_a_natural_end_completes_or_rests() -> None:
+    """An autonomous task is done; in a conversation it is the person's turn."""
+    assert decide(replied(WORDS)) == Complete("All is done.")
+    assert decide(replied(WORDS, spec={"mode": Mode.CONVERSATIONAL})) == Rest("All is done.")
+
+
+def test_other_ends_go_on_or_fail() -> None:
+    """Cut replies go on, empty ones are asked again, both within bounds; a refusal fails, and a retry asks anew."""
+    cut, empty, no = (
+        decide(replied(WORDS, stop="max_tokens")),
+        decide(replied()),
+        decide(replied(WORDS, stop="refusal")),
+    )
+    assert isinstance(cut, NextTurn)
+    assert cut.say
+    assert isinstance(empty, NextTurn)
+    assert "empty" in (empty.say or "")
+    assert decide(replied(WORDS, stop="pause_turn")) == NextTurn()
+    assert isinstance(no, Fail)
+    assert (no.recoverable, no.reply) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("stop", "blocks", "allowed"),
+    [("max_tokens", [WORDS], BOUNDS.max_continues), ("end_turn", [], BOUNDS.max_empty_replies)],
+)
+def test_replies_without_an_end_are_bounded(stop: str, blocks: list[dict[str, Any]], allowed: int) -> None:
+    """One more than allowed in a row fails the task."""
+
+    def after(count: int) -> Action:
+        replies = [{"role": "assistant", "turn": n, "stop_reason": stop, "content": blocks} for n in range(count)]
+        counters = Counters(iteration=count - 1)
+        entry = model_entry(EffectState.COMPLETED, FENCE, stop_reason=stop)
+        return decide(turn(entry, entries=replies, record={"counters": counters}))
+
+    assert isinstance(after(allowed), NextTurn)
+    assert isinstance(after(allowed + 1), Fail)
+
+
+def test_a_control_call_ends_the_task() -> None:
+    """With its own words, once it was noted."""
+    for kind, params, end in (
+        (ControlKind.COMPLETE_TASK, {"summary": "s"}, Complete("s")),
+        (ControlKind.FAIL_TASK, {"reason": "r"}, Fail("r", recoverable=True)),
+    ):
+        call = ToolCall(tool_use_id="t1", name="act", params=params)
+        snapshot = turn(
+            model_entry(EffectState.COMPLETED, FENCE, stop_reason="tool_use"), tool_entry(EffectState.COMPLETED),
+            calls=(call,), tools={"act": tool(control=kind)},
+        )  # fmt: skip
+        assert decide(snapshot) == end
+
+
+def test_every_action_is_decided_somewhere() -> None:
+    """The union has no member that nothing leads to."""
+    known = ToolResult(text="?", is_error=True)
+    asks = {"on_unknown_outcome": OnUnknownOutcome.ASK_USER}
+    actions = [
+        *(action for _, action in NEXT),
+        *(decide(state_of(shape, Origin.INHERITED)) for shape in Shape),
+        decide(replied(WORDS)),
+        decide(replied()),
+        decide(replied(WORDS, spec={"mode": Mode.CONVERSATIONAL})),
+        decide(turn(record={"limits": Limits(max_turns=0)})),
+        decide(begun(EffectClass.OPAQUE, unknown={"t1": known}, spec=asks)),
+    ]
+    assert {type(action) for action in actions} == set(get_args(Action))
 
 
 def test_the_printed_matrix_has_a_line_a_shape() -> None:

@@ -1,0 +1,175 @@
+"""What a turn can do next: a closed union. The turn carries an action out and decides nothing.
+
+Some actions only bring a fact (`Foresee`, `LookAfter`, `AskDetached`): what others know is asked for, and the next
+decision is made with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neuraphage.model.tool import ToolCall, ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class CallModel:
+    """Announce a request and send it.
+
+    Args:
+        may_be_billed: an earlier call of the same request may be billed, too; it is counted.
+    """
+
+    may_be_billed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WaitUntil:
+    """Give the lease back until a time.
+
+    Args:
+        due_ms: server time, milliseconds.
+    """
+
+    due_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class TakeAnswers:
+    """Take in what people have answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskPeople:
+    """Open prompts and give the lease back until somebody answers.
+
+    Args:
+        about: calls to ask about, with those that are asked about already none.
+    """
+
+    about: tuple[ToolCall, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AskWhatHappened:
+    """Ask a person what came of an interrupted call.
+
+    Args:
+        call: the call.
+        known: the result that it has while nobody knows.
+    """
+
+    call: ToolCall
+    known: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class Foresee:
+    """Ask a tool whether a call that a person would be asked about can only fail as things stand."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class RunTool:
+    """Announce a call and run it.
+
+    Args:
+        call: the call.
+        attempt: starts of it that are known not to have run; part of its key.
+    """
+
+    call: ToolCall
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LookAfter:
+    """Probe whether an interrupted, checkable call happened; run it if it did not."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class AskDetached:
+    """Ask for what became of work that outlives workers: attach, read, or run what never started."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Note the result of a call that is not run."""
+
+    call: ToolCall
+    result: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class NextTurn:
+    """End the turn and begin the next one.
+
+    Args:
+        say: words to the model, put into the conversation before.
+    """
+
+    say: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """End the task as completed."""
+
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """End the task as failed.
+
+    Args:
+        error: why, for people.
+        recoverable: whether a retry may help.
+        reply: it failed because of its last reply, so that a retry asks for another one.
+    """
+
+    error: str
+    recoverable: bool
+    reply: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StopAtLimit:
+    """End the task at a limit, unless somebody has raised it meanwhile."""
+
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """End the turn: it is the person's turn to talk.
+
+    Args:
+        text: what the model said last.
+    """
+
+    text: str
+
+
+Action = (
+    CallModel
+    | WaitUntil
+    | TakeAnswers
+    | AskPeople
+    | AskWhatHappened
+    | Foresee
+    | RunTool
+    | LookAfter
+    | AskDetached
+    | Record
+    | NextTurn
+    | Complete
+    | Fail
+    | StopAtLimit
+    | Rest
+)
+"""The next action of a turn."""

@@ -1,0 +1,89 @@
+"""What comes of a call that has not started: it is run, asked about, or answered without being run. Pure."""
+
+from __future__ import annotations
+
+from neuraphage.decide.actions import Action, AskPeople, Foresee, Record, RunTool, WaitUntil
+from neuraphage.decide.control import why_held_back
+from neuraphage.decide.policy import Ruling, ruling, why_denied
+from neuraphage.decide.snapshot import Snapshot
+from neuraphage.model.effect import EffectClass, EffectState
+from neuraphage.model.tool import ControlKind, ToolCall, ToolDeclaration, ToolResult
+
+DESTRUCTIVE = "This command would destroy the machine or the home directory. It never runs here."
+_MEETS_OTHERS = frozenset({EffectClass.CHECKABLE, EffectClass.OPAQUE})
+
+
+def next_call(snapshot: Snapshot, call: ToolCall) -> Action:
+    """The action about a call that has not started."""
+    tool = snapshot.tools.get(call.name)
+    problem = snapshot.problems.get(call.tool_use_id)
+    if problem is not None or tool is None:
+        return _refused(call, problem or f"There is no tool {call.name!r}.")
+    if tool.control is ControlKind.ASK_USER:
+        return AskPeople(_to_ask(snapshot))
+    if tool.control is not None:
+        held = why_held_back(call, snapshot.calls, snapshot.tools, snapshot.problems, snapshot.journal)
+        return Record(call, ToolResult(text="Noted.")) if held is None else _refused(call, held)
+    match _ruled(snapshot, call, tool):
+        case Ruling.ALLOWED:
+            return _run(snapshot, call, tool)
+        case Ruling.DENIED:
+            return _refused(call, _why_denied(snapshot, call))
+        case Ruling.BLOCKED:
+            return _refused(call, DESTRUCTIVE)
+        case Ruling.ASK:
+            return _asked(snapshot, call)
+
+
+def _run(snapshot: Snapshot, call: ToolCall, tool: ToolDeclaration) -> Action:
+    """Run it; later where a former owner that was only seen absent may still act, and this call would meet its work."""
+    unsafe_until_ms = snapshot.record.unsafe_until_ms
+    if tool.effect_class in _MEETS_OTHERS and snapshot.now_ms < unsafe_until_ms:
+        return WaitUntil(unsafe_until_ms)
+    return RunTool(call)
+
+
+def _asked(snapshot: Snapshot, call: ToolCall) -> Action:
+    """Ask a person, but not for nothing: the tool is asked first whether the call can only fail."""
+    if call.tool_use_id not in snapshot.foreseen:
+        return Foresee(call)
+    refusal = snapshot.foreseen[call.tool_use_id]
+    return AskPeople(_to_ask(snapshot)) if refusal is None else _refused(call, refusal)
+
+
+def _to_ask(snapshot: Snapshot) -> tuple[ToolCall, ...]:
+    """Every call that a person is to be asked about, so that they see all of them at once."""
+    return tuple(call for call in snapshot.calls if _is_untouched(snapshot, call) and _needs_person(snapshot, call))
+
+
+def _is_untouched(snapshot: Snapshot, call: ToolCall) -> bool:
+    """Whether nothing was done about a call. The prompt that its entry names may be gone: it went when the task failed,
+    and a person has retried it."""
+    entry = snapshot.journal.get(call.tool_use_id)
+    return entry is None or (entry.state is EffectState.PLANNED and entry.prompt_id not in snapshot.prompts)
+
+
+def _needs_person(snapshot: Snapshot, call: ToolCall) -> bool:
+    tool = snapshot.tools.get(call.name)
+    if tool is None or call.tool_use_id in snapshot.problems:
+        return False
+    if tool.control is not None:
+        return tool.control is ControlKind.ASK_USER
+    return _ruled(snapshot, call, tool) is Ruling.ASK
+
+
+def _ruled(snapshot: Snapshot, call: ToolCall, tool: ToolDeclaration) -> Ruling:
+    entry = snapshot.journal.get(call.tool_use_id)
+    decided = entry.permission if entry is not None else None
+    return ruling(tool, call.params, snapshot.record.spec.allow, snapshot.grants, decided)
+
+
+def _why_denied(snapshot: Snapshot, call: ToolCall) -> str:
+    entry = snapshot.journal.get(call.tool_use_id)
+    asked = entry is not None and entry.permission is not None
+    by = (entry.permission_by if entry is not None else None) or ("user" if asked else None)
+    return why_denied(call.name, by, snapshot.record.spec.permission_timeout_s)
+
+
+def _refused(call: ToolCall, why: str) -> Record:
+    return Record(call, ToolResult(text=why, is_error=True))

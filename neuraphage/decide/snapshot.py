@@ -1,0 +1,70 @@
+"""Everything that the next action of a turn depends on, as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from neuraphage.model.effect import JournalEntry
+from neuraphage.model.prompt import Prompt
+from neuraphage.model.task import TaskRecord
+from neuraphage.model.tool import ToolCall, ToolDeclaration, ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Limits from the settings that decisions need.
+
+    Args:
+        max_continues: replies in a row that were cut off or paused.
+        max_empty_replies: replies in a row without words and calls.
+    """
+
+    max_continues: int
+    max_empty_replies: int
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What is stored, what was noted since, and what others were asked.
+
+    Args:
+        record: the task.
+        entries: the conversation.
+        fence: of this lease.
+        journal: by key.
+        calls: tool calls of the turn's reply, in order.
+        tools: declarations by name.
+        problems: tool_use id -> why the call cannot be run at all.
+        foreseen: tool_use id -> why the call can only fail as things stand, or None; of calls whose tool was asked.
+        unknown: tool_use id -> the result of an interrupted call of which nobody knows what came of it.
+        grants: remembered permissions by tool name.
+        prompts: open prompts by id.
+        answered: ids of open prompts that the inbox answers (a conversation prompt is answered by any input).
+        now_ms: server time.
+        bounds: limits from the settings.
+    """
+
+    record: TaskRecord
+    entries: Sequence[Mapping[str, Any]]
+    fence: int
+    journal: Mapping[str, JournalEntry]
+    calls: tuple[ToolCall, ...]
+    tools: Mapping[str, ToolDeclaration]
+    problems: Mapping[str, str]
+    grants: Mapping[str, str]
+    prompts: Mapping[str, Prompt]
+    answered: frozenset[str]
+    now_ms: int
+    bounds: Bounds
+    foreseen: Mapping[str, str | None] = field(default_factory=dict)
+    unknown: Mapping[str, ToolResult] = field(default_factory=dict)
+
+    def reply(self) -> Sequence[Mapping[str, Any]]:
+        """The blocks of this turn's reply; a release before this one stored no entry of an empty one."""
+        for stored in reversed(self.entries):
+            if stored["role"] == "assistant":
+                mine = stored.get("turn") == self.record.counters.iteration
+                return list(stored["content"]) if mine else []
+        return []
