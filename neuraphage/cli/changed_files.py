@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from neuraphage.api import Api
 from neuraphage.cli.call_text import CHANGES
-from neuraphage.client import Client
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.task import TaskRecord
 
@@ -15,24 +15,24 @@ CHANGED = (
 )
 
 
-def tell_changed(client: Client, record: TaskRecord, prompts: Iterable[Prompt], tell: Callable[[str], None]) -> None:
+def tell_changed(api: Api, record: TaskRecord, prompts: Iterable[Prompt], tell: Callable[[str], None]) -> None:
     """Say it once where a person allows such calls, so that nobody takes their yes for a change that was made.
 
     Args:
-        client: reads.
+        api: reads.
         record: of the task that asks.
         prompts: that are about to be allowed.
         tell: takes the sentence.
     """
-    if changed_since_asked(client, record) & {prompt.tool_use_id for prompt in prompts}:
+    if changed_since_asked(api, record) & {prompt.tool_use_id for prompt in prompts}:
         tell(CHANGED)
 
 
-def changed_since_asked(client: Client, record: TaskRecord) -> frozenset[str]:
+def changed_since_asked(api: Api, record: TaskRecord) -> frozenset[str]:
     """Find them, as far as the working directory is on this machine.
 
     Args:
-        client: reads journal and conversation, where a permission for a file is open.
+        api: reads journal and conversation, where a permission for a file is open.
         record: of the task that asks.
 
     Returns:
@@ -50,9 +50,9 @@ def changed_since_asked(client: Client, record: TaskRecord) -> frozenset[str]:
     from neuraphage.tools.freshness import digest, is_as_approved  # noqa: PLC0415 - as above
     from neuraphage.tools.paths import resolve  # noqa: PLC0415 - as above
 
-    seen = files_seen(client.conversation(record.task_id))
+    seen = files_seen(api.conversation(record.task_id))
     found = set()
-    for call_id, entry in client.journal(record.task_id).items():
+    for call_id, entry in api.journal(record.task_id).items():
         approved = approved_file(entry) if call_id in asked else None
         if approved is None:
             continue

@@ -20,7 +20,8 @@ from neuraphage.ports.effects import (
 )
 from neuraphage.ports.foresight import ForeseesRefusal
 from neuraphage.ports.health import HealthStore
-from neuraphage.ports.people import Dispatcher, NextTurn, Signal, SignalKind, Signalled, SignalVerdict, TaskStore
+from neuraphage.ports.people import Dispatcher, NextTurn, Signal, SignalKind, Signalled, SignalVerdict, TaskStore, Waker
+from neuraphage.ports.reading import ReadStore
 from neuraphage.ports.standby import HeldRow, Standby
 from neuraphage.ports.sweeping import HeldTask, ProcessRow, Recovered, RecoverVerdict, SpoolWatch, SweepStore
 from neuraphage.ports.turns import (
@@ -59,6 +60,7 @@ __all__ = [
     "NextTurn",
     "Presence",
     "ProcessRow",
+    "ReadStore",
     "RecoverVerdict",
     "Recovered",
     "Redaction",
@@ -81,4 +83,5 @@ __all__ = [
     "ToolBox",
     "ToolContext",
     "TurnStore",
+    "Waker",
 ]

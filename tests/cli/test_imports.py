@@ -25,7 +25,7 @@ WORKERS_ONLY = {"anthropic", "celery", "kombu", "billiard", "uvicorn", "starlett
 """What only those need who take turns or send a wake-up."""
 SERVERS = {"redis", "asyncio", "neuraphage.store.tasks"}
 EVERYWHERE = {"redis.asyncio.client", "rich.markdown", "pydantic_settings", "neuraphage.client.asynchronous"}
-READS = WORKERS_ONLY | EVERYWHERE | {"psutil", "neuraphage.decide.redaction", "neuraphage.runtime.service"}
+READS = WORKERS_ONLY | EVERYWHERE | {"psutil", "neuraphage.decide.redaction", "neuraphage.api.service"}
 """What a command that changes nothing has no use for."""
 CHANGES = WORKERS_ONLY | EVERYWHERE | {"psutil", "neuraphage.cli.follow", "neuraphage.cli.ask", "neuraphage.decide.why"}
 """What a command has no use for that changes a task and wakes no worker."""

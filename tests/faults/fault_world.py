@@ -14,8 +14,10 @@ from typing import Any
 
 from fault_parts import HookedModel, QueueDispatcher, StampTool
 from fault_server import FaultServer
+from neuraphage.api.services import Services
 from pydantic import SecretStr
 
+from neuraphage.api.service import TaskService
 from neuraphage.client_wiring import new_task_id
 from neuraphage.decide.conversation import tool_calls
 from neuraphage.decide.hashing import effect_id
@@ -29,8 +31,6 @@ from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.host import host_id, this_process
 from neuraphage.runtime.process import WorkerProcess
-from neuraphage.runtime.service import TaskService
-from neuraphage.runtime.services import Services
 from neuraphage.runtime.sweep import Sweep, sweep_quietly
 from neuraphage.runtime.watcher import Watcher
 from neuraphage.settings import Settings

@@ -1,0 +1,15 @@
+"""The application service as a whole."""
+
+from __future__ import annotations
+
+from neuraphage.api.follow import Follow
+from neuraphage.api.people import People
+from neuraphage.api.tasks import Tasks
+
+
+class Api(Tasks, People, Follow):
+    """All that surfaces ask of the tasks of one namespace. Thread-safe; use it as a context manager.
+
+    Args:
+        ports: what it stands on.
+    """
