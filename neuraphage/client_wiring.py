@@ -14,12 +14,14 @@ from neuraphage.api import ApiPorts
 from neuraphage.configuration import load
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.settings import Settings
+from neuraphage.store.context import open_context
 from neuraphage.store.reads import RedisReads
-from neuraphage.store.tasks import RedisStore
+from neuraphage.store.requests import RedisRequests
 from neuraphage.waking import CeleryWaker
 
 if TYPE_CHECKING:
     from neuraphage.decide.redaction import Redactor
+    from neuraphage.store.tasks import RedisStore
 
 API_KEY_VARIABLE = "ANTHROPIC_API_KEY"
 
@@ -56,22 +58,24 @@ def api_ports(settings: Settings | None = None, find: Callable[[], Settings] = s
         SettingsError: a setting is wrong, or a server's URL cannot be read.
     """
     known = settings or find()
-    store = build_store(known)
+    context, clock = open_context(known), SystemClock()
     return ApiPorts(
         settings=known,
-        tasks=store,
-        reads=RedisReads(store.context),
+        tasks=RedisRequests(context, clock),
+        reads=RedisReads(context),
         waker=CeleryWaker(known),
         redaction=cache(redactor),
-        clock=store.clock,
+        clock=clock,
         new_task_id=new_task_id,
         new_key=lambda: secrets.token_hex(8),
-        close=store.context.client.close,
+        close=context.client.close,
     )
 
 
 def build_store(settings: Settings) -> RedisStore:
     """The store of these settings; connects when first used."""
+    from neuraphage.store.tasks import RedisStore  # noqa: PLC0415 - workers write what no command needs
+
     return RedisStore(settings, SystemClock())
 
 

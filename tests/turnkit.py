@@ -16,7 +16,6 @@ from typing import Any
 
 import fakeredis
 import orjson
-from neuraphage.api.services import Services
 
 from neuraphage.api.service import TaskService
 from neuraphage.client_wiring import new_task_id
@@ -31,6 +30,7 @@ from neuraphage.ports import Delta, Interrupt, ModelClient, ToolContext
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.lease_keeper import LeaseKeeper
 from neuraphage.runtime.runner import TurnRunner
+from neuraphage.runtime.services import Services
 from neuraphage.runtime.sweep import Sweep
 from neuraphage.settings import Settings
 from neuraphage.spool.command_spool import CommandSpool

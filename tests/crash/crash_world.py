@@ -9,7 +9,6 @@ from pathlib import Path
 
 from crash_beside import Beside
 from crash_effects import ALLOWED, PLAN, Deposit, Ring
-from neuraphage.api.services import Services
 
 from neuraphage.api.service import TaskService
 from neuraphage.client_wiring import redactor
@@ -24,6 +23,7 @@ from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.host import host_id, this_process
 from neuraphage.runtime.process import WorkerProcess
+from neuraphage.runtime.services import Services
 from neuraphage.runtime.sweep import Sweep
 from neuraphage.runtime.watcher import Watcher
 from neuraphage.settings import Settings

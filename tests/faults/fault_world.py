@@ -14,7 +14,6 @@ from typing import Any
 
 from fault_parts import HookedModel, QueueDispatcher, StampTool
 from fault_server import FaultServer
-from neuraphage.api.services import Services
 from pydantic import SecretStr
 
 from neuraphage.api.service import TaskService
@@ -31,6 +30,7 @@ from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.host import host_id, this_process
 from neuraphage.runtime.process import WorkerProcess
+from neuraphage.runtime.services import Services
 from neuraphage.runtime.sweep import Sweep, sweep_quietly
 from neuraphage.runtime.watcher import Watcher
 from neuraphage.settings import Settings

@@ -19,6 +19,7 @@ from neuraphage.spool.command_spool import CommandSpool
 from neuraphage.standby import StandbyProcess
 from neuraphage.store.presence import NamedConnection
 from neuraphage.store.reads import RedisReads
+from neuraphage.store.requests import RedisRequests
 from neuraphage.store.tasks import RedisStore
 from neuraphage.tools.base import ParsedTool
 from neuraphage.tools.local_command import UnspooledCommands
@@ -40,7 +41,7 @@ PARTS: dict[type, list[type]] = {
     ports.SpoolWatch: [CommandSpool],
     ports.Standby: [StandbyProcess],
     ports.SweepStore: [RedisStore],
-    ports.TaskStore: [RedisStore],
+    ports.TaskStore: [RedisStore, RedisRequests],
     ports.Tool: [ParsedTool],
     ports.ToolBox: [StaticToolBox],
     ports.TurnStore: [RedisStore],
