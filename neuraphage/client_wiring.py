@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from neuraphage import stack_note
 from neuraphage.api import ApiPorts
 from neuraphage.configuration import load
+from neuraphage.local_files import LocalFiles
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.settings import Settings
 from neuraphage.store.context import open_context
@@ -65,6 +66,7 @@ def api_ports(settings: Settings | None = None, find: Callable[[], Settings] = s
         reads=RedisReads(context),
         waker=CeleryWaker(known),
         redaction=cache(redactor),
+        files=LocalFiles(),
         clock=clock,
         new_task_id=new_task_id,
         new_key=lambda: secrets.token_hex(8),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from neuraphage.errors import CorruptRecord
-from neuraphage.ports import Clock, ReadStore, Redaction, TaskStore, Waker
+from neuraphage.ports import Clock, ReadStore, Redaction, TaskStore, Waker, WorkingFiles
 from neuraphage.settings import Settings
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ class ApiPorts:
         reads: what people are shown.
         waker: sends wake-ups.
         redaction: gives what takes secrets out of what people write; asked at each text, so that a read makes none.
+        files: working directories of this machine.
         clock: local time.
         new_task_id: ids of tasks, ordered by time.
         new_key: random idempotency keys.
@@ -39,6 +40,7 @@ class ApiPorts:
     reads: ReadStore
     waker: Waker
     redaction: Callable[[], Redaction]
+    files: WorkingFiles
     clock: Clock
     new_task_id: Callable[[], str]
     new_key: Callable[[], str]

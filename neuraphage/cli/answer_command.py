@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from neuraphage.api import Api
+from neuraphage.api.asked_files import changed_since_asked
 from neuraphage.cli.answer_lines import answer_command as command_of
 from neuraphage.cli.answer_lines import permissions_of
 from neuraphage.cli.arguments import TaskId
-from neuraphage.cli.changed_files import changed_since_asked, tell_changed
+from neuraphage.cli.changed_files import tell_changed
 from neuraphage.cli.connection import connect
 from neuraphage.cli.console import complain, harmless, out, print_wrapped, short_id, shortened
 from neuraphage.cli.exit_codes import WAITING_EXIT

@@ -6,8 +6,9 @@ import signal
 from collections.abc import Callable, Sequence
 
 from neuraphage.api import Api
+from neuraphage.api.asked_files import changed_since_asked
 from neuraphage.cli.asked_text import spelled
-from neuraphage.cli.changed_files import changed_since_asked, tell_changed
+from neuraphage.cli.changed_files import tell_changed
 from neuraphage.cli.line_reader import Left, LineReader
 from neuraphage.cli.prompts import ALLOWS, END_WORD, PERMISSION_DEFAULT, leaves, meant_here, show_prompt
 from neuraphage.cli.transcript import Call, Transcript

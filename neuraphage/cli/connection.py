@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from neuraphage import configuration
 from neuraphage.cli.console import complain
 from neuraphage.cli.flags import chosen_flags
-from neuraphage.dev.left_over import is_left, is_up
 from neuraphage.settings import Settings
 from neuraphage.stack_note import settings_of_running_stack
 
@@ -41,7 +40,9 @@ def connect() -> Api:
         StackError: none is running and none is named.
         SettingsError: the settings clash.
     """
-    return _api(server_settings())
+    from neuraphage.command_wiring import api_of  # noqa: PLC0415 - many commands need settings and no server
+
+    return api_of(server_settings())
 
 
 def server_settings() -> Settings:
@@ -66,20 +67,11 @@ def connect_to_read() -> Iterator[Api]:
         StackError: none is running, none is named, and none has left anything.
         SettingsError: the settings clash.
     """
+    from neuraphage.command_wiring import api_of_left_tasks, has_only_left_tasks  # noqa: PLC0415 - as in `connect`
+
     settings = load_settings()
-    if settings.names_servers or is_up(settings) or not is_left(settings.data_dir):
-        with connect() as api:
-            yield api
-        return
-    from neuraphage.dev.past import settings_of_the_past  # noqa: PLC0415 - only where no stack runs
-
-    complain("no stack runs; this is what the last one has left")
-    with settings_of_the_past(settings) as past, _api(past) as api:
+    has_ended = has_only_left_tasks(settings)
+    if has_ended:
+        complain("no stack runs; this is what the last one has left")
+    with api_of_left_tasks(settings) if has_ended else connect() as api:
         yield api
-
-
-def _api(settings: Settings) -> Api:
-    from neuraphage.api import Api  # noqa: PLC0415 - many commands need settings and no server
-    from neuraphage.client_wiring import api_ports  # noqa: PLC0415 - as above
-
-    return Api(api_ports(settings))

@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from neuraphage.api import Api
+from neuraphage.api.asked_files import changed_since_asked
 from neuraphage.cli.ask import Asker
-from neuraphage.cli.changed_files import changed_since_asked
 from neuraphage.cli.console import console, short_id
 from neuraphage.cli.hints import command_line, typed_here
 from neuraphage.cli.json_lines import JsonLines

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from neuraphage.api.asked_files import changed_since_asked
 from neuraphage.cli.answer_lines import answer_command, permissions_of
 from neuraphage.cli.arguments import AsJson, TaskId
-from neuraphage.cli.changed_files import changed_since_asked
 from neuraphage.cli.connection import connect_to_read
 from neuraphage.cli.console import (
     dollars,

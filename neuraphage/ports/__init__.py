@@ -18,6 +18,7 @@ from neuraphage.ports.effects import (
     ToolBox,
     ToolContext,
 )
+from neuraphage.ports.files import WorkingFiles
 from neuraphage.ports.foresight import ForeseesRefusal
 from neuraphage.ports.health import HealthStore
 from neuraphage.ports.people import Dispatcher, NextTurn, Signal, SignalKind, Signalled, SignalVerdict, TaskStore, Waker
@@ -84,4 +85,5 @@ __all__ = [
     "ToolContext",
     "TurnStore",
     "Waker",
+    "WorkingFiles",
 ]

@@ -11,6 +11,7 @@ import pytest
 
 from clikit import Bench, CommandLine
 from neuraphage.cli.asked_text import LISTED_LINES
+from neuraphage.decide.approved_file import as_evidence
 from neuraphage.decide.asking import params_summary
 from neuraphage.model.effect import EffectKind, EffectState, JournalEntry
 from neuraphage.model.message import Entry
@@ -18,7 +19,6 @@ from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
 from neuraphage.model.task import TEXT_MAX_CHARS
 from neuraphage.model.tool import FileSight, SightKind
 from neuraphage.ports import Changes, SuspendTo
-from neuraphage.runtime.approved_file import as_evidence
 from neuraphage.tools.freshness import digest
 from storekit import item
 

@@ -12,6 +12,7 @@ import pytest
 from neuraphage import ports
 from neuraphage.decide.redaction import Redactor
 from neuraphage.llm.client import AnthropicClient
+from neuraphage.local_files import LocalFiles
 from neuraphage.queue import CeleryDispatcher
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.held_lease import HeldLease
@@ -46,6 +47,7 @@ PARTS: dict[type, list[type]] = {
     ports.ToolBox: [StaticToolBox],
     ports.TurnStore: [RedisStore],
     ports.Waker: [CeleryWaker],
+    ports.WorkingFiles: [LocalFiles],
 }
 PAIRS = [(port, part) for port, parts in PARTS.items() for part in parts]
 
