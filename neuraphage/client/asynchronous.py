@@ -16,6 +16,7 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 from neuraphage.api import FIRST_EVENT, Api
 from neuraphage.api.steps import Change, Pause, Read, Step, Steps, next_of
+from neuraphage.api.task_steps import TaskSteps
 from neuraphage.client_wiring import api_ports
 from neuraphage.decide.selection import Selection
 from neuraphage.errors import StoreUnavailable
@@ -49,7 +50,9 @@ class AsyncClient:
     """
 
     def __init__(self, settings: Settings | None = None) -> None:
-        self._api = Api(api_ports(settings))
+        ports = api_ports(settings)
+        self._api = Api(ports)
+        self._steps = TaskSteps(ports)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="neuraphage-client")
 
     @property
@@ -175,14 +178,14 @@ class AsyncClient:
 
     async def events(self, task_id: str, *, after: str = FIRST_EVENT, follow: bool = False) -> AsyncIterator[Event]:
         """As `Client.events`: an async iterator that may be left at any time and resumed after any event's id."""
-        async for line in self._found(self._api._event_steps(task_id, after, follow=follow)):
+        async for line in self._found(self._steps.events(task_id, after, follow=follow)):
             yield line
 
     async def follow(
         self, task_id: str, *, after: str = FIRST_EVENT, poll_s: float = 0.05
     ) -> AsyncIterator[Event | Delta | TaskRecord]:
         """As `Client.follow`: an async iterator that may be left at any time."""
-        items: AsyncIterator[Event | Delta | TaskRecord] = self._found(self._api._follow_steps(task_id, after, poll_s))
+        items: AsyncIterator[Event | Delta | TaskRecord] = self._found(self._steps.follow(task_id, after, poll_s))
         async for item in items:
             yield item
 
@@ -190,11 +193,11 @@ class AsyncClient:
         self, task_id: str, *, timeout_s: float | None = None, until: Iterable[Status] = TERMINAL
     ) -> TaskRecord:
         """As `Client.wait`."""
-        waiting = await self._call(self._api._waiting, task_id, until, timeout_s)
+        waiting = await self._call(self._steps.waiting, task_id, until, timeout_s)
         try:
             async with asyncio.timeout(timeout_s):
                 async for _ in self._found(waiting.steps()):
-                    """Each round shows in the record."""
+                    pass  # each look shows in the record
         except TimeoutError:
             raise waiting.too_late() from None
         return waiting.record

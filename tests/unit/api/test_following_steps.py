@@ -12,6 +12,7 @@ import pytest
 from apikit import ApiBench
 from neuraphage.api import steps
 from neuraphage.api.steps import Change, Pause, Read, blocking
+from neuraphage.api.task_steps import TaskSteps
 from neuraphage.client import AsyncClient
 from neuraphage.errors import StoreUnavailable
 from neuraphage.model.event import Event
@@ -37,7 +38,7 @@ def in_a_loop(bench: ApiBench, work: Callable[[AsyncClient], Any]) -> Any:
 
     async def run() -> Any:
         async with AsyncClient(Settings()) as client:
-            client._api = bench.api
+            client._api, client._steps = bench.api, TaskSteps(bench.ports)
             return await asyncio.wait_for(work(client), PATIENCE_S)
 
     return asyncio.run(run())
