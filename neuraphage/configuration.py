@@ -19,6 +19,8 @@ from neuraphage.settings import Settings
 _LOGIN = re.compile(r"^(\w[\w+.-]*://[^:/@]*):.*@", re.DOTALL)
 _PASSWORD_WORD = re.compile(r"([?&][^=&;]*(?:password|token|key)[^=&;]*=)[^&;]*", re.IGNORECASE)
 _OTHER_SERVER = {"state_url": "broker_url", "broker_url": "state_url"}
+_OPTIONS = {"tools": "tool"}
+"""Options that are not called like their setting: one that is given again for each value."""
 _FIELD = re.compile("|".join(sorted(Settings.model_fields, key=len, reverse=True)))
 
 
@@ -105,7 +107,7 @@ class _Origins:
     def _layer_of(self, name: str) -> tuple[str, str] | None:
         """The first layer that has it; None where nobody has set it."""
         if name in self._flags:
-            return "flag", f"--{name.replace('_', '-')}"
+            return "flag", f"--{_OPTIONS.get(name, name.replace('_', '-'))}"
         if name in self._variables:
             return "environment", variable(name)
         files: tuple[tuple[str, UserLayer], ...] = (("project file", self._project), ("user file", self._user))
@@ -115,6 +117,8 @@ class _Origins:
 def _plain(value: Any) -> str | int | float | bool | None:
     if isinstance(value, SecretStr):
         return masked_url(value.get_secret_value())
+    if isinstance(value, tuple):
+        return ", ".join(value)
     if isinstance(value, str):
         return masked_url(str(value))
     return value if value is None or isinstance(value, bool | int | float) else str(value)

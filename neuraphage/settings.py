@@ -6,7 +6,7 @@ Times end in _s (seconds) or _ms, sizes in _bytes or _chars, money in _microusd.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, fi
 from neuraphage.decide.server_pair import beside, refuse_one_database
 from neuraphage.decide.server_url import check_server_url
 from neuraphage.errors import SettingsError
+from neuraphage.setting_relations import clashes
 from neuraphage.setting_sources import PREFIX, layers
 
 MAX_S = 100 * 365 * 86_400.0
@@ -29,6 +30,9 @@ STATE_TIMEOUT_S = 5.0
 """Scripts take milliseconds; a frozen server must not hold a heartbeat for longer."""
 SocketSeconds = Annotated[float, Field(ge=0.001, le=7 * 86_400.0)]
 """A time that a socket waits; it takes no more than 24 days."""
+_DOTTED = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
+_TOOL_REFERENCE = re.compile(f"{_DOTTED}:{_DOTTED}")
+_TOOL_REFERENCE_CHARS = 500
 
 
 class RecoveryPolicy(StrEnum):
@@ -40,45 +44,6 @@ class RecoveryPolicy(StrEnum):
     """Paused until a person resumes it."""
     OFF = "off"
     """As confirm, and the watcher does not look for dead processes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Relation:
-    """One setting, times a factor, must not exceed another.
-
-    Args:
-        small: name of the one.
-        large: name of the other.
-        why: the reason, for people.
-        factor: how many of the small one must fit.
-    """
-
-    small: str
-    large: str
-    why: str
-    factor: int = 1
-
-    def clash(self, settings: Settings) -> str | None:
-        """A sentence with both names and both values when it does not hold."""
-        small, large = getattr(settings, self.small), getattr(settings, self.large)
-        if small * self.factor <= large:
-            return None
-        times = f" times {self.factor}" if self.factor > 1 else ""
-        return f"{self.small} ({small:.15g}){times} must not exceed {self.large} ({large:.15g}): {self.why}"
-
-
-RELATIONS = (
-    Relation("heartbeat_s", "lease_s", "two renewals of a lease may be lost", 3),
-    Relation("watcher_interval_s", "absent_host_s", "an absence is seen at more than one look"),
-    Relation("call_timeout_s", "effect_max_s", "a call must end before its process drains"),
-    Relation("read_timeout_s", "call_timeout_s", "a silence inside a stream is a part of its call"),
-    Relation("connect_timeout_s", "call_timeout_s", "connecting is a part of a call"),
-    Relation("first_republish_s", "max_republish_s", "the time between two publications only grows"),
-    Relation("exec_retention_s", "conversation_retention_s", "a conversation is kept as long as its task"),
-    Relation("conversation_retention_s", "tombstone_retention_s", "an id is remembered as long as its conversation"),
-    Relation("spool_max_bytes", "spool_quota_bytes", "the spool must hold the output of one command"),
-    Relation("spool_quota_bytes", "data_quota_bytes", "the spool is a part of the data folder"),
-)
 
 
 def _usual_data_dir() -> Path:
@@ -174,6 +139,10 @@ class Settings(BaseModel):
     max_empty_replies: int = Field(default=3, ge=0, le=MAX_AMOUNT)
     """Consecutive replies without words and calls after which the model is asked again; the next one fails the task."""
 
+    # tools
+    tools: tuple[str, ...] = Field(default=(), max_length=100)
+    """Tools of one's own, each as package.module:object; workers import them. Installed packages announce theirs."""
+
     # limits
     max_turns: int = Field(default=50, ge=0, le=MAX_AMOUNT)
     """Turns of a task that sets no limit of its own."""
@@ -242,6 +211,20 @@ class Settings(BaseModel):
             raise ValueError(str(error)) from None
         return value
 
+    @field_validator("tools", mode="before")
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        """A variable holds a list as one text, with commas or blanks between."""
+        return tuple(re.split(r"[\s,]+", value.strip())) if isinstance(value, str) and value.strip() else value
+
+    @field_validator("tools")
+    @classmethod
+    def _references(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for one in value:
+            if len(one) > _TOOL_REFERENCE_CHARS or not _TOOL_REFERENCE.fullmatch(one):
+                raise ValueError(f"{one[:_TOOL_REFERENCE_CHARS]!r}: write package.module:object")
+        return value
+
     @field_validator("data_dir", mode="before")
     @classmethod
     def _whole_path(cls, value: Any) -> Any:
@@ -275,13 +258,7 @@ class Settings(BaseModel):
 
     @model_validator(mode="after")
     def _relations(self) -> Self:
-        clashes = [text for relation in RELATIONS if (text := relation.clash(self))]
-        wait_s = self.state_timeout_s
-        if wait_s is not None and self.heartbeat_s + 2 * wait_s > self.lease_s:
-            clashes.append(
-                f"heartbeat_s ({self.heartbeat_s:.15g}) and two times state_timeout_s ({wait_s:.15g}) together must not"
-                f" exceed lease_s ({self.lease_s:.15g}): a renewal over a dead connection is tried once more in time"
-            )
-        if clashes:
-            raise ValueError("; ".join(clashes))
+        found = clashes(self)
+        if found:
+            raise ValueError("; ".join(found))
         return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -30,8 +31,15 @@ class Address(Protocol):
         ...
 
 
-def write(data_dir: Path, address: Address, namespace: str, default_model: str, script: str | None = None) -> Path:
-    """Note where the stack is, and which script it plays in place of the real model.
+def write(
+    data_dir: Path,
+    address: Address,
+    namespace: str,
+    default_model: str,
+    script: str | None = None,
+    tools: Sequence[str] = (),
+) -> Path:
+    """Note where the stack is, which script it plays in place of the real model, and which tools it was told of.
 
     The file holds the server's password, so it is private (0600).
     """
@@ -42,6 +50,7 @@ def write(data_dir: Path, address: Address, namespace: str, default_model: str, 
         "namespace": namespace,
         "default_model": default_model,
         "script": script,
+        "tools": list(tools),
     }
     path.with_suffix(".new").unlink(missing_ok=True)  # one that a kill has left
     with os.fdopen(make_private(path.with_suffix(".new"), os.O_WRONLY), "w", encoding="utf-8") as file:
@@ -62,11 +71,22 @@ def exists(data_dir: Path) -> bool:
 
 def script_of_running_stack(data_dir: Path) -> str | None:
     """Which script the running stack plays; None when it calls the real model, or none runs."""
+    script = _noted(data_dir, "script")
+    return script if isinstance(script, str) else None
+
+
+def tools_of_running_stack(data_dir: Path) -> frozenset[str]:
+    """Which tools the running stack was told of (setting `tools`)."""
+    tools = _noted(data_dir, "tools")
+    return frozenset(one for one in tools if isinstance(one, str)) if isinstance(tools, list) else frozenset()
+
+
+def _noted(data_dir: Path, name: str) -> object:
     try:
-        script = json.loads((data_dir / FILE_NAME).read_text(encoding="utf-8")).get("script")
+        found: object = json.loads((data_dir / FILE_NAME).read_text(encoding="utf-8")).get(name)
     except (OSError, ValueError, AttributeError, RecursionError):
         return None
-    return script if isinstance(script, str) else None
+    return found
 
 
 def remove(data_dir: Path) -> None:

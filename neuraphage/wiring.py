@@ -6,6 +6,7 @@ it is imported when a part of it is built; `workers.app` does that beforehand, w
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from neuraphage.decide.cost import cost_microusd
 from neuraphage.decide.redacted_ends import Redact
 from neuraphage.errors import SettingsError, SpoolError
 from neuraphage.model.usage import Usage
-from neuraphage.ports import ModelClient, ProcessRow, Spool
+from neuraphage.ports import ModelClient, ProcessRow, Spool, ToolBox
 from neuraphage.queue import CeleryDispatcher
 from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.health import HealthBeat, health_folder
@@ -35,8 +36,11 @@ from neuraphage.standby import StandbyProcess
 from neuraphage.store.presence import NamedConnection
 from neuraphage.store.standby_order import standby_order
 from neuraphage.store.tasks import RedisStore
+from neuraphage.tools.loading import load_tools
 from neuraphage.tools.local_command import UnspooledCommands
 from neuraphage.tools.registry import default_toolbox
+
+log = logging.getLogger(__name__)
 
 HEALTH_PERIOD_S = 1.0
 """A frozen worker, or a server that takes no writes, is seen within three of these."""
@@ -85,6 +89,14 @@ def build_model(settings: Settings) -> ModelClient:
     )
 
 
+def build_toolbox(settings: Settings) -> ToolBox:
+    """The built-in tools and those of others; what cannot be loaded is logged, and left out."""
+    loaded = load_tools(settings.tools)
+    for problem in loaded.problems:
+        log.error("tool not loaded: %s", problem)
+    return default_toolbox(extra=(one.tool for one in loaded.tools), problems=loaded.problems)
+
+
 def build_services(settings: Settings, app: Celery, store: RedisStore) -> Services:
     """Every port of a worker process."""
     from neuraphage.llm.pricing import PriceTable  # noqa: PLC0415 - see the module docstring
@@ -101,7 +113,7 @@ def build_services(settings: Settings, app: Celery, store: RedisStore) -> Servic
         store=store,
         dispatcher=CeleryDispatcher(app),
         model=build_model(settings),
-        tools=default_toolbox(),
+        tools=build_toolbox(settings),
         spool=build_spool(settings, redaction.text),
         redaction=redaction,
         cost_microusd=cost,

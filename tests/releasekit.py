@@ -51,7 +51,9 @@ class Machine:
         (found,) = (self.folder / "env" / "lib").glob("python*/site-packages")
         return found
 
-    def run(self, *argv: str | Path, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *argv: str | Path, cwd: Path, limit_s: float = COMMAND_LIMIT_S, **more: str
+    ) -> subprocess.CompletedProcess[str]:
         """Run a program of it to its end."""
         return subprocess.run(
             argv,
@@ -59,7 +61,7 @@ class Machine:
             env={**self.environment, **more},
             capture_output=True,
             text=True,
-            timeout=COMMAND_LIMIT_S,
+            timeout=limit_s,
             check=False,
         )
 

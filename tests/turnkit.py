@@ -131,6 +131,7 @@ class FakeTool:
         act: what it does; may raise Killed.
         happened: what its probe says.
         timeout_s: longest run that it promises.
+        version: of what a call means.
     """
 
     name: str = "act"
@@ -139,6 +140,7 @@ class FakeTool:
     act: Callable[[Mapping[str, Any], ToolContext], ToolResult] = lambda params, context: ToolResult(text="acted")
     happened: ProbeVerdict = ProbeVerdict.UNKNOWN
     timeout_s: float = 10.0
+    version: str = "1"
     runs: list[str] = field(default_factory=list)
     probes: list[dict[str, Any]] = field(default_factory=list)
 
@@ -151,6 +153,7 @@ class FakeTool:
             effect_class=self.effect_class,
             side_effecting=self.side_effecting,
             timeout_s=self.timeout_s,
+            version=self.version,
         )
 
     def check(self, params: Mapping[str, Any]) -> str | None:
@@ -274,10 +277,11 @@ class Rig:
         self.sweep.recover(self.kit.held(task_id), evidence)
         return self.reborn()
 
-    def reborn(self, model: ModelClient | None = None) -> Rig:
-        """Another process over the same server, spool and broker."""
+    def reborn(self, model: ModelClient | None = None, extra: Iterable[Any] | None = None) -> Rig:
+        """Another process over the same server, spool and broker, perhaps with other tools."""
+        tools = self.extra if extra is None else tuple(extra)
         made = new_rig(
-            self.folder, model or self.model, client=self.client, settings=self.settings, extra=self.extra,
+            self.folder, model or self.model, client=self.client, settings=self.settings, extra=tools,
             redactor=self.services.redaction,
         )  # fmt: skip
         made.dispatcher = self.dispatcher

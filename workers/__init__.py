@@ -1,6 +1,7 @@
 """The Celery processes: `celery -A workers.app worker|beat`."""
 
 import importlib
+import os
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -14,11 +15,13 @@ def _leave_current_folder() -> None:
     """Import nothing from the current folder, which Celery puts before all else while it loads an app.
 
     It takes the folder out again afterwards, and does not mind that it is gone. Where this package itself lies in the
-    current folder, as in a checkout, there is nothing to be kept away.
+    current folder, as in a checkout, there is nothing to be kept away. A folder whose path somebody has written into
+    PYTHONPATH stays: tools of their own may be there.
     """
     with suppress(OSError):  # the current folder is gone
         here = str(Path.cwd())
-        if sys.path[:1] == [here] and Path(here) != Path(__file__).resolve().parent.parent:
+        is_named = here in os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        if sys.path[:1] == [here] and not is_named and Path(here) != Path(__file__).resolve().parent.parent:
             del sys.path[0]
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from neuraphage.cli.completion import task_ids
+from neuraphage.cli.flags import choose_flag
 from neuraphage.errors import BadInput
 from neuraphage.model.task import Mode, OnUnknownOutcome
 
@@ -28,6 +29,23 @@ WhenUnknown = Annotated[
         help="When nothing knows whether an interrupted command ran: tell_model or ask_user.",
         metavar="<what>",
         case_sensitive=False,
+    ),
+]
+
+
+def _choose_tools(value: list[str] | None) -> list[str] | None:
+    if value:
+        choose_flag("tools", tuple(value))
+    return value
+
+
+Tools = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tool",
+        help="A tool of your own, as package.module:object; may be repeated. Stands in place of the setting `tools`.",
+        callback=_choose_tools,
+        metavar="MODULE:OBJECT",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON with stable names, for programs.")]

@@ -8,17 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neuraphage.cli.call_text import CHANGES, COMMAND
 from neuraphage.cli.console import TAB
 from neuraphage.cli.known_files import diff_of
+from neuraphage.cli.traits import traits_of
 from neuraphage.cli.viewer import Line
+from neuraphage.model.tool_traits import PartOfFile, WholeFile
 
 LISTED_LINES = 200
 LISTED_CHARS = 20_000
 """Of one call in a listing. Nobody may allow a call that was cut here without having seen all of it."""
 _DIM = "dim"
-_SHOWN_BY_OTHERS = {COMMAND: {"command"}, "write_file": {"path", "content"}}
-_SHOWN_BY_OTHERS["edit"] = {"path", "old_string", "new_string", "replace_all"}
 _UNSEEN_RANGES = (
     (0x034F, 0x034F),
     (0x115F, 0x1160),
@@ -56,15 +55,17 @@ def asked_lines(tool: str, params: Mapping[str, Any], before: str | None) -> lis
         params: of the call.
         before: for a change: content of the file before it, if known.
     """
-    if tool == COMMAND:
-        first, *more = str(params.get("command", "")).split("\n")
-        lines = [(f"$ {first}", ""), *((line, "") for line in more)]
-    elif tool in CHANGES:
-        lines = [(f"> {tool} {params.get('path', '')}", ""), *_change(tool, params, before)]
+    traits = traits_of(tool)
+    if traits.command is not None:
+        first, *more = str(params.get(traits.command, "")).split("\n")
+        lines, shown = [(f"$ {first}", ""), *((line, "") for line in more)], {traits.command}
+    elif traits.change is not None:
+        path = params.get(traits.change.path, "")
+        lines = [(f"> {tool} {path}", ""), *_change(traits.change, params, before)]
+        shown = set(traits.change.model_dump().values())
     else:
         text = json.dumps(dict(params), indent=2, ensure_ascii=False, default=str)
-        lines = [(f"> {tool}", ""), *((line, "") for line in (text.split("\n") if params else ()))]
-    shown = _SHOWN_BY_OTHERS.get(tool, set(params))
+        lines, shown = [(f"> {tool}", ""), *((line, "") for line in (text.split("\n") if params else ()))], set(params)
     others = [
         (f"{name} = {json.dumps(value, ensure_ascii=False, default=str)}", _DIM)
         for name, value in params.items()
@@ -100,10 +101,10 @@ def _is_seen(character: str) -> bool:
     return character.isprintable() and not any(first <= number <= last for first, last in _UNSEEN_RANGES)
 
 
-def _change(tool: str, params: Mapping[str, Any], before: str | None) -> list[Line]:
-    rows = diff_of(tool, params, before)
+def _change(change: WholeFile | PartOfFile, params: Mapping[str, Any], before: str | None) -> list[Line]:
+    rows = diff_of(change, params, before)
     notes = ["(nothing changes)"] if not rows else []
-    if tool == "edit" and params.get("replace_all"):
+    if isinstance(change, PartOfFile) and change.every is not None and params.get(change.every):
         notes.append("(in every place of the file where it stands)")
     if before is None:
         notes.append("(the file as it is now is not known here)")

@@ -7,36 +7,30 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from neuraphage.cli.known_files import diff_of
+from neuraphage.cli.traits import traits_of
 from neuraphage.cli.viewer import Line
+from neuraphage.model.tool_traits import ResultView
 
 MAX_TITLE_CHARS = 300
 DIFF_LINES = 24
 OUTPUT_LINES = 8
 ERROR_LINES = 4
-CHANGES = frozenset({"write_file", "edit"})
-COMMAND = "run_command"
 _DIM = "dim"
 
 
 def title(tool: str, params: Mapping[str, Any]) -> str:
     """One line that names a call: the tool and what it works on."""
-    match tool:
-        case "run_command":
-            first, *more = str(params.get("command", "")).split("\n")
-            return _short(f"$ {first}") + (f" (and {_count(more, 'more line')})" if more else "")
-        case "grep":
-            where = f" in {params['path']}" if params.get("path", ".") != "." else ""
-            return _short(f"> grep {params.get('pattern', '')}{where}")
-        case "glob":
-            where = f" in {params['path']}" if params.get("path", ".") != "." else ""
-            return _short(f"> glob {params.get('pattern', '')}{where}")
-        case "read_file" | "list_directory" | "write_file" | "edit":
-            return _short(f"> {tool} {params.get('path', '')}")
-        case "complete_task" | "fail_task" | "ask_user":
-            return f"> {tool}"
-        case _:
-            shown = ", ".join(f"{name}={_plain(value)}" for name, value in params.items())
-            return _short(f"> {tool} {shown}".rstrip())
+    traits = traits_of(tool)
+    if traits.command is not None:
+        first, *more = str(params.get(traits.command, "")).split("\n")
+        return _short(f"$ {first}") + (f" (and {_count(more, 'more line')})" if more else "")
+    if traits.subject is None:
+        words = [", ".join(f"{name}={_plain(value)}" for name, value in params.items())]
+    else:
+        words = [_plain(params.get(name, "")) for name in traits.subject]
+        place = params.get(traits.within, ".") if traits.within else "."
+        words += [f"in {_plain(place)}"] if place != "." else []
+    return _short(" ".join([f"> {tool}", *words]).rstrip())
 
 
 def body(tool: str, params: Mapping[str, Any], before: str | None) -> list[Line]:
@@ -47,10 +41,11 @@ def body(tool: str, params: Mapping[str, Any], before: str | None) -> list[Line]
         params: of the call.
         before: for a change: content of the file before it, if known.
     """
-    if tool in CHANGES:
-        return shortened(diff_of(tool, params, before), DIFF_LINES) or [("(nothing changes)", _DIM)]
-    if tool == COMMAND:
-        return shortened([(line, "") for line in str(params.get("command", "")).split("\n")[1:]], DIFF_LINES)
+    traits = traits_of(tool)
+    if traits.change is not None:
+        return shortened(diff_of(traits.change, params, before), DIFF_LINES) or [("(nothing changes)", _DIM)]
+    if traits.command is not None:
+        return shortened([(line, "") for line in str(params.get(traits.command, "")).split("\n")[1:]], DIFF_LINES)
     return []
 
 
@@ -66,17 +61,18 @@ def outcome(tool: str, text: str, *, is_error: bool) -> tuple[str, list[Line]]:
         A few words to stand behind the title, and lines to stand below it; each may be empty.
     """
     lines = text.rstrip("\n").split("\n")
-    if tool == COMMAND:
+    view = traits_of(tool).result
+    if view is ResultView.END:
         style = "red" if is_error else _DIM
         shown = [(line, _DIM) for line in lines[:-1]]
         return "", [*last(shown, OUTPUT_LINES), (lines[-1], style)]
     if is_error:
         return "", shortened([(line, "red") for line in lines], ERROR_LINES)
-    match tool:
-        case "write_file" | "edit" | "complete_task" | "fail_task":
+    match view:
+        case ResultView.NOTHING:
             return "", []
-        case "read_file" | "grep" | "glob" | "list_directory":
-            noun = "entry" if tool == "list_directory" else "line"
+        case ResultView.LINES | ResultView.ENTRIES:
+            noun = "entry" if view is ResultView.ENTRIES else "line"
             only_note = len(lines) == 1 and lines[0].startswith("[")
             return lines[0].strip("[]") if only_note else _count(lines, noun), []
         case _:

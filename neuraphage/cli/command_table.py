@@ -14,7 +14,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from neuraphage.cli.flags import choose_flags
+from neuraphage.cli.flags import forget_flags
 from neuraphage.cli.shared_options import add_shared_options
 
 
@@ -57,6 +57,7 @@ TABLE = {
     "where": Place("where_command", "Show where data, settings and logs are, and how large."),
     "purge": Place("purge_command", "Remove the data folder of this host with all its tasks."),
     "doctor": Place("doctor_command", "Look at all that tasks need, and say what is wrong."),
+    "tools": Place("tools_commands", "Show and check the tools that a model may call."),
     "repair": Place("repair_command", "Put lost or damaged indexes back from the records."),
 }
 """Every command by its name, in the order of the help."""
@@ -110,7 +111,7 @@ class CommandTable(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """A call knows nothing of an earlier one in the same process."""
-        choose_flags(data_dir=None)
+        forget_flags()
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's signature

@@ -75,6 +75,7 @@ def _findings(settings: Settings) -> Iterator[Finding]:
         workers_here=len(host_health(settings)),
         plays_script=script_of_running_stack(settings.data_dir) is not None,
     )
+    yield _tools(settings)
     try:
         settings = server_settings()
     except NeuraphageError as error:
@@ -165,6 +166,16 @@ def _workers_package() -> Iterator[Finding]:
         yield Finding(check, Level.WARNING, f"{found} hides neuraphage's own in this folder", to_do)
         return
     yield Finding(check, Level.OK, str(ours))
+
+
+def _tools(settings: Settings) -> Finding:
+    """The tools that are not our own: one that cannot be loaded here is missing in a worker of this host, too."""
+    from neuraphage.tools.loading import load_tools  # noqa: PLC0415 - it would slow the start of every command
+
+    loaded = load_tools(settings.tools)
+    return diagnosis.tools_finding(
+        [one.tool.declaration.name for one in loaded.tools], [str(problem) for problem in loaded.problems]
+    )
 
 
 def _own_file() -> Iterator[Finding]:

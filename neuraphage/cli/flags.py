@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 _flags: dict[str, Any] = {}
 
 
-def choose_flags(*, data_dir: Path | None) -> None:
-    """Note what this call's options say about settings; they come before every other layer.
+def choose_flag(name: str, value: Any) -> None:
+    """Note what an option of this call says about a setting; it comes before every other layer.
 
     Args:
-        data_dir: of --data-dir; None when it was not given.
+        name: of the setting.
+        value: of the option.
     """
+    _flags[name] = value
+
+
+def forget_flags() -> None:
+    """An earlier call in the same process says nothing of this one."""
     _flags.clear()
-    if data_dir is not None:
-        _flags["data_dir"] = data_dir
 
 
 def chosen_flags() -> dict[str, Any]:

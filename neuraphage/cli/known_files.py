@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from neuraphage.cli.viewer import Line
+from neuraphage.model.tool_traits import NumberedFile, PartOfFile, WholeFile
 
 MAX_KNOWN_CHARS = 200_000
 """A longer file is not remembered; its changes are shown without what stands around them."""
@@ -35,26 +36,24 @@ class KnownFiles:
         """It is not known any more what the file holds."""
         self._texts.pop(path, None)
 
-    def called(self, tool: str, params: Mapping[str, Any]) -> None:
+    def called(self, change: WholeFile | PartOfFile, params: Mapping[str, Any]) -> None:
         """Take in a call that will change a file."""
-        path = str(params.get("path", ""))
-        if tool == "write_file":
-            self._keep(path, str(params.get("content", "")))
-        elif tool == "edit":
-            before = self._texts.get(path)
-            after = None if before is None else edited(before, params)
-            if after is None:
-                self.forget(path)
-            else:
-                self._keep(path, after)
+        path = str(params.get(change.path, ""))
+        before = self._texts.get(path)
+        after = "" if before is None and isinstance(change, WholeFile) else before
+        after = None if after is None else changed(change, after, params)
+        if after is None:
+            self.forget(path)
+        else:
+            self._keep(path, after)
 
-    def was_read(self, params: Mapping[str, Any], result: str) -> None:
-        """Take in the result of read_file, if it shows the whole file."""
-        if params.get("offset", 1) != 1 or params.get("limit") is not None:
+    def was_read(self, shows: NumberedFile, params: Mapping[str, Any], result: str) -> None:
+        """Take in a result that shows lines of a file, if it shows the whole file."""
+        if params.get(shows.first, 1) != 1 or params.get(shows.count) is not None:
             return
         text = without_numbers(result)
         if text is not None:
-            self._keep(str(params.get("path", "")), text)
+            self._keep(str(params.get(shows.path, "")), text)
 
     def _keep(self, path: str, text: str) -> None:
         self._texts.pop(path, None)
@@ -75,28 +74,31 @@ def without_numbers(result: str) -> str | None:
     return "\n".join(lines) + "\n"
 
 
-def edited(before: str, params: Mapping[str, Any]) -> str | None:
-    """The content after an edit; None when the text to replace is not there."""
-    old, new = str(params.get("old_string", "")), str(params.get("new_string", ""))
+def changed(change: WholeFile | PartOfFile, before: str, params: Mapping[str, Any]) -> str | None:
+    """The content after a change; None when the text to replace is not there."""
+    if isinstance(change, WholeFile):
+        return str(params.get(change.content, ""))
+    old, new = str(params.get(change.old, "")), str(params.get(change.new, ""))
     if not old or old not in before:
         return None
-    return before.replace(old, new) if params.get("replace_all") else before.replace(old, new, 1)
+    every = change.every is not None and params.get(change.every)
+    return before.replace(old, new) if every else before.replace(old, new, 1)
 
 
-def diff_of(tool: str, params: Mapping[str, Any], before: str | None) -> list[Line]:
-    """A unified diff of what a write or an edit changes; without line numbers when the file is not known.
+def diff_of(change: WholeFile | PartOfFile, params: Mapping[str, Any], before: str | None) -> list[Line]:
+    """A unified diff of what a call changes; without line numbers when the file is not known.
 
     Args:
-        tool: write_file or edit.
+        change: how the parameters tell of it.
         params: of the call.
         before: content of the file before it, if known.
     """
-    if tool == "write_file":
-        return _diff(before or "", str(params.get("content", "")), numbered=before is not None)
-    after = None if before is None else edited(before, params)
+    if isinstance(change, WholeFile):
+        return _diff(before or "", str(params.get(change.content, "")), numbered=before is not None)
+    after = None if before is None else changed(change, before, params)
     if before is not None and after is not None:
         return _diff(before, after, numbered=True)
-    return _diff(str(params.get("old_string", "")), str(params.get("new_string", "")), numbered=False)
+    return _diff(str(params.get(change.old, "")), str(params.get(change.new, "")), numbered=False)
 
 
 def _diff(before: str, after: str, *, numbered: bool) -> list[Line]:

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import IO, Self, TypeVar
 
 from neuraphage import stack_note
+from neuraphage.cli.console import complain
+from neuraphage.cli.flags import chosen_flags
 from neuraphage.client_wiring import API_KEY_VARIABLE
 from neuraphage.data_folder import make_data_folder
 from neuraphage.dev.process import in_own_session, is_full, without_current_folder
@@ -22,6 +24,7 @@ from neuraphage.dev.stack_use import is_taken, lock_start, use_stack
 from neuraphage.errors import BadInput, StackError
 from neuraphage.own_session import terminal_signals_held
 from neuraphage.private_files import open_private, private_folder
+from neuraphage.setting_sources import variable
 from neuraphage.settings import Settings
 
 LOOK_AGAIN_S = 0.05
@@ -53,6 +56,7 @@ class LocalStack:
         self._data_dir = settings.data_dir.absolute()
         self._is_named = settings.names_servers
         self._script = script
+        self._tools = settings.tools
         self._tell = tell
         self._use: IO[bytes] | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -66,6 +70,8 @@ class LocalStack:
         if self._is_named:
             if self._script is not None:
                 raise BadInput("--script starts a stack of its own: take NEURAPHAGE_STATE_URL out of the settings")
+            if "tools" in chosen_flags():
+                raise BadInput("--tool is for a stack of your own; workers of other servers have their own settings")
             return self
         try:
             self._use = self._await(self._become_user, "another stack ends")
@@ -97,6 +103,7 @@ class LocalStack:
         if is_taken(self._data_dir):
             _log.info("uses the stack that runs for %s", self._data_dir)
             self._check_script(stack_note.script_of_running_stack(self._data_dir))
+            self._check_tools(stack_note.tools_of_running_stack(self._data_dir))
         else:
             self._start()
 
@@ -111,13 +118,25 @@ class LocalStack:
         wanted = f"play {self._script}" if self._script else "call the real model"
         raise BadInput(f"the stack that runs for {self._data_dir} {plays}; stop it first to {wanted}")
 
+    def _check_tools(self, running: frozenset[str]) -> None:
+        """Say it where the stack that runs was not told of a tool that this call is told of."""
+        missing = [name for name in self._tools if name not in running]
+        if missing:
+            text = f"the stack that runs for {self._data_dir} has no {', '.join(missing)}; stop it first to use that"
+            if "tools" in chosen_flags():
+                raise BadInput(text)
+            complain(f"warning: {text}")
+
     def _start(self) -> None:
         if self._script is None and not os.environ.get(API_KEY_VARIABLE):
             raise BadInput(f"set {API_KEY_VARIABLE} to the key of the model; no stack runs that has one")
         stack_note.remove(self._data_dir)
         log_path = self._data_dir / "logs" / "dev.log"
         private_folder(log_path.parent)
-        env = without_current_folder(os.environ | {"NEURAPHAGE_DATA_DIR": str(self._data_dir)})
+        told = {variable("data_dir"): str(self._data_dir)}
+        if self._tools:
+            told[variable("tools")] = ",".join(self._tools)
+        env = without_current_folder(os.environ | told)
         # -P: a person's directory may hold modules with the names of ours
         argv = [sys.executable, "-P", "-m", "neuraphage.cli", "dev", "--while-used"]
         if self._script is not None:

@@ -6,10 +6,10 @@ from collections.abc import Collection
 
 from neuraphage.cli.answer_lines import answer_command
 from neuraphage.cli.asked_text import Listed, asked_lines, listed, spelled
-from neuraphage.cli.call_text import CHANGES
 from neuraphage.cli.changed_files import CHANGED
 from neuraphage.cli.console import local_time, short_id
 from neuraphage.cli.hints import command_line
+from neuraphage.cli.traits import traits_of
 from neuraphage.cli.transcript import Call
 from neuraphage.cli.viewer import Viewer
 from neuraphage.decide.asking import meant, numbered
@@ -17,11 +17,11 @@ from neuraphage.errors import BadInput
 from neuraphage.local_files import LocalFiles
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.task import TaskRecord
+from neuraphage.model.tool import ControlKind
 
 PERMISSION_DEFAULT = "no"
 ALLOWS = frozenset({"yes", "always"})
 """Answers that let a call run: only for a call that was seen in full."""
-ASK_USER = "ask_user"
 END_WORD = "/end"
 """What a person types to leave a conversation."""
 
@@ -56,7 +56,7 @@ def show_prompt(
     words = f" ({'/'.join(prompt.options)})" if prompt.kind is PromptKind.PERMISSION else ""
     viewer.line(f"? {heading}{spelled(_question_text(prompt, call))}{words}", "bold")
     shown = Listed([])
-    if prompt.tool != ASK_USER and (call is not None or prompt.params_summary is not None):
+    if prompt.tool != ControlKind.ASK_USER and (call is not None or prompt.params_summary is not None):
         if record.spec.working_dir:
             viewer.line(f"  in {spelled(record.spec.working_dir)}")
         shown = _asked(record, prompt, call, whole=whole)
@@ -76,7 +76,9 @@ def show_prompt(
 
 def _question_text(prompt: Prompt, call: Call | None) -> str:
     """A long question is shortened where it is stored with the prompt, and whole in its call."""
-    return str(call.params.get("question", "")) if prompt.tool == ASK_USER and call is not None else prompt.text
+    if prompt.tool == ControlKind.ASK_USER and call is not None:
+        return str(call.params.get("question", ""))
+    return prompt.text
 
 
 def _asked(record: TaskRecord, prompt: Prompt, call: Call | None, *, whole: bool) -> Listed:
@@ -86,8 +88,8 @@ def _asked(record: TaskRecord, prompt: Prompt, call: Call | None, *, whole: bool
         summary = [(spelled(line), "") for line in f"> {prompt.tool} {prompt.params_summary}".split("\n")]
         return Listed(summary, "the call itself, which cannot be read; this is a summary of it")
     # as it is now, if it is on this machine: a write that waits for permission has not been made
-    path = str(call.params.get("path", "")) if call.tool in CHANGES else None
-    before = None if path is None else LocalFiles().text(path, record.spec.working_dir)
+    change, folder = traits_of(call.tool).change, record.spec.working_dir
+    before = None if change is None else LocalFiles().text(str(call.params.get(change.path, "")), folder)
     lines = asked_lines(call.tool, call.params, call.before if before is None else before)
     return Listed(lines) if whole else listed(lines)
 

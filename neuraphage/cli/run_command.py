@@ -12,7 +12,7 @@ import typer
 from neuraphage.api import Api
 from neuraphage.cli.allowing import Allow, hint_at_misspelt
 from neuraphage.cli.answer_command import Seen
-from neuraphage.cli.arguments import AsJson, MaxCost, MaxTurns, TaskMode, existing_dir
+from neuraphage.cli.arguments import AsJson, MaxCost, MaxTurns, TaskMode, Tools, existing_dir
 from neuraphage.cli.completion import task_ids
 from neuraphage.cli.connection import connect, load_settings
 from neuraphage.cli.console import console, short_id
@@ -66,6 +66,7 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     seen: Seen = False,
     file: TextFile = None,
     script: Script = None,
+    tools: Tools = None,  # noqa: ARG001 - noted as a setting
     as_json: AsJson = False,
 ) -> None:
     """Run a task and show it as it goes.

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from neuraphage.cli.flags import choose_flags
+from neuraphage.cli.flags import choose_flag
 
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 """Least level of the log lines on standard error, by how often --verbose was given."""
@@ -16,7 +16,7 @@ LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 
 def _choose_data_dir(value: Path | None) -> None:
     if value is not None:
-        choose_flags(data_dir=value)
+        choose_flag("data_dir", value)
 
 
 def _log_more(times: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from pydantic import SecretStr
 
 from neuraphage import stack_note
 from neuraphage.celery_app import find_workers
+from neuraphage.cli.arguments import Tools
 from neuraphage.cli.connection import load_settings
 from neuraphage.cli.console import complain
 from neuraphage.cli.exit_codes import INTERRUPTED_EXIT
@@ -31,6 +33,7 @@ from neuraphage.dev.stack_use import UnusedStop
 from neuraphage.dev.stop_request import StopRequest, listen
 from neuraphage.dev.supervisor import Supervisor
 from neuraphage.errors import BadInput
+from neuraphage.setting_sources import variable
 from neuraphage.settings import Settings
 
 SCRIPTED_MODEL = "scripted-1"
@@ -50,6 +53,7 @@ def dev(
     script: Annotated[
         str | None, typer.Option(help="Play this script (module:attribute) instead of calling the real model.")
     ] = None,
+    tools: Tools = None,  # noqa: ARG001 - noted as a setting
     while_used: Annotated[bool, typer.Option("--while-used", hidden=True)] = False,
 ) -> int:
     """Keep a local stack up until Ctrl-C.
@@ -68,7 +72,7 @@ def dev(
             settings.data_dir,
             address,
             namespace=settings.namespace,
-            environ=scripted_environ(os.environ) if script else dict(os.environ),
+            environ=_environ(settings, script),
             workers=workers,
             concurrency=concurrency,
             scripted_port=free_port() if script else None,
@@ -81,9 +85,16 @@ def dev(
             UnusedStop(settings.data_dir, stop).start()
         model = SCRIPTED_MODEL if script else settings.default_model
         with LogRotation(lambda: _logs(plan, own), settings.log_max_bytes, settings.log_files):
-            return _run(
-                plan, own, stop, lambda: stack_note.write(plan.data_dir, address, plan.namespace, model, script)
+            note = partial(
+                stack_note.write, plan.data_dir, address, plan.namespace, model, script=script, tools=settings.tools
             )
+            return _run(plan, own, stop, note)
+
+
+def _environ(settings: Settings, script: str | None) -> dict[str, str]:
+    """What the processes inherit: tools may be named by an option of this call alone."""
+    environ = scripted_environ(os.environ) if script else dict(os.environ)
+    return environ | ({variable("tools"): ",".join(settings.tools)} if settings.tools else {})
 
 
 def _logs(plan: StackPlan, own: EmbeddedServer | None) -> list[Path]:

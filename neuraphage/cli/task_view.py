@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
-from neuraphage.cli.call_text import CHANGES, COMMAND, body, outcome, title
+from neuraphage.cli.call_text import body, outcome, title
 from neuraphage.cli.console import dollars
 from neuraphage.cli.event_text import routine
+from neuraphage.cli.traits import traits_of
 from neuraphage.cli.transcript import Call, Transcript
 from neuraphage.cli.viewer import Line, Viewer
 from neuraphage.model.event import Event, EventKind
@@ -157,7 +158,7 @@ class TaskView:
         result = self._transcript.take_result(call_id)
         words, lines = ("", []) if result is None else outcome(call.tool, result.text, is_error=result.is_error)
         self._title(call_id, call, words, failed=result is not None and result.is_error)
-        self._viewer.block(lines, whole=call.tool != COMMAND)
+        self._viewer.block(lines, whole=traits_of(call.tool).command is None)
         self._does("decides")
 
     def _title(self, call_id: str, call: Call, words: str = "", *, failed: bool = False) -> None:
@@ -165,13 +166,13 @@ class TaskView:
             return
         self._titled.add(call_id)
         lines = self._body(call_id, call)
-        words = words or ("done" if call.tool in CHANGES and not lines and not failed else "")
+        words = words or ("done" if traits_of(call.tool).change and not lines and not failed else "")
         self._viewer.line(f"  {title(call.tool, call.params)}" + (f": {words}" if words else ""), "bold")
         self._viewer.block(lines)
 
     def _comes_at_once(self, call_id: str, call: Call) -> bool:
         """Whether nothing is to be seen of a call before its result."""
-        return call.tool != COMMAND and not self._body(call_id, call)
+        return traits_of(call.tool).command is None and not self._body(call_id, call)
 
     def _body(self, call_id: str, call: Call) -> list[Line]:
         return [] if call_id in self._asked_here else body(call.tool, call.params, call.before)

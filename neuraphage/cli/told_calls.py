@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from neuraphage.cli.call_text import COMMAND, outcome, title
+from neuraphage.cli.call_text import outcome, title
 from neuraphage.cli.event_text import event_text
+from neuraphage.cli.traits import traits_of
 from neuraphage.cli.transcript import Transcript
 from neuraphage.model.event import Event, EventKind
+from neuraphage.model.tool_traits import ResultView
 
 _OF_CALLS = frozenset(
     {
@@ -43,5 +45,6 @@ def told(event: Event, transcript: Transcript) -> str:
     if result is None:
         return line
     words, lines = outcome(call.tool, result.text, is_error=result.is_error)
-    end = words or (lines[-1 if call.tool == COMMAND else 0][0] if lines else "")
+    at_its_end = traits_of(call.tool).result is ResultView.END
+    end = words or (lines[-1 if at_its_end else 0][0] if lines else "")
     return f"{line}: {end}" if end else line

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neuraphage.cli.call_text import CHANGES
 from neuraphage.cli.known_files import KnownFiles
+from neuraphage.cli.traits import traits_of
 
 Read = Callable[[int], Sequence[Mapping[str, Any]]]
 """Stored entries from a number on."""
@@ -101,9 +101,11 @@ class Transcript:
 
     def _note_call(self, block: Mapping[str, Any]) -> None:
         tool, params = str(block["name"]), block.get("input") or {}
-        before = self._files.before(str(params.get("path", ""))) if tool in CHANGES else None
+        change = traits_of(tool).change
+        before = None if change is None else self._files.before(str(params.get(change.path, "")))
         self._calls[block["id"]] = Call(tool, params, before)
-        self._files.called(tool, params)
+        if change is not None:
+            self._files.called(change, params)
 
     def _note_result(self, block: Mapping[str, Any]) -> None:
         call_id, text = block["tool_use_id"], _text_of(block.get("content"))
@@ -112,10 +114,11 @@ class Transcript:
         call = self._calls.get(call_id)
         if call is None:
             return
-        if call.tool == "read_file" and not is_error:
-            self._files.was_read(call.params, text)
-        elif call.tool in CHANGES and is_error:
-            self._files.forget(str(call.params.get("path", "")))
+        traits = traits_of(call.tool)
+        if traits.shows is not None and not is_error:
+            self._files.was_read(traits.shows, call.params, text)
+        elif traits.change is not None and is_error:
+            self._files.forget(str(call.params.get(traits.change.path, "")))
 
 
 def _text_of(content: Any) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from neuraphage.errors import BadInput
 from neuraphage.model.prompt import Prompt, PromptKind
+from neuraphage.model.tool_traits import ToolTraits
 
 SHORT_ID_CHARS = 8
 """Of a prompt's id where people read it: no later prompt of the task will begin alike."""
@@ -14,7 +15,6 @@ LEAST_ID_CHARS = 4
 """Of a prompt's id that a person gives; fewer might fit another prompt tomorrow."""
 LINE_CHARS = 300
 SUMMARY_CHARS = 2_000
-_SUBJECTS = frozenset({"command", "path"})
 _PERMISSION_WORDS = {"y": "yes", "n": "no", "a": "always"}
 
 
@@ -46,10 +46,11 @@ def asks_line(prompt: Prompt) -> str:
     return _short(f"{prompt.tool}: {prompt.params_summary}: {prompt.text}" if prompt.params_summary else prompt.text)
 
 
-def params_summary(params: Mapping[str, Any]) -> str:
+def params_summary(params: Mapping[str, Any], traits: ToolTraits) -> str:
     """Parameters of a call in one line: what it works on first, then the short ones, not behind a whole file."""
+    subjects = {traits.command, *traits.reads, *traits.writes, *(traits.subject or ())}
     parts = {name: f"{name}={value!r}" for name, value in params.items()}
-    return ", ".join(parts[name] for name in sorted(parts, key=lambda name: (name not in _SUBJECTS, len(parts[name]))))
+    return ", ".join(parts[name] for name in sorted(parts, key=lambda name: (name not in subjects, len(parts[name]))))
 
 
 def numbered(options: Sequence[str]) -> bool:

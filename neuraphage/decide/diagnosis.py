@@ -84,6 +84,19 @@ def python_finding(version: tuple[int, ...], platform: str) -> Finding:
     return Finding("python", Level.OK, found)
 
 
+def tools_finding(names: Sequence[str], problems: Sequence[str]) -> Finding:
+    """Tools of others.
+
+    Args:
+        names: of those that were loaded.
+        problems: of the others, each in a sentence.
+    """
+    if problems:
+        to_do = "see `neuraphage tools list`; until then a model that calls one is told that it is missing"
+        return Finding("tools", Level.PROBLEM, f"not loaded: {'; '.join(problems)}", to_do)
+    return Finding("tools", Level.OK, f"built-in ones and {', '.join(names)}" if names else "built-in ones")
+
+
 def packages_finding(wrong: Sequence[str], count: int) -> Finding:
     """The libraries.
 

@@ -35,6 +35,7 @@ class Shape(StrEnum):
     STARTED_KEYED = "tool started, keyed"
     STARTED_CHECKABLE = "tool started, checkable"
     STARTED_OPAQUE = "tool started, opaque"
+    STARTED_OTHERWISE = "tool started, not pure; gone or of another version now"
 
 
 class Origin(StrEnum):
@@ -60,6 +61,7 @@ class Move(StrEnum):
     RUN_AGAIN_KEYED = "run again with the same key"
     PROBE = "probe the world, then skip or run"
     ASK_SPOOL = "ask the spool; still unknown: never re-run"
+    LEAVE_UNKNOWN = "never re-run: its outcome is unknown"
     END_TURN = "finish the turn"
 
 
@@ -90,6 +92,8 @@ MATRIX: Mapping[tuple[Shape, Origin], Move] = {
     (Shape.STARTED_CHECKABLE, Origin.INHERITED): Move.PROBE,
     (Shape.STARTED_OPAQUE, Origin.OWN): Move.USE_OUTCOME,
     (Shape.STARTED_OPAQUE, Origin.INHERITED): Move.ASK_SPOOL,
+    (Shape.STARTED_OTHERWISE, Origin.OWN): Move.USE_OUTCOME,
+    (Shape.STARTED_OTHERWISE, Origin.INHERITED): Move.LEAVE_UNKNOWN,
 }
 
 STARTED_SHAPES: Mapping[EffectClass, Shape] = {
@@ -189,9 +193,19 @@ def _shape(state: TurnState) -> tuple[Shape, JournalEntry | None, ToolCall | Non
         if entry is not None and entry.prompt_id in state.prompts:
             return Shape.PROMPT_OPEN, entry, call
         if entry is not None and entry.state is EffectState.STARTED:
-            return STARTED_SHAPES[entry.effect_class or EffectClass.OPAQUE], entry, call
+            return _started(entry, state.tools.get(call.name)), entry, call
         return Shape.TOOL_NEXT, entry, call
     return Shape.TOOLS_DONE, model, None
+
+
+def _started(entry: JournalEntry, tool: ToolDeclaration | None) -> Shape:
+    """The shape of a call that was begun, perhaps by a worker with other tools."""
+    effect_class = entry.effect_class or EffectClass.OPAQUE
+    if effect_class is EffectClass.PURE:
+        return Shape.STARTED_PURE if tool is not None else Shape.TOOL_NEXT  # then its result says that it is gone
+    if tool is None or (entry.version is not None and entry.version != tool.version):
+        return Shape.STARTED_OTHERWISE
+    return STARTED_SHAPES[effect_class]
 
 
 def next_tool(state: TurnState, call: ToolCall) -> NextTool:

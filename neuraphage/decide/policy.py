@@ -11,6 +11,8 @@ from neuraphage.model.effect import Permission
 from neuraphage.model.tool import ToolDeclaration
 
 ALL_TOOLS = "*"
+_COMMAND = "command"
+"""A parameter that counts as a command line where the tool declares none."""
 TIMEOUT = "timeout"
 """Who gave an answer that nobody gave in time."""
 
@@ -91,7 +93,7 @@ def ruling(
         grants: remembered answers (always, never) by tool name.
         decided: what a person said about this very call.
     """
-    command = params.get("command")
+    command = params.get(tool.traits.command or _COMMAND)
     if isinstance(command, str) and is_catastrophic(command):
         return Ruling.BLOCKED
     if not tool.side_effecting or ALL_TOOLS in allow or tool.name in allow:

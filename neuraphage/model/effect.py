@@ -73,6 +73,7 @@ class JournalEntry(Frozen):
         tool: tool: its name.
         params_hash: tool: sha256 of the canonical JSON of its parameters.
         effect_class: tool: what a repeat does.
+        version: tool: of what the call meant when it was begun; None from a release that kept none.
         evidence: tool, checkable: facts read before the start which let a probe tell whether it happened, and
             `approved_file`, the file as it was when a person was asked about the call (then from the asking on);
             spooled: `spool` and `at_ms`, whose spool knows of it and since when (server time).
@@ -100,6 +101,7 @@ class JournalEntry(Frozen):
     tool: str | None = None
     params_hash: str | None = None
     effect_class: EffectClass | None = None
+    version: str | None = None
     evidence: dict[str, Any] | None = None
     permission: Permission | None = None
     permission_by: str | None = None

@@ -7,6 +7,7 @@ from typing import Any
 
 from neuraphage.model.base import Frozen
 from neuraphage.model.effect import EffectClass
+from neuraphage.model.tool_traits import ToolTraits
 
 
 class ToolCall(Frozen):
@@ -106,6 +107,9 @@ class ToolDeclaration(Frozen):
         output_limit_chars: longest text shown to the model; head and tail are kept.
         control: set for tools that the turn carries out itself.
         spooled: whether it runs in a process of its own that outlives the worker.
+        version: of what a call means. A call that was begun under another version is never begun again: its outcome
+            counts as unknown.
+        traits: what its parameters and results mean to policy and to surfaces.
     """
 
     name: str
@@ -117,3 +121,5 @@ class ToolDeclaration(Frozen):
     output_limit_chars: int = 30_000
     control: ControlKind | None = None
     spooled: bool = False
+    version: str = "1"
+    traits: ToolTraits = ToolTraits()

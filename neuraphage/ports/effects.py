@@ -255,6 +255,10 @@ class ToolBox(Protocol):
         """All tools, in a fixed order."""
         ...
 
+    def why_missing(self, name: str) -> str:
+        """What the model is told of a tool that is not here: which there are, and which could not be loaded."""
+        ...
+
 
 class Presence(Protocol):
     """The named connection that shows this process to be alive, and hears nudges."""

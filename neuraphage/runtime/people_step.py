@@ -13,6 +13,7 @@ from neuraphage.model.effect import EffectKind, EffectState, JournalEntry, Marke
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.prompt import PERMISSION_OPTIONS, InboxItem, Prompt, PromptKind
 from neuraphage.model.tool import ControlKind, ToolCall, ToolResult
+from neuraphage.model.tool_traits import ToolTraits
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_step import ToolStep
 from neuraphage.runtime.unit_of_work import UnitOfWork
@@ -68,7 +69,7 @@ class PeopleStep:
             options=UNKNOWN_OPTIONS,
             tool=call.name,
             tool_use_id=call.tool_use_id,
-            params_summary=self._clean(params_summary(call.params)),
+            params_summary=self._summary(call),
             opened_at_ms=work.now_ms(),
             call_index=index,
         )
@@ -179,7 +180,7 @@ class PeopleStep:
             options=PERMISSION_OPTIONS,
             tool=call.name,
             tool_use_id=call.tool_use_id,
-            params_summary=self._clean(params_summary(call.params)),
+            params_summary=self._summary(call),
             params_hash=self._digest(call),
             opened_at_ms=now_ms,
             deadline_ms=None if timeout_s is None else now_ms + int(timeout_s * 1000),
@@ -194,6 +195,10 @@ class PeopleStep:
 
     def _digest(self, call: ToolCall) -> str:
         return sha256_hex([call.name, call.params])
+
+    def _summary(self, call: ToolCall) -> str:
+        declaration = self._services.declarations.get(call.name)
+        return self._clean(params_summary(call.params, declaration.traits if declaration else ToolTraits()))
 
     def _clean(self, text: str) -> str:
         return self._services.redaction.text(shorten(text, SUMMARY_CHARS))

@@ -19,13 +19,13 @@ from neuraphage.model.prompt import PromptKind
 from neuraphage.model.task import OnUnknownOutcome
 from neuraphage.model.tool import ToolCall, ToolResult
 from neuraphage.ports import FinishTo, Settled, SuspendTo
+from neuraphage.runtime.inherited_call import InheritedCalls
 from neuraphage.runtime.model_step import ModelStep
 from neuraphage.runtime.people_step import PeopleStep
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_step import ToolStep
 from neuraphage.runtime.turn_end import TurnEnd
 from neuraphage.runtime.unit_of_work import UnitOfWork
-from neuraphage.tools.command_result import interrupted_result
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +45,7 @@ class Turn:
         self._draining = draining
         self._model = ModelStep(services, work)
         self._tools = ToolStep(services, work)
+        self._inherited = InheritedCalls(services, work, self._tools)
         self._people = PeopleStep(services, work, self._tools)
         self._end = TurnEnd(services, work, self._people)
         self._problems: dict[str, str] = {}
@@ -167,21 +168,19 @@ class Turn:
             return self._next_tool(call, decision.next_tool)
         if entry is None:
             raise AssertionError(f"{decision.move} needs a journal entry")
-        if call.name not in self._services.declarations:
-            return self._unknown(
-                call, interrupted_result(call.name, "This worker does not have the tool that was begun")
-            )
+        if decision.move is Move.LEAVE_UNKNOWN:
+            return self._unknown(call, self._inherited.outcome_unknown(call))
         if decision.move in (Move.RUN_AGAIN, Move.RUN_AGAIN_KEYED):
-            self._tools.settle_pure(call, entry)
+            self._inherited.run_again(call, entry)
             return None
         unsafe_until_ms = self._work.record.unsafe_until_ms
         if decision.move is Move.PROBE:
             if self._work.now_ms() < unsafe_until_ms:
                 # the former owner was only seen absent: until its own deadline it may still be writing
                 return self._work.suspend(SuspendTo.TIMER, due_ms=unsafe_until_ms)
-            unknown = self._tools.probe(call, entry)
+            unknown = self._inherited.probe(call, entry)
         else:
-            unknown = self._tools.ask_spool(call, entry)
+            unknown = self._inherited.ask_spool(call, entry)
         return None if unknown is None else self._unknown(call, unknown)
 
     def _next_tool(self, call: ToolCall, what: NextTool | None) -> Settled | None:

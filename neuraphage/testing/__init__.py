@@ -11,16 +11,27 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from neuraphage.testing.clock import ManualClock
     from neuraphage.testing.crash import CrashInjector, CrashPoint, Side, crash_points
+    from neuraphage.testing.marker_kills import KillAt
     from neuraphage.testing.recorder import Call, Recorder, recordable
+    from neuraphage.testing.run_turns import RanTask, RunTurns, ToolRun
+    from neuraphage.testing.scripted_model import ScriptedModel
     from neuraphage.testing.store import fake_store
+    from neuraphage.testing.tool_check import ToolReport, check_tool
 
 _HOMES = {
     "Call": "recorder",
     "CrashInjector": "crash",
     "CrashPoint": "crash",
+    "KillAt": "marker_kills",
     "ManualClock": "clock",
+    "RanTask": "run_turns",
     "Recorder": "recorder",
+    "RunTurns": "run_turns",
+    "ScriptedModel": "scripted_model",
     "Side": "crash",
+    "ToolRun": "run_turns",
+    "ToolReport": "tool_check",
+    "check_tool": "tool_check",
     "crash_points": "crash",
     "fake_store": "store",
     "recordable": "recorder",
@@ -30,9 +41,16 @@ __all__ = [
     "Call",
     "CrashInjector",
     "CrashPoint",
+    "KillAt",
     "ManualClock",
+    "RanTask",
     "Recorder",
+    "RunTurns",
+    "ScriptedModel",
     "Side",
+    "ToolReport",
+    "ToolRun",
+    "check_tool",
     "crash_points",
     "fake_store",
     "recordable",

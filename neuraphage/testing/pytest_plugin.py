@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
+    from neuraphage.dev.address import ServerAddress
     from neuraphage.store.tasks import RedisStore
     from neuraphage.testing.clock import ManualClock
+    from neuraphage.testing.run_turns import RunTurns
     from neuraphage.testing.scripted_api import ScriptedServer
 
 
@@ -36,3 +40,25 @@ def scripted_server() -> Iterator[ScriptedServer]:
 
     with ScriptedServer() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def neuraphage_server() -> Iterator[ServerAddress]:
+    """An embedded server of this test session, with a short path; it ends with the session."""
+    from neuraphage.dev.server import EmbeddedServer  # noqa: PLC0415 - loaded late on purpose
+
+    with (
+        tempfile.TemporaryDirectory(prefix="np-") as folder,
+        EmbeddedServer(Path(folder), fsync="everysec", is_tied=True) as server,
+    ):
+        yield server.address
+
+
+@pytest.fixture
+def run_turns(neuraphage_server: ServerAddress, tmp_path: Path) -> RunTurns:
+    """Runs tasks with tools of the test on a real server, and kills their workers where the test wants it."""
+    from neuraphage.testing.run_turns import RunTurns  # noqa: PLC0415 - loaded late on purpose
+
+    folder = tmp_path / "neuraphage"
+    folder.mkdir()
+    return RunTurns(neuraphage_server, folder)

@@ -205,3 +205,7 @@ class _RecordedToolBox:
     def declarations(self) -> Sequence[ToolDeclaration]:
         """See ports.ToolBox."""
         return self._target.declarations()
+
+    def why_missing(self, name: str) -> str:
+        """See ports.ToolBox."""
+        return self._target.why_missing(name)

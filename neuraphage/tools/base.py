@@ -163,17 +163,17 @@ def _complaint(message: str) -> str:
 @cache
 def input_schema(params_model: type[Params]) -> dict[str, Any]:
     """JSON schema of a tool's parameters, without the noise that pydantic adds for people. Not to be changed."""
-    schema: dict[str, Any] = _plain(params_model.model_json_schema())
+    schema: dict[str, Any] = plain_schema(params_model.model_json_schema())
     return schema
 
 
-def _plain(node: Any) -> Any:
-    """Drop generated titles and the base docstring, and spell an optional value as its type alone."""
+def plain_schema(node: Any) -> Any:
+    """A schema without generated titles and the base docstring, an optional value spelt as its type alone."""
     if isinstance(node, list):
-        return [_plain(item) for item in node]
+        return [plain_schema(item) for item in node]
     if not isinstance(node, dict):
         return node
-    kept = {key: _plain(value) for key, value in node.items() if not (key == "title" and isinstance(value, str))}
+    kept = {key: plain_schema(value) for key, value in node.items() if not (key == "title" and isinstance(value, str))}
     if "properties" in kept:
         kept.pop("description", None)
     choices = [choice for choice in kept.get("anyOf", []) if choice != {"type": "null"}]

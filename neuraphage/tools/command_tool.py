@@ -14,6 +14,7 @@ from neuraphage.model.effect import EffectClass
 from neuraphage.model.tool import ToolDeclaration, ToolResult
 from neuraphage.ports import SpoolCommand, ToolContext
 from neuraphage.tools.base import Params, ParsedTool, Text, ToolCallError, input_schema, no_nul
+from neuraphage.tools.builtin_traits import BUILTIN_TRAITS
 from neuraphage.tools.command_result import interrupted_result, result_of_status
 from neuraphage.tools.environment import clean_environment
 from neuraphage.tools.paths import working_root
@@ -82,6 +83,7 @@ class RunCommand(ParsedTool[RunCommandParams]):
                 side_effecting=True,
                 timeout_s=max_timeout_s + END_GRACE_S,
                 spooled=True,
+                traits=BUILTIN_TRAITS["run_command"],
             )
         )
 

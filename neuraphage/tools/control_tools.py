@@ -11,6 +11,7 @@ from neuraphage.model.effect import EffectClass
 from neuraphage.model.tool import ControlKind, ToolDeclaration, ToolResult
 from neuraphage.ports import ToolContext
 from neuraphage.tools.base import P, Params, ParsedTool, Text, ToolCallError, input_schema
+from neuraphage.tools.builtin_traits import BUILTIN_TRAITS
 
 _TIMEOUT_S = 10.0
 
@@ -65,6 +66,7 @@ class ControlTool(ParsedTool[P]):
                 side_effecting=False,
                 timeout_s=_TIMEOUT_S,
                 control=kind,
+                traits=BUILTIN_TRAITS[kind.value],
             )
         )
 

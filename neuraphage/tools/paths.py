@@ -12,7 +12,6 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from neuraphage.model.tool import ToolCall
 from neuraphage.tools.base import ToolCallError
 from neuraphage.tools.near import difference, near_path
 from neuraphage.tools.shorten import printable, shorten
@@ -130,12 +129,6 @@ def _refuse_shell_words(path: str, root: Path) -> None:
             f"Could not use {shown_path(path)}: {found[0].rstrip('/')} is not replaced here, as a shell would do, and"
             f" there is nothing of that name. Use a path inside {shown_path(str(root))}."
         )
-
-
-def file_of_call(call: ToolCall) -> str | None:
-    """The path of the file that a write_file or edit call is about, as the call spells it; else None."""
-    path = call.params.get("path")
-    return path if call.name in {"write_file", "edit"} and isinstance(path, str) else None
 
 
 def shown_path(path: str) -> str:

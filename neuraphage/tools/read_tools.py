@@ -14,6 +14,7 @@ from neuraphage.model.effect import EffectClass
 from neuraphage.model.tool import SightKind, ToolDeclaration, ToolResult
 from neuraphage.ports import ToolContext
 from neuraphage.tools.base import Params, ParsedTool, PathText, ToolCallError, input_schema
+from neuraphage.tools.builtin_traits import BUILTIN_TRAITS
 from neuraphage.tools.files import LineEnd, decode, read_raw_or_none
 from neuraphage.tools.freshness import absent, written
 from neuraphage.tools.numbered_lines import number_lines, numbered_lines
@@ -54,6 +55,7 @@ class ReadFile(ParsedTool[ReadFileParams]):
                 effect_class=EffectClass.PURE,
                 side_effecting=False,
                 timeout_s=FILE_TIMEOUT_S,
+                traits=BUILTIN_TRAITS["read_file"],
             )
         )
 
@@ -119,6 +121,7 @@ class ListDirectory(ParsedTool[ListDirectoryParams]):
                 effect_class=EffectClass.PURE,
                 side_effecting=False,
                 timeout_s=FILE_TIMEOUT_S,
+                traits=BUILTIN_TRAITS["list_directory"],
             )
         )
 

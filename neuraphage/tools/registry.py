@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from neuraphage.errors import BadInput
@@ -12,9 +11,10 @@ from neuraphage.tools.command_tool import MAX_TIMEOUT_S, RunCommand
 from neuraphage.tools.control_tools import ask_user, complete_task, fail_task
 from neuraphage.tools.read_tools import ListDirectory, ReadFile
 from neuraphage.tools.search_tools import SEARCH_TIMEOUT_S, Glob, Grep
+from neuraphage.tools.tool_names import name_problem
 from neuraphage.tools.write_tools import Edit, WriteFile
 
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_MAX_PROBLEMS = 5
 
 
 class StaticToolBox:
@@ -22,17 +22,19 @@ class StaticToolBox:
 
     Args:
         tools: in the order in which the model sees them (a stable order keeps the prompt cache warm).
+        problems: of tools that should be here and could not be loaded, each in a sentence.
 
     Raises:
         BadInput: two tools share a name, or a name is none that the model API takes.
     """
 
-    def __init__(self, tools: Iterable[Tool]) -> None:
+    def __init__(self, tools: Iterable[Tool], problems: Iterable[object] = ()) -> None:
+        self._problems = tuple(str(problem) for problem in problems)
         self._tools: dict[str, Tool] = {}
         for tool in tools:
             name = tool.declaration.name
-            if not _NAME.fullmatch(name):
-                raise BadInput(f"tool name {name!r}: 1 to 64 letters, digits, _ and - are allowed")
+            if (problem := name_problem(name)) is not None:
+                raise BadInput(problem)
             if name in self._tools:
                 raise BadInput(f"two tools are named {name!r}: rename one")
             self._tools[name] = tool
@@ -45,6 +47,13 @@ class StaticToolBox:
         """All tools, in a fixed order."""
         return tuple(tool.declaration for tool in self._tools.values())
 
+    def why_missing(self, name: str) -> str:
+        """What the model is told of a tool that is not here."""
+        text = f"There is no tool {name!r}. The tools are: {', '.join(self._tools)}."
+        if not self._problems:
+            return text
+        return f"{text} Some could not be loaded by this worker: {'; '.join(self._problems[:_MAX_PROBLEMS])}."
+
 
 def default_toolbox(
     *,
@@ -53,6 +62,7 @@ def default_toolbox(
     environ: Mapping[str, str] | None = None,
     extra_env_names: Iterable[str] = (),
     extra: Iterable[Tool] = (),
+    problems: Iterable[object] = (),
 ) -> StaticToolBox:
     """The built-in tools.
 
@@ -62,6 +72,7 @@ def default_toolbox(
         environ: where commands take their environment from; the process's own by default.
         extra_env_names: further variables that commands get.
         extra: third-party tools, put last.
+        problems: of third-party tools that could not be loaded.
 
     Raises:
         BadInput: an extra tool has a name that is taken or not allowed.
@@ -79,5 +90,6 @@ def default_toolbox(
             complete_task(),
             fail_task(),
             *extra,
-        ]
+        ],
+        problems,
     )

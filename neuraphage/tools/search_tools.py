@@ -12,6 +12,7 @@ from neuraphage.model.effect import EffectClass
 from neuraphage.model.tool import ToolDeclaration, ToolResult
 from neuraphage.ports import ToolContext
 from neuraphage.tools.base import Params, ParsedTool, PathText, Text, ToolCallError, input_schema
+from neuraphage.tools.builtin_traits import BUILTIN_TRAITS
 from neuraphage.tools.grep_dialects import dialect_hint
 from neuraphage.tools.paths import Place, os_failure, resolve
 from neuraphage.tools.search_child import MAX_LINE_CHARS
@@ -52,6 +53,7 @@ class Glob(ParsedTool[GlobParams]):
                 effect_class=EffectClass.PURE,
                 side_effecting=False,
                 timeout_s=timeout_s,
+                traits=BUILTIN_TRAITS["glob"],
             )
         )
 
@@ -119,6 +121,7 @@ class Grep(ParsedTool[GrepParams]):
                 effect_class=EffectClass.PURE,
                 side_effecting=False,
                 timeout_s=timeout_s,
+                traits=BUILTIN_TRAITS["grep"],
             )
         )
 

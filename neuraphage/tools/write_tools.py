@@ -23,6 +23,7 @@ from neuraphage.tools.atomic_write import (
     replace_file,
 )
 from neuraphage.tools.base import P, Params, ParsedTool, PathText, Text, ToolCallError, input_schema
+from neuraphage.tools.builtin_traits import BUILTIN_TRAITS
 from neuraphage.tools.files import RawFile, decode, read_raw, read_raw_or_none, require_size
 from neuraphage.tools.freshness import digest, require_fresh, written
 from neuraphage.tools.paths import Place, os_failure, resolve
@@ -178,6 +179,7 @@ class WriteFile(_ChangeTool[WriteFileParams]):
                 effect_class=EffectClass.CHECKABLE,
                 side_effecting=True,
                 timeout_s=FILE_TIMEOUT_S,
+                traits=BUILTIN_TRAITS["write_file"],
             )
         )
 
@@ -237,6 +239,7 @@ class Edit(_ChangeTool[EditParams]):
                 effect_class=EffectClass.CHECKABLE,
                 side_effecting=True,
                 timeout_s=FILE_TIMEOUT_S,
+                traits=BUILTIN_TRAITS["edit"],
             )
         )
 

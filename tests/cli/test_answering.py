@@ -18,7 +18,9 @@ from neuraphage.model.message import Entry
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
 from neuraphage.model.task import TEXT_MAX_CHARS
 from neuraphage.model.tool import FileSight, SightKind
+from neuraphage.model.tool_traits import ToolTraits
 from neuraphage.ports import Changes, SuspendTo
+from neuraphage.tools.builtin_traits import BUILTIN_TRAITS
 from neuraphage.tools.freshness import digest
 from storekit import item
 
@@ -35,7 +37,7 @@ def permission(call_id: str, index: int, tool: str, params: dict[str, Any]) -> P
         options=PERMISSION_OPTIONS,
         tool=tool,
         tool_use_id=call_id,
-        params_summary=params_summary(params),
+        params_summary=params_summary(params, BUILTIN_TRAITS.get(tool, ToolTraits())),
         call_index=index,
         opened_at_ms=5,
     )

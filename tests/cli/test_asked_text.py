@@ -11,6 +11,7 @@ from neuraphage.cli.asked_text import LISTED_CHARS, LISTED_LINES, asked_lines, l
 from neuraphage.decide.asking import asks_line, meant, named, params_summary
 from neuraphage.errors import BadInput
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
+from neuraphage.tools.builtin_traits import BUILTIN_TRAITS
 
 LONG_PATH = "deep/" * 100 + "passwd"
 ASK = Prompt(prompt_id="0123abcd", kind=PromptKind.PERMISSION, text="May edit run?", options=PERMISSION_OPTIONS)
@@ -100,7 +101,7 @@ def test_a_listing_says_what_it_leaves_out() -> None:
 
 def test_one_line_names_the_path_before_a_long_text() -> None:
     """Whatever order the model wrote the parameters in."""
-    summary = params_summary({"content": "x" * 5_000, "path": "src/main.py"})
+    summary = params_summary({"content": "x" * 5_000, "path": "src/main.py"}, BUILTIN_TRAITS["write_file"])
     assert asks_line(ASK.model_copy(update={"tool": "edit", "params_summary": summary})).startswith(
         "edit: path='src/main.py', content='xxx"
     )

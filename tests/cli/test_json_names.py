@@ -21,7 +21,7 @@ from source_tree import ROOT
 from storekit import text_entry
 
 PAGE = ROOT / "docs" / "json.md"
-FREE = frozenset({"data", "grants", "content", "params"})
+FREE = frozenset({"data", "grants", "content", "params", "parameters", "traits"})
 """Objects whose names are those of events, tools or the model's API."""
 PROMPT = Prompt(prompt_id="p1", kind=PromptKind.PERMISSION, text="May it?", options=PERMISSION_OPTIONS)
 
@@ -152,3 +152,13 @@ def test_each_name_is_explained() -> None:
     rows = re.findall(r"^\| `([^`]+)` \|(.*)\|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert len(rows) > 100
     assert [name for name, meaning in rows if len(meaning.strip()) < 3] == []
+
+
+def test_tools(cli: CommandLine) -> None:
+    """list, show and check."""
+    listed = cli("tools", "list", "--tool", "nowhere:tool", "--json").json
+    assert set(paths(listed)) == documented("tools list")
+    assert set(paths(cli("tools", "show", "edit", "--json").json)) == {
+        name.removeprefix("tools[].") for name in documented("tools list") if name.startswith("tools[].")
+    }
+    assert set(paths(cli("tools", "check", "edit", "--json").json)) == documented("tools check")

@@ -36,6 +36,7 @@ from neuraphage.errors import BadInput
 from neuraphage.model.event import Event
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
 from neuraphage.model.task import Status
+from neuraphage.model.tool_traits import NumberedFile, PartOfFile, WholeFile
 from neuraphage.ports import Delta
 from patience import PATIENCE_S
 
@@ -69,27 +70,27 @@ def test_only_a_whole_file_is_known(result: str, text: str | None) -> None:
 def test_what_is_known_moves_on_with_each_change() -> None:
     """Read, edited, written; and forgotten when nobody can tell any more."""
     files = KnownFiles()
-    files.was_read({"path": "f"}, NUMBERED)
-    files.called("edit", EDIT)
+    files.was_read(NumberedFile(), {"path": "f"}, NUMBERED)
+    files.called(PartOfFile(), EDIT)
     assert files.before("f") == "one\nTWO\nthree\n"
-    files.called("edit", EDIT)  # `two` is gone
+    files.called(PartOfFile(), EDIT)  # `two` is gone
     assert files.before("f") is None
-    files.called("write_file", {"path": "f", "content": "new"})
+    files.called(WholeFile(), {"path": "f", "content": "new"})
     assert files.before("f") == "new"
-    files.called("write_file", {"path": "f", "content": "x" * (MAX_KNOWN_CHARS + 1)})
+    files.called(WholeFile(), {"path": "f", "content": "x" * (MAX_KNOWN_CHARS + 1)})
     assert files.before("f") is None
-    files.was_read({"path": "g", "offset": 1, "limit": 3}, NUMBERED)
+    files.was_read(NumberedFile(), {"path": "g", "offset": 1, "limit": 3}, NUMBERED)
     assert files.before("g") is None
 
 
 def test_a_change_of_a_known_file_is_a_unified_diff() -> None:
     """Line numbers and what stands around; without them when the file is not known."""
-    known = texts(diff_of("edit", EDIT, "one\ntwo\nthree\n"))
+    known = texts(diff_of(PartOfFile(), EDIT, "one\ntwo\nthree\n"))
     assert known == ["@@ -1,3 +1,3 @@", " one", "-two", "+TWO", " three"]
-    assert texts(diff_of("edit", EDIT, None)) == ["-two", "+TWO"]
-    assert texts(diff_of("write_file", {"content": "a\nb\n"}, "a\n")) == ["@@ -1 +1,2 @@", " a", "+b"]
-    assert texts(diff_of("write_file", {"content": "a\n"}, None)) == ["+a"]
-    assert dict(diff_of("edit", EDIT, None)) == {"-two": "red", "+TWO": "green"}
+    assert texts(diff_of(PartOfFile(), EDIT, None)) == ["-two", "+TWO"]
+    assert texts(diff_of(WholeFile(), {"content": "a\nb\n"}, "a\n")) == ["@@ -1 +1,2 @@", " a", "+b"]
+    assert texts(diff_of(WholeFile(), {"content": "a\n"}, None)) == ["+a"]
+    assert dict(diff_of(PartOfFile(), EDIT, None)) == {"-two": "red", "+TWO": "green"}
 
 
 # --- calls ---

@@ -38,10 +38,11 @@ def test_the_wheel_holds_the_packages_and_nothing_else(wheel: Path) -> None:
     assert names == here
 
 
+@pytest.mark.timeout(1_500)
 def test_a_new_machine_runs_the_demo_in_a_foreign_project(machine: Machine, project: Path) -> None:
     """Empty home, no server on PATH, only declared packages, and a folder with a `workers` package of its own."""
     assert shutil.which("redis-server", path=machine.environment["PATH"]) is None
-    ran = machine.run("neuraphage", "demo", "--patience", "120", cwd=project)
+    ran = machine.run("neuraphage", "demo", "--patience", "120", cwd=project, limit_s=1_200)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "It holds." in ran.stdout
     assert list((machine.folder / "tmp").iterdir()) == []

@@ -50,7 +50,7 @@ def test_messages_that_a_killed_worker_had_taken_in_come_again_by_the_sweep(stac
     received = [f"[{task}.0.1." for task in held]
     wait_for(lambda: all(text in holding.output() for text in received), "the messages to be taken in")
     assert stack.dispatcher.queue_length() == 0
-    assert stack.broker_keys("*unacked*") == []
+    assert stack.held_unacknowledged() == []
     holding.kill()
     stack.start_worker(name="next", concurrency=4)
     records = stack.finished(first, *held)
@@ -151,7 +151,7 @@ def test_what_no_worker_can_use_is_dropped(stack: Stack, queue: str) -> None:
     lines = [line for line in struck.output()[shown:].splitlines() if DROPPED in line]
     assert not any(SECRET in line for line in lines)
     assert any(f"{len(FOREIGN['no JSON'])} bytes, beginning with 61 20 6e" in line for line in lines)
-    wait_for(lambda: stack.broker_keys("*unacked*") == [], "nothing to be kept")
+    wait_for(lambda: stack.held_unacknowledged() == [], "nothing to be kept")
 
 
 def test_remote_control_of_nobody_is_dropped(stack: Stack) -> None:

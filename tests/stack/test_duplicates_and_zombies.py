@@ -71,10 +71,10 @@ def test_a_late_commit_and_a_late_finish_are_refused(stack: Stack) -> None:
     """A worker that comes back with replies in hand: commit and finish answer STALE, then a nudged renew does too."""
     # It renews so rarely that its turns speak first when it is back; the test makes its leases run out instead.
     zombie = stack.start_worker(concurrency=4, lease_s=600, heartbeat_s=100)
-    slow = {"between_events_s": 0.1, "chunk_chars": 4}
-    calling = turn("some words before a command", command("echo ran >> log.txt"), **slow)
+    go = stack.folder / "late-replies-go-on"
+    calling = turn("some words before a command", command("echo ran >> log.txt"), until=go)
     committing = stack.submit(task_prompt(calling, turn("done"), note="commit"))
-    finishing = stack.submit(task_prompt(turn("the last words of a task", **slow), note="finish"))
+    finishing = stack.submit(task_prompt(turn("the last words of a task", until=go), note="finish"))
     running = stack.submit(task_prompt(turn("", HELD), turn("done"), note="command"))
     tasks = [committing, finishing, running]
     stack.held(running)
@@ -83,6 +83,7 @@ def test_a_late_commit_and_a_late_finish_are_refused(stack: Stack) -> None:
     views = {task: stack.record(task) for task in tasks}
     assert {view.marker.name for view in (views[committing], views[finishing])} == {"request_sent"}
     stack.admin.zadd(stack.store.context.keys.leases, dict.fromkeys(tasks, 1))
+    go.touch()
     stack.start_worker(concurrency=4)
     records = stack.finished(committing, finishing)
     wait_for(lambda: stack.events(running, "ToolAttached"), "the successor to attach")

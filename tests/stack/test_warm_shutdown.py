@@ -3,27 +3,41 @@
 from __future__ import annotations
 
 import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from stackkit import HELD, Stack, command, task_prompt, turn, wait_for
-from stackkit.scripts import SLOW
 
 pytestmark = pytest.mark.real_workers
 
 POOLS = ["threads", "prefork"]
 
 
+@pytest.fixture(scope="module")
+def running_stack() -> Iterator[Stack]:
+    """A stack whose sweep sends nothing again within a test, however slow: what goes on does so by its own message."""
+    with (
+        tempfile.TemporaryDirectory(prefix="np-", ignore_cleanup_errors=True) as folder,
+        Stack(Path(folder), first_republish_s=3_600.0, max_republish_s=3_600.0) as stack,
+    ):
+        yield stack
+
+
 @pytest.mark.parametrize("pool", POOLS)
 def test_the_reply_in_hand_is_committed_and_the_next_worker_goes_on_at_once(stack: Stack, pool: str) -> None:
     """SIGTERM in mid-stream: one request a turn, exit 0, no recovery, the next turn's message is claimed as sent."""
     leaving = stack.start_worker(pool=pool, concurrency=2)
-    task = stack.submit(task_prompt(turn("a slow reply, " * 30, command("echo 1 >> log.txt"), **SLOW), turn("done")))
+    go = stack.folder / f"{pool}-goes-on"
+    task = stack.submit(task_prompt(turn("a held reply", command("echo 1 >> log.txt"), until=go), turn("done")))
     stack.wait_marker(task, "request_sent")
     first = stack.record(task).owner
     stack.start_worker(concurrency=2)
     leaving.signal(signal.SIGTERM)
-    assert stack.record(task).marker.name == "request_sent", "the reply came before the signal"
+    wait_for(lambda: "Warm shutdown" in leaving.output(), "the worker to take the signal in")
+    go.touch()
     (record,) = stack.finished(task)
     assert leaving.wait_exit() == 0
     assert record.owner != first

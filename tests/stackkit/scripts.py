@@ -7,6 +7,7 @@ model in place, and a request that is sent again gets the same answer.
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from neuraphage.testing.scripted_api import Pace, ScriptedReply, ScriptRequest, reply
@@ -16,9 +17,10 @@ SLOW = {"between_events_s": 0.05, "chunk_chars": 2}
 """About 40 characters a second: long enough to be interrupted."""
 
 
-def turn(text: str = "", *tools: tuple[str, dict[str, Any]], **pace: float) -> Turn:
-    """One turn of a plan: text, tool calls, and how fast it is streamed (see Pace)."""
-    return {"text": text, "tools": tools, "pace": pace}
+def turn(text: str = "", *tools: tuple[str, dict[str, Any]], until: Path | None = None, **pace: float) -> Turn:
+    """One turn of a plan: text, tool calls, and how fast it is streamed (see Pace): `until` holds it until a file is
+    there, so that no reply is over before a test has acted in its midst."""
+    return {"text": text, "tools": tools, "pace": {**pace, **({} if until is None else {"until": str(until)})}}
 
 
 def command(line: str, **params: Any) -> tuple[str, dict[str, Any]]:
@@ -49,5 +51,5 @@ def plan(request: ScriptRequest) -> ScriptedReply:
     return reply(
         now["text"] or ("" if now["tools"] else "done"),
         tools=[(name, params) for name, params in now["tools"]],
-        pace=Pace(**now["pace"]),
+        pace=Pace(**{**now["pace"], "until": Path(until) if (until := now["pace"].get("until")) else None}),
     )

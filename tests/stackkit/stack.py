@@ -280,6 +280,10 @@ class Stack(TaskViews):
         with self._broker() as broker:
             return [key.decode() for key in broker.scan_iter(match=pattern)]
 
+    def held_unacknowledged(self) -> list[str]:
+        """Keys of messages that a worker holds and that can come again; not the lock of those who look for such."""
+        return [key for key in self.broker_keys("*unacked*") if not key.endswith("_mutex")]
+
     def push(self, queue: str, raw: bytes) -> None:
         """Put anything into a queue of the broker."""
         with self._broker() as broker:

@@ -86,8 +86,30 @@ def state_of(shape: Shape, origin: Origin) -> TurnState:
             return turn(replied, asked, calls=(CALL,), prompts=prompt())
         case Shape.TOOL_NEXT:
             return turn(replied, calls=(CALL,))
+        case Shape.STARTED_OTHERWISE:
+            begun = tool_entry(EffectState.STARTED, fence, effect_class=EffectClass.KEYED, version="another")
+            return turn(replied, begun, calls=(CALL,))
         case _:
             return turn(replied, tool_entry(EffectState.COMPLETED, fence), calls=(CALL,))
+
+
+@pytest.mark.parametrize("effect_class", EffectClass)
+@pytest.mark.parametrize("version", [None, "1", "2"])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_begun_call_meets_the_tool_that_began_it(
+    effect_class: EffectClass, version: str | None, is_there: bool
+) -> None:
+    """A pure call may always be made again; any other one by the same version of the tool alone."""
+    begun = tool_entry(EffectState.STARTED, FENCE - 1, effect_class=effect_class, version=version)
+    more = {} if is_there else {"tools": {}, "problems": {"t1": "gone"}}
+    decision = decide(turn(model_entry(EffectState.COMPLETED, FENCE - 1), begun, calls=(CALL,), **more))
+    if effect_class is EffectClass.PURE:
+        assert decision.move is (Move.RUN_AGAIN if is_there else Move.NEXT_TOOL)
+        assert decision.next_tool is (None if is_there else NextTool.REFUSED)
+    elif is_there and version != "2":
+        assert decision.move is MATRIX[STARTED_SHAPES[effect_class], Origin.INHERITED]
+    else:
+        assert decision.move is Move.LEAVE_UNKNOWN
 
 
 @pytest.mark.parametrize(("shape", "origin"), list(MATRIX))

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 from collections.abc import Callable
 from typing import Any
 
+import billiard.common
 import pytest
+from celery.exceptions import WorkerShutdown, WorkerTerminate
 
 from neuraphage.model.effect import EffectClass
+from neuraphage.model.task import Status
 from neuraphage.model.tool import ToolResult
 from neuraphage.runtime.held_lease import HeldLease
+from neuraphage.runtime.tool_step import is_of_the_pool
 from turnkit import FakeTool, Killed, Rig, calls, says
 
 MakeRig = Callable[..., Rig]
@@ -59,3 +65,37 @@ def test_checks_preparations_and_probes_are_bounded_like_runs(
     rig.recover(task_id).drain()
     assert bounded == {"check": True, "prepare": True, "probe": True}
     assert made[-1].effect_since_s is None
+
+
+def test_a_tool_that_exits_ends_its_call_and_nothing_else(make_rig: MakeRig) -> None:
+    """`sys.exit` in a library would end the thread of the turn: the task would be taken up again, three times."""
+    tool = FakeTool(act=lambda *_: sys.exit(3))
+    rig = make_rig(calls(("t1", "act", {})), says("Done."), extra=[tool])
+    task_id = rig.submit()
+    rig.drain()
+    assert rig.get(task_id).status is Status.COMPLETED
+    assert rig.results(task_id)["t1"]["content"] == "act failed: SystemExit: 3"
+
+
+@pytest.mark.parametrize("shutdown", [WorkerTerminate(0), WorkerShutdown(0)])
+def test_the_end_of_the_process_is_no_failure_of_the_tool(make_rig: MakeRig, shutdown: SystemExit) -> None:
+    """Celery raises these into whatever its main thread runs."""
+
+    def interrupted(*_: Any) -> ToolResult:
+        raise shutdown
+
+    rig = make_rig(calls(("t1", "act", {})), says("Done."), extra=[FakeTool(act=interrupted)])
+    task_id = rig.submit()
+    with pytest.raises(type(shutdown)):
+        rig.drain()
+    assert rig.results(task_id) == {}
+
+
+def test_the_signal_handler_of_a_child_is_told_from_its_tool(monkeypatch: pytest.MonkeyPatch) -> None:
+    """billiard ends a child by a plain SystemExit, raised from a frame of its own."""
+    monkeypatch.setattr(billiard.common, "maybe_setsignal", lambda *_: None)
+    monkeypatch.setattr(billiard.common, "_should_have_exited", [False])
+    with pytest.raises(SystemExit) as raised:
+        billiard.common._shutdown_cleanup(signal.SIGTERM, None)
+    assert is_of_the_pool(raised.value)
+    assert not is_of_the_pool(ValueError())

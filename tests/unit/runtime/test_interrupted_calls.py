@@ -115,19 +115,6 @@ def test_a_probe_that_raises_tells_nothing(make_rig: MakeRig, monkeypatch: pytes
     assert rig.get(task_id).status is Status.COMPLETED
 
 
-@pytest.mark.parametrize("effect_class", EffectClass)
-def test_a_tool_that_the_next_worker_lacks_is_an_unknown_outcome(make_rig: MakeRig, effect_class: EffectClass) -> None:
-    """As in a deploy that takes a tool away: the call is answered and the task goes on."""
-    rig = make_rig(calls(("t1", "act", {})), says("Done."), extra=[FakeTool(effect_class=effect_class, act=killed)])
-    task_id = rig.submit()
-    rig.dies()
-    rig.sweep.recover(rig.kit.held(task_id), "gone")
-    other = new_rig(rig.folder, rig.model, client=rig.client, settings=rig.settings, dispatcher=rig.dispatcher)
-    other.drain()
-    assert "outcome is unknown" in result_told(rig, task_id)
-    assert other.get(task_id).status is Status.COMPLETED
-
-
 def test_an_opaque_call_is_never_run_again(make_rig: MakeRig) -> None:
     """R120: by default the model is told, with what is known, to look before it repeats anything."""
     tool = FakeTool(effect_class=EffectClass.OPAQUE, act=dies_once())
@@ -280,3 +267,63 @@ def change_evidence(rig: Rig, task_id: str, change: Callable[[Any], Any]) -> Non
     key = rig.kit.keys.turn(task_id)
     entry = orjson.loads(rig.client.hget(key, "t1"))
     rig.client.hset(key, "t1", orjson.dumps({**entry, "evidence": change(entry["evidence"])}))
+
+
+# --- a worker with other tools ---
+
+
+@pytest.mark.parametrize("effect_class", [EffectClass.KEYED, EffectClass.CHECKABLE, EffectClass.OPAQUE])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_begun_call_is_left_alone_where_its_tool_has_changed(
+    make_rig: MakeRig, effect_class: EffectClass, is_there: bool
+) -> None:
+    """Another version may mean something else by the same parameters, and by the same key."""
+    tool = FakeTool(effect_class=effect_class, act=dies_once(), happened=ProbeVerdict.NOT_HAPPENED)
+    rig = make_rig(calls(("t1", "act", {})), says("Done."), extra=[tool])
+    task_id = rig.submit()
+    rig.dies()
+    other = FakeTool(effect_class=effect_class, version="2")
+    rig.recover(task_id).reborn(extra=[other] if is_there else []).drain()
+    assert rig.get(task_id).status is Status.COMPLETED
+    assert (len(tool.runs), other.runs, other.probes) == (1, [], [])
+    told = result_told(rig, task_id)
+    assert told.startswith("act was interrupted and its outcome is unknown: it may have been done or not. The tool ")
+    assert ("it is version 2 now" in told) is is_there
+    assert ("is gone since. There is no tool 'act'. The tools are: read_file" in told) is not is_there
+
+
+def test_a_person_is_asked_about_a_begun_call_whose_tool_is_gone(make_rig: MakeRig) -> None:
+    """The prompt tells the call, though nothing is known of the tool but its name."""
+    tool = FakeTool(effect_class=EffectClass.KEYED, act=dies_once())
+    rig = make_rig(calls(("t1", "act", {"amount": 3})), says("Done."), extra=[tool])
+    task_id = rig.submit(on_unknown_outcome=OnUnknownOutcome.ASK_USER)
+    rig.dies()
+    rig.recover(task_id).reborn(extra=[]).drain()
+    (prompt,) = rig.store.get(task_id).prompts
+    assert (prompt.kind, prompt.tool, prompt.params_summary) == (PromptKind.QUESTION, "act", "amount=3")
+
+
+def test_a_pure_call_whose_tool_is_gone_is_told_so(make_rig: MakeRig) -> None:
+    """It has changed nothing, so nothing about it is unknown."""
+    tool = FakeTool(act=dies_once())
+    rig = make_rig(calls(("t1", "act", {})), says("Done."), extra=[tool])
+    task_id = rig.submit()
+    rig.dies()
+    rig.recover(task_id).reborn(extra=[]).drain()
+    assert result_told(rig, task_id).startswith("There is no tool 'act'.")
+    assert rig.get(task_id).status is Status.COMPLETED
+
+
+@pytest.mark.parametrize("effect_class", EffectClass)
+def test_a_call_begun_by_a_release_without_versions_goes_on(make_rig: MakeRig, effect_class: EffectClass) -> None:
+    """Its journal names none, so it is taken for the same one."""
+    tool = FakeTool(effect_class=effect_class, act=dies_once(), happened=ProbeVerdict.NOT_HAPPENED)
+    rig = make_rig(calls(("t1", "act", {})), says("Done."), extra=[tool])
+    task_id = rig.submit()
+    rig.dies()
+    key = rig.kit.keys.turn(task_id)
+    entry = orjson.loads(rig.client.hget(key, "t1"))
+    del entry["version"]
+    rig.client.hset(key, "t1", orjson.dumps(entry))
+    rig.recover(task_id).drain()
+    assert len(tool.runs) == (1 if effect_class is EffectClass.OPAQUE else 2)

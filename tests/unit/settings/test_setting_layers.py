@@ -13,8 +13,9 @@ import pytest
 
 from neuraphage.configuration import load, masked_url, shown
 from neuraphage.errors import SettingsError
+from neuraphage.setting_relations import RELATIONS
 from neuraphage.setting_sources import LOWER_ONLY_KEYS, MAX_FILE_BYTES, PROJECT_KEYS
-from neuraphage.settings import RELATIONS, Settings
+from neuraphage.settings import Settings
 
 NAME = "neuraphage.toml"
 

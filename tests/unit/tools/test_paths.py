@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from neuraphage.model.tool import ToolCall
 from neuraphage.ports import ToolContext
-from neuraphage.tools.paths import file_of_call
 from neuraphage.tools.registry import default_toolbox
 
 TOOLS_WITH_A_PATH = {
@@ -88,14 +86,3 @@ def test_a_link_inside_is_followed(root: Path, context: ToolContext) -> None:
     tool = default_toolbox().get("read_file")
     assert tool is not None
     assert tool.run({"path": "link"}, context).text == "     1\ttext"
-
-
-def test_the_file_of_a_call_is_told_from_its_parameters() -> None:
-    """Only the calls that change one file have one, and odd parameters have none."""
-
-    def found(name: str, path: object) -> str | None:
-        return file_of_call(ToolCall(tool_use_id="1", name=name, params={"path": path}))
-
-    assert (found("write_file", "a"), found("edit", "b/c")) == ("a", "b/c")
-    assert [found("read_file", "a"), found("run_command", "a")] == [None, None]
-    assert [found("edit", odd) for odd in (7, None, ["a"])] == [None] * 3

@@ -1,0 +1,160 @@
+"""Tools of others: from installed packages (entry points `neuraphage.tools`) and from the setting `tools`.
+
+One that cannot be loaded is left out and told of: in the log, by `neuraphage tools list`, by `doctor`, and to a model
+that calls it. It never keeps a worker from starting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from neuraphage.model.effect import EffectClass
+from neuraphage.model.tool import ToolDeclaration
+from neuraphage.ports import Tool
+from neuraphage.tools.builtin_traits import BUILTIN_TRAITS
+from neuraphage.tools.function_tool import FunctionTool
+from neuraphage.tools.tool_names import name_problem
+
+GROUP = "neuraphage.tools"
+_METHODS = ("check", "prepare", "run", "probe")
+_MAX_REASON_CHARS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedTool:
+    """A tool, and where it comes from.
+
+    Args:
+        tool: the tool.
+        origin: `package.module:object`, and the package that announces it.
+    """
+
+    tool: Tool
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolProblem:
+    """A tool that could not be loaded.
+
+    Args:
+        origin: where it was looked for.
+        reason: what was found there.
+    """
+
+    origin: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.origin}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedTools:
+    """What was found: tools with names of their own, and what is wrong with the others."""
+
+    tools: tuple[LoadedTool, ...] = ()
+    problems: tuple[ToolProblem, ...] = ()
+
+
+class _NotATool(Exception):
+    pass
+
+
+def load_tools(named: Iterable[str], taken: Iterable[str] = BUILTIN_TRAITS) -> LoadedTools:
+    """Load the tools of this installation: those of its packages first, then those that are named.
+
+    Args:
+        named: `package.module:object`, from the settings; an object is a tool, or a list or tuple of tools.
+        taken: names that others have.
+    """
+    tools: list[LoadedTool] = []
+    problems: list[ToolProblem] = []
+    names = set(taken)
+    for origin, reference in _references(named):
+        try:
+            found = _tools_of(reference)
+        except _NotATool as error:
+            problems.append(ToolProblem(origin, str(error)))
+            continue
+        for tool in found:
+            problem = _problem(tool, names)
+            if problem is not None:
+                problems.append(ToolProblem(origin, problem))
+                continue
+            names.add(tool.declaration.name)
+            tools.append(LoadedTool(tool, origin))
+    return LoadedTools(tuple(tools), tuple(problems))
+
+
+def _references(named: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """(where it comes from, package.module:object), each object once."""
+    seen = set()
+    for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
+        if point.value not in seen:
+            seen.add(point.value)
+            yield f"{point.value} ({_package(point)})", point.value
+    for one in named:
+        if one not in seen:
+            seen.add(one)
+            yield one, one
+
+
+def _package(point: EntryPoint) -> str:
+    return f"{point.dist.name} {point.dist.version}" if point.dist is not None else "an installed package"
+
+
+def _tools_of(reference: str) -> list[Any]:
+    """Import what is named.
+
+    Raises:
+        _NotATool: it cannot be imported, or is something else.
+    """
+    module, _, path = reference.partition(":")
+    try:
+        found = attrgetter(path)(import_module(module))
+    except (Exception, SystemExit) as error:  # the code of others, which may do anything when it is imported
+        reason = f"{type(error).__name__}: {error}".rstrip(": ")
+        raise _NotATool(f"it cannot be imported: {reason[:_MAX_REASON_CHARS]}{_in_this_folder(error)}") from error
+    return list(found) if isinstance(found, list | tuple) else [found]
+
+
+def _in_this_folder(error: BaseException) -> str:
+    """Where a module is that was not found, if it is where a person with a first tool has it."""
+    if not isinstance(error, ModuleNotFoundError) or not error.name:
+        return ""
+    for name in (f"{error.name}.py", f"{error.name}/__init__.py"):
+        if Path(name).is_file():
+            return f"; {name} is in the current folder, which is not looked into; set PYTHONPATH={Path.cwd()}"
+    return ""
+
+
+def _problem(tool: Any, names: set[str]) -> str | None:
+    """Why an object cannot be used as a tool, or None."""
+    if isinstance(tool, type) or not all(hasattr(tool, part) for part in _METHODS):
+        what = "a class; name an instance of it" if isinstance(tool, type) else f"a {type(tool).__name__}"
+        return f"it is no tool but {what}; decorate a function by @tool, or see neuraphage.ports.Tool"
+    try:
+        declaration = tool.declaration
+    except Exception as error:  # noqa: BLE001 - the code of others
+        return f"its declaration fails: {type(error).__name__}: {error}"[:_MAX_REASON_CHARS]
+    if not isinstance(declaration, ToolDeclaration):
+        return f"its declaration is a {type(declaration).__name__}, not a ToolDeclaration"
+    name = declaration.name
+    if (wrong := name_problem(name)) is not None:
+        return wrong
+    if name in names:
+        return f"the name {name} is taken by another tool; give it another one"
+    if declaration.control is not None:
+        return f"{name} declares itself to be carried out by the turn, as only built-in tools are"
+    if declaration.spooled:
+        return f"{name} declares itself to be spooled, as only run_command is"
+    if isinstance(tool, FunctionTool) and declaration.effect_class is EffectClass.CHECKABLE and not tool.has_probe:
+        return f"{name} is checkable and has no probe; add one by @{name}.probe_with, or declare it opaque"
+    return None
