@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from neuraphage.model.effect import JournalEntry
-from neuraphage.model.event import Event
-from neuraphage.model.readings import TaskReadings
-from neuraphage.model.recovery import Decision, RecoveryReading, RecoveryReport
-from neuraphage.model.task import TaskRecord
-from neuraphage.ports.effects import Delta
+if TYPE_CHECKING:  # every process imports the ports, and many of them show nobody a task
+    from neuraphage.model.effect import JournalEntry
+    from neuraphage.model.event import Event
+    from neuraphage.model.readings import TaskReadings
+    from neuraphage.model.recovery import Decision, RecoveryReading, RecoveryReport
+    from neuraphage.model.task import TaskRecord
+    from neuraphage.ports.effects import Delta
 
 
 class ReadStore(Protocol):
