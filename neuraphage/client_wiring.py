@@ -5,28 +5,79 @@ from __future__ import annotations
 import os
 import secrets
 import uuid
+from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING
 
+from neuraphage import stack_note
+from neuraphage.api import ApiPorts
+from neuraphage.configuration import load
+from neuraphage.local_files import LocalFiles
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.settings import Settings
-from neuraphage.store.tasks import RedisStore
+from neuraphage.store.context import open_context
+from neuraphage.store.reads import RedisReads
+from neuraphage.store.requests import RedisRequests
+from neuraphage.waking import CeleryWaker
 
 if TYPE_CHECKING:
     from neuraphage.decide.redaction import Redactor
+    from neuraphage.store.tasks import RedisStore
 
 API_KEY_VARIABLE = "ANTHROPIC_API_KEY"
 
 
 def redactor() -> Redactor:
     """Takes out known token shapes and the secrets of this process's own environment."""
-    from neuraphage.decide.redaction import Redactor  # noqa: PLC0415 - see Connections: a read needs none
+    from neuraphage.decide.redaction import Redactor  # noqa: PLC0415 - a read needs none, and its patterns take as long as its answer
     from neuraphage.decide.redaction_environment import secrets_in  # noqa: PLC0415 - as above
 
     return Redactor(secrets=secrets_in(os.environ))
 
 
+def settings_here() -> Settings:
+    """Settings of the environment and the files; where they name no server, those of the local stack if one runs.
+
+    Raises:
+        SettingsError: a setting is wrong.
+        StackError: the note of the local stack cannot be read.
+    """
+    settings = load()
+    if settings.names_servers or not stack_note.exists(settings.data_dir):
+        return settings
+    return stack_note.settings_of_running_stack(settings)
+
+
+def api_ports(settings: Settings | None = None, find: Callable[[], Settings] = settings_here) -> ApiPorts:
+    """The application service's seams on real servers. No connection is made yet.
+
+    Args:
+        settings: where the servers are.
+        find: finds settings that reach them, when none are given.
+
+    Raises:
+        SettingsError: a setting is wrong, or a server's URL cannot be read.
+    """
+    known = settings or find()
+    context, clock = open_context(known), SystemClock()
+    return ApiPorts(
+        settings=known,
+        tasks=RedisRequests(context, clock),
+        reads=RedisReads(context),
+        waker=CeleryWaker(known),
+        redaction=cache(redactor),
+        files=LocalFiles(),
+        clock=clock,
+        new_task_id=new_task_id,
+        new_key=lambda: secrets.token_hex(8),
+        close=context.client.close,
+    )
+
+
 def build_store(settings: Settings) -> RedisStore:
     """The store of these settings; connects when first used."""
+    from neuraphage.store.tasks import RedisStore  # noqa: PLC0415 - workers write what no command needs
+
     return RedisStore(settings, SystemClock())
 
 

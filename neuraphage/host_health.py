@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from neuraphage.model.health import Health
 from neuraphage.runtime.clock import SystemClock
-from neuraphage.runtime.health import Health, health_folder, read_health
+from neuraphage.runtime.health import health_folder, read_health
 from neuraphage.settings import Settings
 
 

@@ -13,8 +13,8 @@ from typing import TypeVar
 
 from clikit import SCRIPT, Ran, run_process
 from neuraphage.client import Client
-from neuraphage.dev.stack_file import settings_of_running_stack
 from neuraphage.settings import Settings
+from neuraphage.stack_note import settings_of_running_stack
 from patience import PATIENCE_S
 
 LIMIT_S = PATIENCE_S

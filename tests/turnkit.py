@@ -17,6 +17,7 @@ from typing import Any
 import fakeredis
 import orjson
 
+from neuraphage.api.service import TaskService
 from neuraphage.client_wiring import new_task_id
 from neuraphage.decide.conversation import tool_calls
 from neuraphage.decide.redaction import Redactor
@@ -29,7 +30,6 @@ from neuraphage.ports import Delta, Interrupt, ModelClient, ToolContext
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.lease_keeper import LeaseKeeper
 from neuraphage.runtime.runner import TurnRunner
-from neuraphage.runtime.service import TaskService
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.sweep import Sweep
 from neuraphage.settings import Settings

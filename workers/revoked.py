@@ -14,11 +14,11 @@ from typing import Any
 from celery import Celery, signals
 from celery.worker.request import Request
 
+from neuraphage.api.service import TaskService
 from neuraphage.client_wiring import build_store, redactor
 from neuraphage.configuration import load
 from neuraphage.errors import NeuraphageError
 from neuraphage.queue import RUN_TURN, CeleryDispatcher
-from neuraphage.runtime.service import TaskService
 
 log = logging.getLogger(__name__)
 

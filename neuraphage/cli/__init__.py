@@ -1,4 +1,4 @@
-"""Floor 5: the command line. Thin: every command calls the client or the local stack."""
+"""Floor 5: the command line. Thin: every command calls the application service (`api`) or the local stack."""
 
 import sys
 

@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
+from neuraphage.api import Api
+from neuraphage.api.recovering import put_back
 from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.completion import task_ids
 from neuraphage.cli.connection import connect
 from neuraphage.cli.console import harmless, local_time, out, print_json, print_wrapped, short_id
 from neuraphage.cli.decision_text import decision_text
 from neuraphage.cli.hints import command_line
-from neuraphage.client import Client
 from neuraphage.decide.going_on import anew, going_on
 from neuraphage.decide.going_on import reset as resetting
 from neuraphage.decide.limits import limit_reached
@@ -45,20 +46,19 @@ def recover(
     """Show the last recovery, or put tasks back to work."""
     if sum((resume is not None, reset is not None, all_reset)) > 1:
         raise BadInput("give only one of --resume, --reset and --all-reset")
-    with connect() as client:
+    with connect() as api:
         if resume is None and reset is None and not all_reset:
-            _show_report(client.recovery_report(), as_json=as_json)
+            _show_report(api.recovery_report(), as_json=as_json)
             return
         done = []
-        for record, verb in _chosen(client, resume, reset):
-            refusal = _refusal(client, record, verb, by_name=not all_reset)
+        for record, verb in _chosen(api, resume, reset):
+            refusal = _refusal(api, record, verb, by_name=not all_reset)
             if refusal is not None and all_reset:
                 continue
             if refusal is not None and dry_run:
                 raise IllegalMove(refusal)
             if not dry_run:
-                _carry_out(client, record.task_id, verb)  # by name it says itself why not
-                client._note_recovery(record, verb)
+                put_back(api, record, verb)  # by name it says itself why not
             done.append({"task_id": record.task_id, "action": verb, "dry_run": dry_run})
             if not as_json:
                 out.print(f"{'would ' if dry_run else ''}{verb} {record.task_id}")
@@ -68,22 +68,22 @@ def recover(
         out.print("no failed task can be reset: either none has failed, or a repeat cannot help those that have")
 
 
-def _chosen(client: Client, resume: str | None, reset: str | None) -> Iterator[tuple[TaskRecord, str]]:
+def _chosen(api: Api, resume: str | None, reset: str | None) -> Iterator[tuple[TaskRecord, str]]:
     if resume is not None:
-        record = client.get(resume)
+        record = api.get(resume)
         yield record, "retry" if record.status is Status.FAILED else "resume"
     elif reset is not None:
-        yield client.get(reset), "reset"
+        yield api.get(reset), "reset"
     else:
-        for record in client.list(Status.FAILED, limit=MAX_RESETS):
+        for record in api.list(Status.FAILED, limit=MAX_RESETS):
             yield record, "reset"
 
 
-def _refusal(client: Client, record: TaskRecord, verb: str, *, by_name: bool) -> str | None:
+def _refusal(api: Api, record: TaskRecord, verb: str, *, by_name: bool) -> str | None:
     """Why the store would refuse, and what goes on instead; None when it would do it."""
-    reply = client.journal(record.task_id).get("model")
+    reply = api.journal(record.task_id).get("model")
     has_reply = reply is not None and reply.state is EffectState.COMPLETED
-    has_conversation = bool(client.conversation(record.task_id, first=-1))
+    has_conversation = bool(api.conversation(record.task_id, first=-1))
     if _may(record, verb, has_reply=has_reply, by_name=by_name) and (verb == "resume" or has_conversation):
         return None
     is_at_limit = verb == "reset" and record.status is Status.FAILED and has_conversation
@@ -103,10 +103,6 @@ def _may(record: TaskRecord, verb: str, *, has_reply: bool, by_name: bool) -> bo
     if not isinstance(record.detail, FailedDetail) or not (record.detail.recoverable or (verb == "reset" and by_name)):
         return False
     return limit_reached(anew(record)) is None if verb == "reset" else has_reply or limit_reached(record) is None
-
-
-def _carry_out(client: Client, task_id: str, verb: str) -> None:
-    {"resume": client.resume, "retry": client.retry, "reset": client.reset}[verb](task_id)
 
 
 def _show_report(report: RecoveryReport | None, *, as_json: bool) -> None:

@@ -19,10 +19,9 @@ def side_effecting_tools(incomplete: str = "") -> list[str]:
     Args:
         incomplete: how they begin.
     """
-    from neuraphage.tools.registry import default_toolbox  # noqa: PLC0415 - few calls need the tools
+    from neuraphage.command_wiring import asking_tools  # noqa: PLC0415 - few calls need the tools
 
-    names = (tool.name for tool in default_toolbox().declarations() if tool.side_effecting)
-    return [name for name in names if name.startswith(incomplete)]
+    return [name for name in asking_tools() if name.startswith(incomplete)]
 
 
 Allow = Annotated[

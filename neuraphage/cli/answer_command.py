@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
+from neuraphage.api import Api
+from neuraphage.api.asked_files import changed_since_asked
 from neuraphage.cli.answer_lines import answer_command as command_of
 from neuraphage.cli.answer_lines import permissions_of
 from neuraphage.cli.arguments import TaskId
-from neuraphage.cli.changed_files import changed_since_asked, tell_changed
+from neuraphage.cli.changed_files import tell_changed
 from neuraphage.cli.connection import connect
 from neuraphage.cli.console import complain, harmless, out, print_wrapped, short_id, shortened
 from neuraphage.cli.exit_codes import WAITING_EXIT
@@ -18,7 +20,6 @@ from neuraphage.cli.prompts import ALLOWS, is_listed_whole, show_open_prompt
 from neuraphage.cli.text_input import Edit, TextFile, given_text
 from neuraphage.cli.transcript import Call, Transcript
 from neuraphage.cli.viewer import Viewer
-from neuraphage.client import Client
 from neuraphage.decide.asking import asks_line, meant, named, short_prompt_id
 from neuraphage.errors import BadInput
 from neuraphage.model.prompt import Prompt
@@ -57,31 +58,31 @@ def answer(
     has_argument = bool(given) and file is None and not edit
     argument = given.pop() if has_argument else None
     wanted = [*given, *(prompt or ())]
-    with connect() as client:
-        record = client.get(task_id)
+    with connect() as api:
+        record = api.get(task_id)
         if argument is None and file is None and not edit:
-            raise typer.Exit(show_all(client, record, wanted))
+            raise typer.Exit(show_all(api, record, wanted))
         about = "\n".join(asks_line(one) for one in record.prompts)
         text = given_text("the answer", argument, file, edit=edit, about=about)
-        count = send_answer(client, record, wanted, text, seen=seen)
+        count = send_answer(api, record, wanted, text, seen=seen)
     out.print("answered" if count == 1 else f"answered {count} prompts")
 
 
-def show_all(client: Client, record: TaskRecord, wanted: Sequence[str]) -> int:
+def show_all(api: Api, record: TaskRecord, wanted: Sequence[str]) -> int:
     """Show open prompts, nothing of them left out, each with the command that answers it.
 
     Args:
-        client: reads.
+        api: reads.
         record: of the task.
         wanted: ids of prompts; all that are open when none is given.
     """
-    transcript = _transcript(client, record)
+    transcript = _transcript(api, record)
     prompts = [one for part in wanted for one in named(record.prompts, part)] if wanted else list(record.prompts)
     if not prompts:
         by = f" by {', '.join(wanted)}" if wanted else ""
         print_wrapped(harmless(shortened(f"{short_id(record.task_id)} asks nothing{by}")), "  ")
         return 0
-    viewer, changed = Viewer(out), changed_since_asked(client, record)
+    viewer, changed = Viewer(out), changed_since_asked(api, record)
     for prompt in prompts:
         show_open_prompt(viewer, record, prompt, _call(transcript, prompt), whole=True, changed=changed)
     if len(permissions_of(record)) > 1 and not wanted:
@@ -89,11 +90,11 @@ def show_all(client: Client, record: TaskRecord, wanted: Sequence[str]) -> int:
     return WAITING_EXIT
 
 
-def send_answer(client: Client, record: TaskRecord, wanted: Sequence[str], text: str, *, seen: bool) -> int:
+def send_answer(api: Api, record: TaskRecord, wanted: Sequence[str], text: str, *, seen: bool) -> int:
     """Give prompts one answer: all of them, or none when one is not open or takes no such answer.
 
     Args:
-        client: sends.
+        api: sends.
         record: of the task.
         wanted: ids of prompts; none for the only question that is open.
         text: the answer.
@@ -103,27 +104,27 @@ def send_answer(client: Client, record: TaskRecord, wanted: Sequence[str], text:
         How many were answered.
 
     Raises:
-        BadInput, PromptNotOpen, IllegalMove: see `Client.answer`; or a call was not shown in full.
+        BadInput, PromptNotOpen, IllegalMove: see `People.answer`; or a call was not shown in full.
     """
     found = [(part, named(record.prompts, part)) for part in wanted]
     chosen = [fitting[0] for _, fitting in found if len(fitting) == 1]
     if len(chosen) < len(wanted) or not wanted:  # the service finds the only one, or says what is open
         failing = next((part for part, fitting in found if len(fitting) != 1), None)
-        client.answer(record.task_id, text, prompt_id=failing)
+        api.answer(record.task_id, text, prompt_id=failing)
         return 1
     prompts = list({one.prompt_id: one for one in chosen}.values())
     if any(meant(one, text) in ALLOWS for one in prompts):
         if not seen:
-            _refuse_unseen(client, record, prompts)
-        tell_changed(client, record, prompts, complain)
+            _refuse_unseen(api, record, prompts)
+        tell_changed(api, record, prompts, complain)
     for one in prompts:
-        client.answer(record.task_id, text, prompt_id=one.prompt_id)
+        api.answer(record.task_id, text, prompt_id=one.prompt_id)
     return len(prompts)
 
 
-def _refuse_unseen(client: Client, record: TaskRecord, prompts: Sequence[Prompt]) -> None:
+def _refuse_unseen(api: Api, record: TaskRecord, prompts: Sequence[Prompt]) -> None:
     """A call that no listing shows in full needs a word of the person that it was seen."""
-    transcript = _transcript(client, record)
+    transcript = _transcript(api, record)
     cut = [one for one in prompts if not is_listed_whole(record, one, _call(transcript, one))]
     if cut:
         names, short = " and ".join(short_prompt_id(one) for one in cut), short_id(record.task_id)
@@ -133,8 +134,8 @@ def _refuse_unseen(client: Client, record: TaskRecord, prompts: Sequence[Prompt]
         )
 
 
-def _transcript(client: Client, record: TaskRecord) -> Transcript:
-    return Transcript(lambda first: client.conversation(record.task_id, first=first))
+def _transcript(api: Api, record: TaskRecord) -> Transcript:
+    return Transcript(lambda first: api.conversation(record.task_id, first=first))
 
 
 def _call(transcript: Transcript, prompt: Prompt) -> Call | None:

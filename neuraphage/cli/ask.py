@@ -5,13 +5,14 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Sequence
 
+from neuraphage.api import Api
+from neuraphage.api.asked_files import changed_since_asked
 from neuraphage.cli.asked_text import spelled
-from neuraphage.cli.changed_files import changed_since_asked, tell_changed
+from neuraphage.cli.changed_files import tell_changed
 from neuraphage.cli.line_reader import Left, LineReader
 from neuraphage.cli.prompts import ALLOWS, END_WORD, PERMISSION_DEFAULT, leaves, meant_here, show_prompt
 from neuraphage.cli.transcript import Call, Transcript
 from neuraphage.cli.viewer import Viewer
-from neuraphage.client import Client
 from neuraphage.decide.asking import asks_line
 from neuraphage.errors import BadInput, IllegalMove, NeuraphageError, PromptNotOpen
 from neuraphage.model.prompt import Prompt, PromptKind
@@ -28,7 +29,7 @@ class Asker:
     """Asks the open prompts of a task, one after the other.
 
     Args:
-        client: sends the answers.
+        api: sends the answers.
         viewer: writes.
         transcript: tells what a permission is about.
         reader: reads what the person types.
@@ -37,13 +38,13 @@ class Asker:
 
     def __init__(
         self,
-        client: Client,
+        api: Api,
         viewer: Viewer,
         transcript: Transcript,
         reader: LineReader,
         answered: Callable[[str | None], None],
     ) -> None:
-        self._client = client
+        self._api = api
         self._viewer = viewer
         self._transcript = transcript
         self._reader = reader
@@ -91,7 +92,7 @@ class Asker:
 
     def _is_overtaken(self, record: TaskRecord) -> bool:
         try:
-            now = self._client.get(record.task_id)
+            now = self._api.get(record.task_id)
         except NeuraphageError:  # whoever follows the task sees it too, and sits it out
             return False
         return (now.prompts, now.status, now.pause_requested) != (record.prompts, record.status, record.pause_requested)
@@ -99,7 +100,7 @@ class Asker:
     # --- what is asked ---
 
     def _list(self, record: TaskRecord, prompts: Sequence[Prompt], *, whole: bool = False) -> None:
-        count, changed = len(prompts), changed_since_asked(self._client, record)
+        count, changed = len(prompts), changed_since_asked(self._api, record)
         for number, prompt in enumerate(prompts, start=1):
             heading = f"{number} of {count}: " if count > 1 else ""
             call = self._call(prompt)
@@ -136,7 +137,7 @@ class Asker:
             answer = meant_here(prompt, answer)
             self._refuse_unseen(targets, answer)
             if answer in ALLOWS:
-                tell_changed(self._client, record, targets, lambda text: self._viewer.line(f"  {text}", "yellow"))
+                tell_changed(self._api, record, targets, lambda text: self._viewer.line(f"  {text}", "yellow"))
             for target in targets:
                 self._send(record, target, answer)
         except BadInput as error:
@@ -150,7 +151,7 @@ class Asker:
 
     def _send(self, record: TaskRecord, prompt: Prompt, answer: str) -> None:
         try:
-            self._client.answer(record.task_id, answer, prompt_id=prompt.prompt_id)
+            self._api.answer(record.task_id, answer, prompt_id=prompt.prompt_id)
         except (PromptNotOpen, IllegalMove):
             self._viewer.line("  it was answered elsewhere", "dim")
         else:

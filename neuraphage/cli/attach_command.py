@@ -6,6 +6,7 @@ from typing import NoReturn
 
 import typer
 
+from neuraphage.api import Api
 from neuraphage.cli.answer_lines import answer_commands
 from neuraphage.cli.arguments import AsJson, TaskId
 from neuraphage.cli.connection import connect
@@ -14,7 +15,6 @@ from neuraphage.cli.exit_codes import INTERRUPTED_EXIT, exit_code
 from neuraphage.cli.follow import WorkerHint, follow, left_talking, scene, tell_end
 from neuraphage.cli.hints import command_line, typed_here
 from neuraphage.cli.json_lines import JsonLines
-from neuraphage.client import Client
 from neuraphage.decide.going_on import going_on
 from neuraphage.model.task import Status, TaskRecord
 
@@ -31,23 +31,23 @@ def attach(task_id: TaskId, as_json: AsJson = False) -> None:
     is printed (exit 3). In a conversation your lines are messages; /end or Ctrl-D leaves it (exit 0). Ctrl-C
     detaches; the task goes on. With --json: one JSON document a line.
     """
-    with connect() as client:
-        follow_task(client, client.find(task_id), as_json=as_json)
+    with connect() as api:
+        follow_task(api, api.find(task_id), as_json=as_json)
 
 
-def follow_task(client: Client, full_id: str, *, as_json: bool) -> NoReturn:
+def follow_task(api: Api, full_id: str, *, as_json: bool) -> NoReturn:
     """Show a task until it rests, and exit as it stands then.
 
     Args:
-        client: where it is.
+        api: where it is.
         full_id: the task's whole id.
         as_json: one JSON document a line.
     """
-    shown = scene(client, full_id, as_json=as_json)
+    shown = scene(api, full_id, as_json=as_json)
     if isinstance(shown.show, JsonLines):
         shown.show.begin(full_id)
     try:
-        record = follow(client, full_id, shown, on_round=WorkerHint(shown.show).look)
+        record = follow(api, full_id, shown, on_round=WorkerHint(shown.show).look)
     except KeyboardInterrupt:
         if shown.viewer is not None:
             shown.viewer.interrupted()

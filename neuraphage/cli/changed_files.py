@@ -1,13 +1,12 @@
-"""Open calls whose file is no longer the one that a person was asked about: a yes to them writes nothing."""
+"""Tells of open calls whose file is no longer the one that a person was asked about."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
-from neuraphage.cli.traits import traits_of
-from neuraphage.client import Client
-from neuraphage.model.prompt import Prompt, PromptKind
+from neuraphage.api import Api
+from neuraphage.api.asked_files import changed_since_asked
+from neuraphage.model.prompt import Prompt
 from neuraphage.model.task import TaskRecord
 
 CHANGED = (
@@ -15,52 +14,14 @@ CHANGED = (
 )
 
 
-def tell_changed(client: Client, record: TaskRecord, prompts: Iterable[Prompt], tell: Callable[[str], None]) -> None:
+def tell_changed(api: Api, record: TaskRecord, prompts: Iterable[Prompt], tell: Callable[[str], None]) -> None:
     """Say it once where a person allows such calls, so that nobody takes their yes for a change that was made.
 
     Args:
-        client: reads.
+        api: reads.
         record: of the task that asks.
         prompts: that are about to be allowed.
         tell: takes the sentence.
     """
-    if changed_since_asked(client, record) & {prompt.tool_use_id for prompt in prompts}:
+    if changed_since_asked(api, record) & {prompt.tool_use_id for prompt in prompts}:
         tell(CHANGED)
-
-
-def changed_since_asked(client: Client, record: TaskRecord) -> frozenset[str]:
-    """Find them, as far as the working directory is on this machine.
-
-    Args:
-        client: reads journal and conversation, where a permission for a file is open.
-        record: of the task that asks.
-
-    Returns:
-        Their tool_use ids.
-    """
-    permissions = [prompt for prompt in record.prompts if prompt.kind is PromptKind.PERMISSION]
-    asked = {prompt.tool_use_id for prompt in permissions if traits_of(prompt.tool or "").change is not None}
-    folder = record.spec.working_dir
-    if not asked or folder is None or not Path(folder).is_dir():
-        return frozenset()
-    # imported here: a command begins without what only an open change of a file needs
-    from neuraphage.decide.files_seen import files_seen  # noqa: PLC0415 - as above
-    from neuraphage.runtime.approved_file import approved_file  # noqa: PLC0415 - as above
-    from neuraphage.tools.base import ToolCallError  # noqa: PLC0415 - as above
-    from neuraphage.tools.files import read_raw_or_none  # noqa: PLC0415 - as above
-    from neuraphage.tools.freshness import digest, is_as_approved  # noqa: PLC0415 - as above
-    from neuraphage.tools.paths import resolve  # noqa: PLC0415 - as above
-
-    seen = files_seen(client.conversation(record.task_id))
-    found = set()
-    for call_id, entry in client.journal(record.task_id).items():
-        approved = approved_file(entry) if call_id in asked else None
-        if approved is None:
-            continue
-        try:
-            raw = read_raw_or_none(resolve(approved.path, folder))
-        except (ToolCallError, OSError):
-            continue  # not to be read here, so nothing is known
-        if not is_as_approved(approved, digest(raw.data) if raw else None, seen.get(approved.path)):
-            found.add(call_id)
-    return frozenset(found)

@@ -34,8 +34,8 @@ def _read(incomplete: str) -> list[tuple[str, str]]:
     from neuraphage.cli.connection import connect  # noqa: PLC0415 - only a shell that completes an id waits for it
 
     try:
-        with connect() as client:
-            records = client.list(limit=MOST)
+        with connect() as api:
+            records = api.list(limit=MOST)
     except (NeuraphageError, OSError):
         return []
     found = []

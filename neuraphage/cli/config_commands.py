@@ -18,10 +18,10 @@ from neuraphage.cli.console import harmless, one_line, out, plain_table, print_j
 from neuraphage.cli.flags import chosen_flags
 from neuraphage.cli.hints import command_line
 from neuraphage.configuration import ShownSetting, masked_url, shown
-from neuraphage.dev.stack_file import note_path, settings_of_running_stack
 from neuraphage.errors import StackError
 from neuraphage.setting_sources import LOWER_ONLY_KEYS, PROJECT_KEYS, project_file, user_file, variable
 from neuraphage.settings import Settings
+from neuraphage.stack_note import note_path, settings_of_running_stack
 
 
 def register(app: typer.Typer) -> None:

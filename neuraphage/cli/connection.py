@@ -1,4 +1,4 @@
-"""From the settings to a client of the running stack."""
+"""From the settings to the application service of the running stack."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 from neuraphage import configuration
 from neuraphage.cli.console import complain
 from neuraphage.cli.flags import chosen_flags
-from neuraphage.dev.left_over import is_left, is_up
-from neuraphage.dev.stack_file import settings_of_running_stack
 from neuraphage.settings import Settings
+from neuraphage.stack_note import settings_of_running_stack
 
 if TYPE_CHECKING:
-    from neuraphage.client import Client
+    from neuraphage.api import Api
 
 _log = logging.getLogger(__name__)
 
@@ -34,16 +33,16 @@ def load_settings() -> Settings:
     return settings
 
 
-def connect() -> Client:
-    """A client of the running stack, or of the servers that the settings name.
+def connect() -> Api:
+    """The application service of the running stack, or of the servers that the settings name.
 
     Raises:
         StackError: none is running and none is named.
         SettingsError: the settings clash.
     """
-    from neuraphage.client import Client  # noqa: PLC0415 - many commands need settings and no server
+    from neuraphage.command_wiring import api_of  # noqa: PLC0415 - many commands need settings and no server
 
-    return Client(server_settings())
+    return api_of(server_settings())
 
 
 def server_settings() -> Settings:
@@ -60,22 +59,19 @@ def server_settings() -> Settings:
 
 
 @contextmanager
-def connect_to_read() -> Iterator[Client]:
-    """A client for a command that only reads: of the running stack or the servers that are named, or of the data that
-    the last local stack has left.
+def connect_to_read() -> Iterator[Api]:
+    """As `connect` for a command that only reads: of the running stack or the servers that are named, or else of the
+    data that the last local stack has left.
 
     Raises:
         StackError: none is running, none is named, and none has left anything.
         SettingsError: the settings clash.
     """
-    settings = load_settings()
-    if settings.names_servers or is_up(settings) or not is_left(settings.data_dir):
-        with connect() as client:
-            yield client
-        return
-    from neuraphage.client import Client  # noqa: PLC0415 - as in `connect`
-    from neuraphage.dev.past import settings_of_the_past  # noqa: PLC0415 - only where no stack runs
+    from neuraphage.command_wiring import api_of_left_tasks, has_only_left_tasks  # noqa: PLC0415 - as in `connect`
 
-    complain("no stack runs; this is what the last one has left")
-    with settings_of_the_past(settings) as past, Client(past) as client:
-        yield client
+    settings = load_settings()
+    has_ended = has_only_left_tasks(settings)
+    if has_ended:
+        complain("no stack runs; this is what the last one has left")
+    with api_of_left_tasks(settings) if has_ended else connect() as api:
+        yield api

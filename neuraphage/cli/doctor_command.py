@@ -24,12 +24,12 @@ from neuraphage.data_folder import data_bytes, folder_problem, free_bytes, quota
 from neuraphage.decide import diagnosis
 from neuraphage.decide.diagnosis import Finding, Level
 from neuraphage.dev.server_checks import queues_of_workers, read_broker, read_state_server
-from neuraphage.dev.stack_file import script_of_running_stack
 from neuraphage.errors import NeuraphageError, StoreError
 from neuraphage.host_health import host_health
 from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE
 from neuraphage.setting_sources import user_file
 from neuraphage.settings import Settings
+from neuraphage.stack_note import script_of_running_stack
 from neuraphage.store.repair import RepairMode, survey
 from neuraphage.store.tasks import RedisStore
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from neuraphage.api import FIRST_EVENT
 from neuraphage.cli.arguments import AsJson, TaskId
 from neuraphage.cli.connection import connect, connect_to_read
 from neuraphage.cli.console import harmless, local_time, out, print_wrapped
@@ -14,7 +15,6 @@ from neuraphage.cli.hints import typed_here
 from neuraphage.cli.json_lines import JsonLines
 from neuraphage.cli.told_calls import told
 from neuraphage.cli.transcript import Transcript
-from neuraphage.client.sync import FIRST_EVENT
 from neuraphage.model.event import Event
 
 
@@ -34,10 +34,10 @@ def events(
     Each line begins with its event id; --after ID goes on behind it. With --json: one JSON document a line.
     """
     lines, found = JsonLines(), False
-    with connect() if follow else connect_to_read() as client:
-        full_id = client.find(task_id)
-        transcript = Transcript(lambda first: client.conversation(full_id, first=first))
-        for event in client.events(full_id, after=after, follow=follow):
+    with connect() if follow else connect_to_read() as api:
+        full_id = api.find(task_id)
+        transcript = Transcript(lambda first: api.conversation(full_id, first=first))
+        for event in api.events(full_id, after=after, follow=follow):
             found = True
             if as_json:
                 lines.show(event)

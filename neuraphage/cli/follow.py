@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
+from neuraphage.api import Api
+from neuraphage.api.asked_files import changed_since_asked
 from neuraphage.cli.ask import Asker
-from neuraphage.cli.changed_files import changed_since_asked
 from neuraphage.cli.console import console, short_id
 from neuraphage.cli.hints import command_line, typed_here
 from neuraphage.cli.json_lines import JsonLines
@@ -17,7 +18,6 @@ from neuraphage.cli.prompts import show_prompt
 from neuraphage.cli.task_view import Show, TaskView, used
 from neuraphage.cli.transcript import Transcript
 from neuraphage.cli.viewer import Viewer
-from neuraphage.client import Client
 from neuraphage.model.place import Place
 from neuraphage.model.prompt import PromptKind
 from neuraphage.model.task import TERMINAL, Status, TaskRecord
@@ -71,26 +71,26 @@ class WorkerHint:
             self._show.line(f"  start one with `{start}`, or see: {look}", "dim")
 
 
-def scene(client: Client, task_id: str, *, as_json: bool, reached: Callable[[str], str] = typed_here) -> Scene:
+def scene(api: Api, task_id: str, *, as_json: bool, reached: Callable[[str], str] = typed_here) -> Scene:
     """The view of one task: JSON, or for people; with a person at the terminal it also asks.
 
     Args:
-        client: reads, and sends answers.
+        api: reads, and sends answers.
         task_id: full id.
         as_json: one document a line, and nobody is asked.
         reached: makes the commands in a text reach the stack that the task is on.
     """
-    transcript = Transcript(lambda first: client.conversation(task_id, first=first))
+    transcript = Transcript(lambda first: api.conversation(task_id, first=first))
     if as_json:
         return Scene(JsonLines(), transcript)
     viewer = Viewer(console(), reached)
     view, person = TaskView(viewer, transcript), person_here()
-    asker = None if person is None else Asker(client, viewer, transcript, person, view.answered_here)
-    return Scene(view, transcript, viewer, asker, lambda record: changed_since_asked(client, record))
+    asker = None if person is None else Asker(api, viewer, transcript, person, view.answered_here)
+    return Scene(view, transcript, viewer, asker, lambda record: changed_since_asked(api, record))
 
 
 def follow(
-    client: Client,
+    api: Api,
     task_id: str,
     shown: Scene,
     *,
@@ -100,7 +100,7 @@ def follow(
     """Show a task until it is over, paused, or waits for a person who is not here.
 
     Args:
-        client: reads.
+        api: reads.
         task_id: full id.
         shown: what with.
         after: show what comes after this event.
@@ -108,7 +108,7 @@ def follow(
     """
     quiet = True
     try:
-        for item in client.follow(task_id, after=after, poll_s=POLL_S):
+        for item in api.follow(task_id, after=after, poll_s=POLL_S):
             if not isinstance(item, TaskRecord):
                 quiet = False
                 shown.show.show(item)
@@ -123,7 +123,7 @@ def follow(
         shown.show.end_text()
         if shown.asker is not None:
             shown.asker.close()
-    return client.get(task_id)
+    return api.get(task_id)
 
 
 def _attended(record: TaskRecord, asker: Asker | None) -> bool:

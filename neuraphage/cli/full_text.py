@@ -20,7 +20,7 @@ def show_conversation(entries: Iterable[Mapping[str, Any]]) -> None:
     """Every entry, oldest first; nothing is left out.
 
     Args:
-        entries: as `Client.conversation` gives them.
+        entries: as `Reads.conversation` gives them.
     """
     for entry in entries:
         content = entry.get("content", [])

@@ -12,9 +12,9 @@ from neuraphage.cli.connection import load_settings
 from neuraphage.cli.console import complain, harmless, print_json, print_wrapped
 from neuraphage.cli.hints import command_line
 from neuraphage.data_folder import recent_quota_warnings
+from neuraphage.decide.health import overall
 from neuraphage.errors import BadInput
 from neuraphage.host_health import host_health
-from neuraphage.runtime.health import overall
 
 
 def register(app: typer.Typer) -> None:

@@ -31,7 +31,7 @@ from neuraphage.errors import BadInput
 from neuraphage.model.task import Status, TaskRecord
 
 if TYPE_CHECKING:
-    from neuraphage.client import Client
+    from neuraphage.api import Api
 
 QUOTED_PROMPT = '"..."'
 _AGE = re.compile(r"(\d{1,9})\s*([smhdw])")
@@ -73,11 +73,11 @@ def list_tasks(  # noqa: PLR0913, PLR0917 - every way to filter; typer passes th
         sort=sort,
         reverse=reverse,
     )
-    with connect_to_read() as client:
-        found = client.select(selection, skip=(page - 1) * limit, limit=limit + 1)
+    with connect_to_read() as api:
+        found = api.select(selection, skip=(page - 1) * limit, limit=limit + 1)
         records = found[:limit]
         if as_json:
-            print_json([_as_json(client, record) for record in records])
+            print_json([_as_json(api, record) for record in records])
             return
     if not records:
         out.print(_nothing(selection, page))
@@ -102,12 +102,12 @@ def list_tasks(  # noqa: PLR0913, PLR0917 - every way to filter; typer passes th
         out.print(f"there are more: --page {page + 1}", style="dim")
 
 
-def _as_json(client: Client, record: TaskRecord) -> dict[str, Any]:
+def _as_json(api: Api, record: TaskRecord) -> dict[str, Any]:
     """As `show --json` has it: open prompts with all of what they ask."""
     from neuraphage.cli.json_lines import with_params  # noqa: PLC0415 - the table needs no conversation
     from neuraphage.cli.transcript import Transcript  # noqa: PLC0415 - as above
 
-    return with_params(record, Transcript(lambda first: client.conversation(record.task_id, first=first)))
+    return with_params(record, Transcript(lambda first: api.conversation(record.task_id, first=first)))
 
 
 def _age_ms(option: str, text: str) -> int:

@@ -13,11 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Self, TypeVar
 
+from neuraphage import stack_note
 from neuraphage.cli.console import complain
 from neuraphage.cli.flags import chosen_flags
 from neuraphage.client_wiring import API_KEY_VARIABLE
 from neuraphage.data_folder import make_data_folder
-from neuraphage.dev import stack_file
 from neuraphage.dev.process import in_own_session, is_full, without_current_folder
 from neuraphage.dev.server import LOADING_TIMEOUT_S
 from neuraphage.dev.stack_use import is_taken, lock_start, use_stack
@@ -102,13 +102,13 @@ class LocalStack:
             self._await(self._is_settled, "another stack starts or ends")
         if is_taken(self._data_dir):
             _log.info("uses the stack that runs for %s", self._data_dir)
-            self._check_script(stack_file.script_of_running_stack(self._data_dir))
-            self._check_tools(stack_file.tools_of_running_stack(self._data_dir))
+            self._check_script(stack_note.script_of_running_stack(self._data_dir))
+            self._check_tools(stack_note.tools_of_running_stack(self._data_dir))
         else:
             self._start()
 
     def _is_settled(self) -> bool:
-        return stack_file.exists(self._data_dir) or not is_taken(self._data_dir)
+        return stack_note.exists(self._data_dir) or not is_taken(self._data_dir)
 
     def _check_script(self, running: str | None) -> None:
         """Never play a script on a person's files unless the person says so, and never pay when a script is asked."""
@@ -130,7 +130,7 @@ class LocalStack:
     def _start(self) -> None:
         if self._script is None and not os.environ.get(API_KEY_VARIABLE):
             raise BadInput(f"set {API_KEY_VARIABLE} to the key of the model; no stack runs that has one")
-        stack_file.remove(self._data_dir)
+        stack_note.remove(self._data_dir)
         log_path = self._data_dir / "logs" / "dev.log"
         private_folder(log_path.parent)
         told = {variable("data_dir"): str(self._data_dir)}
@@ -156,7 +156,7 @@ class LocalStack:
         finally:
             os.close(log)
         self._await(
-            lambda: stack_file.exists(self._data_dir) or self._has_ended(), "a local stack starts", START_LIMIT_S
+            lambda: stack_note.exists(self._data_dir) or self._has_ended(), "a local stack starts", START_LIMIT_S
         )
         if self._has_ended():
             self._process = None

@@ -14,7 +14,7 @@ def message_lines(entry: Mapping[str, Any]) -> list[str]:
     """One line a block: who says what, which call, what came of it.
 
     Args:
-        entry: as `Client.conversation` gives it.
+        entry: as `Reads.conversation` gives it.
     """
     content = entry.get("content", [])
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content

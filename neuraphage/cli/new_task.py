@@ -10,9 +10,9 @@ from pathlib import Path
 import neuraphage
 from neuraphage.cli.connection import load_settings
 from neuraphage.cli.console import complain
-from neuraphage.dev.stack_file import script_of_running_stack
 from neuraphage.errors import BadInput
 from neuraphage.model.limits import MOST_TURNS
+from neuraphage.stack_note import script_of_running_stack
 
 MOST_DOLLARS = 1_000_000_000
 MODEL_CHARS = 200

@@ -14,12 +14,10 @@ from neuraphage.cli.transcript import Call
 from neuraphage.cli.viewer import Viewer
 from neuraphage.decide.asking import meant, numbered
 from neuraphage.errors import BadInput
+from neuraphage.local_files import LocalFiles
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.task import TaskRecord
 from neuraphage.model.tool import ControlKind
-from neuraphage.tools.base import ToolCallError
-from neuraphage.tools.files import decode, read_raw_or_none
-from neuraphage.tools.paths import resolve
 
 PERMISSION_DEFAULT = "no"
 ALLOWS = frozenset({"yes", "always"})
@@ -89,8 +87,9 @@ def _asked(record: TaskRecord, prompt: Prompt, call: Call | None, *, whole: bool
     if call is None:
         summary = [(spelled(line), "") for line in f"> {prompt.tool} {prompt.params_summary}".split("\n")]
         return Listed(summary, "the call itself, which cannot be read; this is a summary of it")
-    change = traits_of(call.tool).change
-    before = None if change is None else _on_disk(record, str(call.params.get(change.path, "")))
+    # as it is now, if it is on this machine: a write that waits for permission has not been made
+    change, folder = traits_of(call.tool).change, record.spec.working_dir
+    before = None if change is None else LocalFiles().text(str(call.params.get(change.path, "")), folder)
     lines = asked_lines(call.tool, call.params, call.before if before is None else before)
     return Listed(lines) if whole else listed(lines)
 
@@ -98,16 +97,6 @@ def _asked(record: TaskRecord, prompt: Prompt, call: Call | None, *, whole: bool
 def is_listed_whole(record: TaskRecord, prompt: Prompt, call: Call | None) -> bool:
     """Whether a listing shows all of what a prompt asks."""
     return prompt.kind is not PromptKind.PERMISSION or not _asked(record, prompt, call, whole=False).left_out
-
-
-def _on_disk(record: TaskRecord, path: str) -> str | None:
-    """The file as it is now, if it is on this machine: a write that waits for permission has not been made."""
-    try:
-        place = resolve(path, record.spec.working_dir)
-        raw = read_raw_or_none(place)
-        return None if raw is None else decode(raw.data, place.shown).text
-    except (ToolCallError, OSError, UnicodeError):
-        return None
 
 
 def show_open_prompt(

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from neuraphage.api.asked_files import changed_since_asked
 from neuraphage.cli.answer_lines import answer_command, permissions_of
 from neuraphage.cli.arguments import AsJson, TaskId
-from neuraphage.cli.changed_files import changed_since_asked
 from neuraphage.cli.connection import connect_to_read
 from neuraphage.cli.console import (
     dollars,
@@ -49,13 +49,13 @@ def show(
 
     Status and why it waits, marker, counters, journal, recoveries, last messages and open prompts.
     """
-    with connect_to_read() as client:
-        record = client.get(task_id)
-        journal = client.journal(record.task_id)
-        entries = client.conversation(record.task_id, first=0 if full else -LAST_MESSAGES)
-        why = client.why(record.task_id)
-        transcript = Transcript(lambda first: client.conversation(record.task_id, first=first))
-        changed = changed_since_asked(client, record)
+    with connect_to_read() as api:
+        record = api.get(task_id)
+        journal = api.journal(record.task_id)
+        entries = api.conversation(record.task_id, first=0 if full else -LAST_MESSAGES)
+        why = api.why(record.task_id)
+        transcript = Transcript(lambda first: api.conversation(record.task_id, first=first))
+        changed = changed_since_asked(api, record)
         if record.prompts:
             transcript.skip()
     if as_json:
@@ -127,8 +127,8 @@ def checkpoint(task_id: TaskId, as_json: AsJson = False) -> None:
 
     Every step is committed as it happens, so there is nothing to force.
     """
-    with connect_to_read() as client:
-        record = client.get(task_id)
+    with connect_to_read() as api:
+        record = api.get(task_id)
     if as_json:
         print_json(
             {

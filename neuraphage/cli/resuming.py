@@ -6,10 +6,10 @@ import re
 import shlex
 from dataclasses import dataclass
 
+from neuraphage.api import Api
 from neuraphage.cli.answer_command import send_answer
 from neuraphage.cli.answer_lines import answer_commands
 from neuraphage.cli.hints import command_line, typed_here
-from neuraphage.client import Client
 from neuraphage.decide.asking import short_prompt_id
 from neuraphage.decide.going_on import going_on
 from neuraphage.errors import IllegalMove
@@ -40,7 +40,7 @@ class Wanted:
     seen: bool = False
 
 
-def resumed(client: Client, wanted_id: str, wanted: Wanted) -> tuple[str, str]:
+def resumed(api: Api, wanted_id: str, wanted: Wanted) -> tuple[str, str]:
     """Put a task back to work.
 
     Returns:
@@ -49,22 +49,22 @@ def resumed(client: Client, wanted_id: str, wanted: Wanted) -> tuple[str, str]:
     Raises:
         IllegalMove: nothing that was given goes on with it; the message names what does.
     """
-    record = client.get(wanted_id)
+    record = api.get(wanted_id)
     task_id = record.task_id
-    before = [event.event_id for event in client.events(task_id)]
+    before = [event.event_id for event in api.events(task_id)]
     failed = isinstance(record.detail, FailedDetail) and record.detail.recoverable
     if record.status in TERMINAL and not failed and (record.status is not Status.COMPLETED or not wanted.message):
         raise IllegalMove(f"{task_id} is {record.status}: {going_on(record)}")
     if failed:
-        client.retry(task_id, max_turns=wanted.max_turns, max_cost_usd=wanted.max_cost_usd)
+        api.retry(task_id, max_turns=wanted.max_turns, max_cost_usd=wanted.max_cost_usd)
     elif wanted.max_turns is not None or wanted.max_cost_usd is not None:
-        client.limit(task_id, max_turns=wanted.max_turns, max_cost_usd=wanted.max_cost_usd)
+        api.limit(task_id, max_turns=wanted.max_turns, max_cost_usd=wanted.max_cost_usd)
     if wanted.message is not None:
-        client.send(task_id, wanted.message)
+        api.send(task_id, wanted.message)
     if record.status is Status.PAUSED:
-        client.resume(task_id)
+        api.resume(task_id)
     if wanted.answer is not None:
-        send_answer(client, record, wanted.prompts, wanted.answer, seen=wanted.seen)
+        send_answer(api, record, wanted.prompts, wanted.answer, seen=wanted.seen)
     return task_id, (before[-1] if before else None) or "0"
 
 

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from neuraphage.api import Api
 from neuraphage.cli.allowing import Allow, hint_at_misspelt
 from neuraphage.cli.answer_command import Seen
 from neuraphage.cli.arguments import AsJson, MaxCost, MaxTurns, TaskMode, Tools, existing_dir
@@ -25,7 +26,6 @@ from neuraphage.cli.resuming import NextCommands, Wanted, resumed
 from neuraphage.cli.task_view import TaskView
 from neuraphage.cli.text_input import TextFile, given_text
 from neuraphage.cli.viewer import Viewer
-from neuraphage.client import Client
 from neuraphage.errors import BadInput, IllegalMove, StoreError, StoreUnavailable
 from neuraphage.model.task import TERMINAL, Mode, TaskRecord
 
@@ -93,13 +93,13 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
         at_end.callback(waiting.end_text)
         stack = at_end.enter_context(LocalStack(load_settings(), script, waiting.status))
         waiting.end_text()
-        with connect() as client, Interrupts() as interrupts:
+        with connect() as api, Interrupts() as interrupts:
             after = "0"
             if resume is not None:
                 given = Wanted(text, answer, max_turns, max_cost, tuple(to or ()), seen)
-                task_id, after = resumed(client, resume, given)
+                task_id, after = resumed(api, resume, given)
             else:
-                task_id = client.submit(
+                task_id = api.submit(
                     text or "",
                     working_dir=working_dir,
                     allow=allow or (),
@@ -109,7 +109,7 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
                     mode=mode or Mode.AUTONOMOUS,
                 )
             commands = NextCommands(task_id, stack.started, script)
-            code = _Run(client, task_id, commands, interrupts, as_json=as_json).to_its_end(after)
+            code = _Run(api, task_id, commands, interrupts, as_json=as_json).to_its_end(after)
     raise typer.Exit(code)
 
 
@@ -132,7 +132,7 @@ class _Run:
     """One task, followed until it rests or the person leaves.
 
     Args:
-        client: to the stack.
+        api: to the stack.
         task_id: full id.
         commands: command lines that go on with it.
         interrupts: Ctrl-C.
@@ -140,13 +140,13 @@ class _Run:
     """
 
     def __init__(
-        self, client: Client, task_id: str, commands: NextCommands, interrupts: Interrupts, *, as_json: bool
+        self, api: Api, task_id: str, commands: NextCommands, interrupts: Interrupts, *, as_json: bool
     ) -> None:
-        self._client = client
+        self._api = api
         self._task_id = task_id
         self._next = commands
         self._interrupts = interrupts
-        self._shown: Scene = scene(client, task_id, as_json=as_json, reached=commands.text)
+        self._shown: Scene = scene(api, task_id, as_json=as_json, reached=commands.text)
         self._pausing = False
         self._hint = WorkerHint(self._shown.show)
 
@@ -159,7 +159,7 @@ class _Run:
         if after != "0":
             self._shown.transcript.skip()
         try:
-            record = follow(self._client, self._task_id, self._shown, after=after, on_round=self._round)
+            record = follow(self._api, self._task_id, self._shown, after=after, on_round=self._round)
         except KeyboardInterrupt:
             show.line("left; the task stops after the step in hand", "yellow")
             show.line(f"  go on with: {self._next.resume()}", "dim")
@@ -181,7 +181,7 @@ class _Run:
     def _pause(self) -> None:
         self._pausing = True
         with contextlib.suppress(IllegalMove):  # it is over, or paused already
-            self._client.pause(self._task_id)
+            self._api.pause(self._task_id)
         if self._shown.viewer is not None:
             self._shown.viewer.interrupted()
         self._shown.show.line("pausing after the step in hand; Ctrl-C again leaves at once", "yellow")

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 from pydantic import SecretStr
 
+from neuraphage import stack_note
 from neuraphage.celery_app import find_workers
 from neuraphage.cli.arguments import Tools
 from neuraphage.cli.connection import load_settings
@@ -19,7 +20,6 @@ from neuraphage.cli.console import complain
 from neuraphage.cli.exit_codes import INTERRUPTED_EXIT
 from neuraphage.cli.stack_view import StackView
 from neuraphage.client_wiring import API_KEY_VARIABLE
-from neuraphage.dev import stack_file
 from neuraphage.dev.address import ServerAddress
 from neuraphage.dev.flower import prepare_flower
 from neuraphage.dev.local_model import free_port, scripted_environ
@@ -67,7 +67,7 @@ def dev(
     stop = StopRequest()
     listen(stop)
     with _server(settings, script) as (address, own):
-        stack_file.remove(settings.data_dir)  # one left by a killed stack would say that this one is up already
+        stack_note.remove(settings.data_dir)  # one left by a killed stack would say that this one is up already
         plan = StackPlan(
             settings.data_dir,
             address,
@@ -86,7 +86,7 @@ def dev(
         model = SCRIPTED_MODEL if script else settings.default_model
         with LogRotation(lambda: _logs(plan, own), settings.log_max_bytes, settings.log_files):
             note = partial(
-                stack_file.write, plan.data_dir, address, plan.namespace, model, script=script, tools=settings.tools
+                stack_note.write, plan.data_dir, address, plan.namespace, model, script=script, tools=settings.tools
             )
             return _run(plan, own, stop, note)
 
@@ -166,7 +166,7 @@ def _run(plan: StackPlan, own: EmbeddedServer | None, stop: StopRequest, note: C
                 stop.wait()
             view.stopping("stopping after the step in hand; Ctrl-C again stops at once")
         finally:
-            stack_file.remove(plan.data_dir)
+            stack_note.remove(plan.data_dir)
     if stop.at_once:
         view.stopping("stopped at once; the data is kept, and the next start goes on with what was in hand")
         return INTERRUPTED_EXIT

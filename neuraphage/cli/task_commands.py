@@ -65,8 +65,8 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
         raise BadInput("--tag is empty; give a word")
     working_dir = None if directory is None else existing_dir(directory)
     hint_at_misspelt(allow or ())
-    with connect() as client:
-        task_id = client.submit(
+    with connect() as api:
+        task_id = api.submit(
             text,
             working_dir=working_dir,
             allow=allow or (),
@@ -86,7 +86,7 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
 
             if not as_json:  # JSON begins with the id
                 out.print(task_id)
-            follow_task(client, task_id, as_json=as_json)
+            follow_task(api, task_id, as_json=as_json)
     if as_json:
         print_json({"task": task_id}, None)
     else:
@@ -104,31 +104,31 @@ def send(
     It is read with the next request. A completed task goes on with it, in the same conversation.
     """
     message = given_text("the message", text, file, edit=edit)
-    with connect() as client:
-        full_id = client.find(task_id)
-        client.send(full_id, message)
-        print_wrapped(harmless(typed_here(f"sent; {when_read(client.get(full_id))}")), "  ")
+    with connect() as api:
+        full_id = api.find(task_id)
+        api.send(full_id, message)
+        print_wrapped(harmless(typed_here(f"sent; {when_read(api.get(full_id))}")), "  ")
 
 
 def pause(task_id: TaskId) -> None:
     """Stop a task after the step in hand, until it is resumed."""
-    with connect() as client:
-        full_id = client.find(task_id)
-        client.pause(full_id)
+    with connect() as api:
+        full_id = api.find(task_id)
+        api.pause(full_id)
     out.print(f"pausing; go on with: {command_line('resume', short_id(full_id))}")
 
 
 def resume(task_id: TaskId) -> None:
     """Go on with a paused task."""
-    with connect() as client:
-        client.resume(task_id)
+    with connect() as api:
+        api.resume(task_id)
     out.print("resumed")
 
 
 def cancel(task_id: TaskId, reason: Annotated[str, typer.Option(help="Why, for the record.")] = "") -> None:
     """End a task; what it runs is stopped."""
-    with connect() as client:
-        client.cancel(task_id, reason=reason)
+    with connect() as api:
+        api.cancel(task_id, reason=reason)
     out.print("cancelling")
 
 
@@ -137,8 +137,8 @@ def retry(task_id: TaskId, max_turns: MaxTurns = None, max_cost: MaxCost = None)
 
     With a higher limit if it has reached one.
     """
-    with connect() as client:
-        client.retry(task_id, max_turns=max_turns, max_cost_usd=max_cost)
+    with connect() as api:
+        api.retry(task_id, max_turns=max_turns, max_cost_usd=max_cost)
     out.print("retrying")
 
 
@@ -148,10 +148,10 @@ def limit(task_id: TaskId, max_turns: MaxTurns = None, max_cost: MaxCost = None)
     Turns are those of one piece of work: from the start, or from your message to a task that was completed or waited
     for one. Money is that of the whole task.
     """
-    with connect() as client:
-        full_id = client.find(task_id)
-        client.limit(full_id, max_turns=max_turns, max_cost_usd=max_cost)
-        record = client.get(full_id)
+    with connect() as api:
+        full_id = api.find(task_id)
+        api.limit(full_id, max_turns=max_turns, max_cost_usd=max_cost)
+        record = api.get(full_id)
     out.print(f"at most {record.limits.max_turns} turns and {dollars(record.limits.max_cost_microusd)}")
     if record.status in TERMINAL:
         print_wrapped(harmless(typed_here(f"it is {record.status.value}; {going_on(record)}")), "  ")

@@ -25,8 +25,8 @@ def why(task_id: TaskId, as_json: AsJson = False) -> None:
 
     With every decision of the sweep, the watchers and the recovery, and what each was made from. Changes nothing.
     """
-    with connect_to_read() as client:
-        found = client.why(task_id)
+    with connect_to_read() as api:
+        found = api.why(task_id)
     if as_json:
         print_json(found.model_dump(mode="json"))
         return

@@ -9,15 +9,17 @@ repeat it under the same `key`.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, ParamSpec, Self, TypeVar
 
-from neuraphage.client.sync import FIRST_EVENT, OUTAGE_PATIENCE_S, OUTAGE_PAUSE_S, Client
+from neuraphage.api import FIRST_EVENT, Api
+from neuraphage.api.steps import Change, Pause, Read, Step, Steps, next_of
+from neuraphage.api.task_steps import TaskSteps
+from neuraphage.client_wiring import api_ports
 from neuraphage.decide.selection import Selection
-from neuraphage.errors import AccessRefused, StoreUnavailable
+from neuraphage.errors import StoreUnavailable
 from neuraphage.model.effect import JournalEntry
 from neuraphage.model.event import Event
 from neuraphage.model.readings import Explanation
@@ -48,13 +50,15 @@ class AsyncClient:
     """
 
     def __init__(self, settings: Settings | None = None) -> None:
-        self._client = Client(settings)
+        ports = api_ports(settings)
+        self._api = Api(ports)
+        self._steps = TaskSteps(ports)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="neuraphage-client")
 
     @property
     def settings(self) -> Settings:
         """Its settings."""
-        return self._client.settings
+        return self._api.settings
 
     async def __aenter__(self) -> Self:
         return self
@@ -69,7 +73,7 @@ class AsyncClient:
 
     def _close(self) -> None:
         self._threads.shutdown(wait=True, cancel_futures=True)
-        self._client.close()
+        self._api.close()
 
     async def _call(self, method: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, partial(method, *args, **kwargs))
@@ -78,154 +82,148 @@ class AsyncClient:
 
     async def submit(self, prompt: str, **fields: Any) -> str:
         """As `Client.submit`, with the same keywords."""
-        return await self._call(self._client.submit, prompt, **fields)
+        return await self._call(self._api.submit, prompt, **fields)
 
     async def send(self, task_id: str, text: str, *, key: str | None = None) -> Signalled:
         """As `Client.send`."""
-        return await self._call(self._client.send, task_id, text, key=key)
+        return await self._call(self._api.send, task_id, text, key=key)
 
     async def answer(
         self, task_id: str, text: str, *, prompt_id: str | None = None, key: str | None = None
     ) -> Signalled:
         """As `Client.answer`."""
-        return await self._call(self._client.answer, task_id, text, prompt_id=prompt_id, key=key)
+        return await self._call(self._api.answer, task_id, text, prompt_id=prompt_id, key=key)
 
     async def pause(self, task_id: str, *, key: str | None = None) -> Signalled:
         """As `Client.pause`."""
-        return await self._call(self._client.pause, task_id, key=key)
+        return await self._call(self._api.pause, task_id, key=key)
 
     async def resume(self, task_id: str, *, key: str | None = None) -> Signalled:
         """As `Client.resume`."""
-        return await self._call(self._client.resume, task_id, key=key)
+        return await self._call(self._api.resume, task_id, key=key)
 
     async def cancel(self, task_id: str, *, reason: str = "", key: str | None = None) -> Signalled:
         """As `Client.cancel`."""
-        return await self._call(self._client.cancel, task_id, reason=reason, key=key)
+        return await self._call(self._api.cancel, task_id, reason=reason, key=key)
 
     async def retry(
         self, task_id: str, *, max_turns: int | None = None, max_cost_usd: float | None = None, key: str | None = None
     ) -> Signalled:
         """As `Client.retry`."""
-        return await self._call(self._client.retry, task_id, max_turns=max_turns, max_cost_usd=max_cost_usd, key=key)
+        return await self._call(self._api.retry, task_id, max_turns=max_turns, max_cost_usd=max_cost_usd, key=key)
 
     async def reset(
         self, task_id: str, *, max_turns: int | None = None, max_cost_usd: float | None = None, key: str | None = None
     ) -> Signalled:
         """As `Client.reset`."""
-        return await self._call(self._client.reset, task_id, max_turns=max_turns, max_cost_usd=max_cost_usd, key=key)
+        return await self._call(self._api.reset, task_id, max_turns=max_turns, max_cost_usd=max_cost_usd, key=key)
 
     async def limit(
         self, task_id: str, *, max_turns: int | None = None, max_cost_usd: float | None = None, key: str | None = None
     ) -> Signalled:
         """As `Client.limit`."""
-        return await self._call(self._client.limit, task_id, max_turns=max_turns, max_cost_usd=max_cost_usd, key=key)
+        return await self._call(self._api.limit, task_id, max_turns=max_turns, max_cost_usd=max_cost_usd, key=key)
 
     async def wake(self, task_id: str) -> bool:
         """As `Client.wake`."""
-        return await self._call(self._client.wake, task_id)
+        return await self._call(self._api.wake, task_id)
 
     # --- reads ---
 
     async def find(self, prefix: str) -> str:
         """As `Client.find`."""
-        return await self._call(self._client.find, prefix)
+        return await self._call(self._api.find, prefix)
 
     async def get(self, task_id: str) -> TaskRecord:
         """As `Client.get`."""
-        return await self._call(self._client.get, task_id)
+        return await self._call(self._api.get, task_id)
 
     async def list(self, *statuses: Status, limit: int = 100) -> Sequence[TaskRecord]:
         """As `Client.list`."""
-        return await self._call(self._client.list, *statuses, limit=limit)
+        return await self._call(self._api.list, *statuses, limit=limit)
 
     async def select(self, selection: Selection, *, skip: int = 0, limit: int = 100) -> Sequence[TaskRecord]:
         """As `Client.select`."""
-        return await self._call(self._client.select, selection, skip=skip, limit=limit)
+        return await self._call(self._api.select, selection, skip=skip, limit=limit)
 
     async def conversation(self, task_id: str, *, first: int = 0) -> Sequence[dict[str, Any]]:
         """As `Client.conversation`."""
-        return await self._call(self._client.conversation, task_id, first=first)
+        return await self._call(self._api.conversation, task_id, first=first)
 
     async def journal(self, task_id: str) -> dict[str, JournalEntry]:
         """As `Client.journal`."""
-        return await self._call(self._client.journal, task_id)
+        return await self._call(self._api.journal, task_id)
 
     async def decisions(self, task_id: str) -> Sequence[Decision]:
         """As `Client.decisions`."""
-        return await self._call(self._client.decisions, task_id)
+        return await self._call(self._api.decisions, task_id)
 
     async def why(self, task_id: str) -> Explanation:
         """As `Client.why`."""
-        return await self._call(self._client.why, task_id)
+        return await self._call(self._api.why, task_id)
 
     async def counts(self) -> dict[str, int]:
         """As `Client.counts`."""
-        return await self._call(self._client.counts)
+        return await self._call(self._api.counts)
 
     async def recovery_report(self) -> RecoveryReport | None:
         """As `Client.recovery_report`."""
-        return await self._call(self._client.recovery_report)
+        return await self._call(self._api.recovery_report)
 
     async def history(self, task_id: str, *, after: str = FIRST_EVENT) -> Sequence[Event]:
         """As `Client.history`, without waiting."""
-        return await self._call(self._client.history, task_id, after=after)
+        return await self._call(self._api.history, task_id, after=after)
 
-    # --- following ---
+    # --- following: the same steps as the plain client's, taken without holding a thread ---
 
     async def events(self, task_id: str, *, after: str = FIRST_EVENT, follow: bool = False) -> AsyncIterator[Event]:
         """As `Client.events`: an async iterator that may be left at any time and resumed after any event's id."""
-        full_id = await self.find(task_id)
-        lines = await self.history(full_id, after=after)
-        while True:
-            for line in lines:
-                after = line.event_id or after
-                yield line
-            # asked before the next read: what was written up to the end is in it
-            over = not follow or (await self._patiently(partial(self._client.get, full_id))).status in TERMINAL
-            lines = await self._patiently(partial(self._client.history, full_id, after=after))
-            if not lines:
-                if over:
-                    return
-                await asyncio.sleep(POLL_S)
+        async for line in self._found(self._steps.events(task_id, after, follow=follow)):
+            yield line
 
     async def follow(
         self, task_id: str, *, after: str = FIRST_EVENT, poll_s: float = 0.05
     ) -> AsyncIterator[Event | Delta | TaskRecord]:
         """As `Client.follow`: an async iterator that may be left at any time."""
-        following = await self._call(self._client._following, task_id, after)
-        while True:
-            look = await self._patiently(following.look)
-            for item in look.items:
-                yield item
-            yield look.record
-            if look.is_last:
-                return
-            await asyncio.sleep(poll_s)
+        items: AsyncIterator[Event | Delta | TaskRecord] = self._found(self._steps.follow(task_id, after, poll_s))
+        async for item in items:
+            yield item
 
     async def wait(
         self, task_id: str, *, timeout_s: float | None = None, until: Iterable[Status] = TERMINAL
     ) -> TaskRecord:
         """As `Client.wait`."""
-        full_id, wanted = await self.find(task_id), TERMINAL | frozenset(until)
-        record = await self.get(full_id)
+        waiting = await self._call(self._steps.waiting, task_id, until, timeout_s)
         try:
             async with asyncio.timeout(timeout_s):
-                while record.status not in wanted:
-                    await asyncio.sleep(POLL_S)
-                    record = await self._patiently(partial(self._client.get, full_id))
+                async for _ in self._found(waiting.steps()):
+                    pass  # each look shows in the record
         except TimeoutError:
-            raise TimeoutError(f"{full_id} is still {record.status} after {timeout_s} s") from None
-        return record
+            raise waiting.too_late() from None
+        return waiting.record
 
-    async def _patiently(self, read: Callable[[], T]) -> T:
-        """Read again while the state server is away; see sync.patiently."""
-        limit_s = time.monotonic() + OUTAGE_PATIENCE_S
+    async def _found(self, steps: Steps[T]) -> AsyncIterator[T]:
+        """As api.steps.blocking."""
+        answer, error = None, None
         while True:
             try:
-                return await self._call(read)
-            except AccessRefused:
-                raise
-            except StoreUnavailable:
-                if time.monotonic() > limit_s:
-                    raise
-            await asyncio.sleep(OUTAGE_PAUSE_S)
+                found = next_of(steps, answer, error)
+            except StopIteration:
+                return
+            answer, error = None, None
+            if not isinstance(found, Read | Pause | Change):
+                yield found
+                continue
+            try:
+                answer = await self._taken(found)
+            except StoreUnavailable as away:
+                error = away
+
+    async def _taken(self, step: Step) -> Any:
+        match step:
+            case Read():
+                return await self._call(step.read)
+            case Pause():
+                return await asyncio.sleep(step.seconds)
+            case Change():  # by looking again: a read that blocks would hold a thread
+                return await asyncio.sleep(min(POLL_S, step.limit_ms / 1000), ())

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
+from neuraphage.api.service import TaskService
 from neuraphage.client_wiring import new_task_id, redactor
 from neuraphage.dev.demo_copy import copy_project
 from neuraphage.dev.demo_kills import Killer, started_runs
@@ -31,7 +32,6 @@ from neuraphage.model.task import TERMINAL, Status, TaskRecord, TaskSpec
 from neuraphage.ports import Delta
 from neuraphage.queue import CeleryDispatcher, make_app
 from neuraphage.runtime.clock import SystemClock
-from neuraphage.runtime.service import TaskService
 from neuraphage.settings import Settings
 from neuraphage.store import live, reading
 from neuraphage.store.tasks import RedisStore

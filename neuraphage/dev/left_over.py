@@ -5,8 +5,8 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 
+from neuraphage import stack_note
 from neuraphage.data_folder import SERVER
-from neuraphage.dev import stack_file
 from neuraphage.dev.server_files import find_socket
 from neuraphage.errors import StackError
 from neuraphage.settings import Settings
@@ -35,10 +35,10 @@ def is_up(settings: Settings) -> bool:
     A note that a machine's end has left says so too; nobody listens then. A note that cannot be read counts as up:
     whoever connects says what is wrong with it.
     """
-    if not stack_file.exists(settings.data_dir):
+    if not stack_note.exists(settings.data_dir):
         return False
     try:
-        url = stack_file.settings_of_running_stack(settings).state_url.get_secret_value()
+        url = stack_note.settings_of_running_stack(settings).state_url.get_secret_value()
     except StackError:
         return True
     path = find_socket(settings.data_dir)

@@ -18,9 +18,11 @@ from neuraphage.ports.effects import (
     ToolBox,
     ToolContext,
 )
+from neuraphage.ports.files import WorkingFiles
 from neuraphage.ports.foresight import ForeseesRefusal
 from neuraphage.ports.health import HealthStore
-from neuraphage.ports.people import Dispatcher, NextTurn, Signal, SignalKind, Signalled, SignalVerdict, TaskStore
+from neuraphage.ports.people import Dispatcher, NextTurn, Signal, SignalKind, Signalled, SignalVerdict, TaskStore, Waker
+from neuraphage.ports.reading import ReadStore
 from neuraphage.ports.standby import HeldRow, Standby
 from neuraphage.ports.sweeping import HeldTask, ProcessRow, Recovered, RecoverVerdict, SpoolWatch, SweepStore
 from neuraphage.ports.turns import (
@@ -59,6 +61,7 @@ __all__ = [
     "NextTurn",
     "Presence",
     "ProcessRow",
+    "ReadStore",
     "RecoverVerdict",
     "Recovered",
     "Redaction",
@@ -81,4 +84,6 @@ __all__ = [
     "ToolBox",
     "ToolContext",
     "TurnStore",
+    "Waker",
+    "WorkingFiles",
 ]

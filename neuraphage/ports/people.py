@@ -120,3 +120,27 @@ class Dispatcher(Protocol):
     def queue_length(self) -> int | None:
         """Messages waiting for workers; None when the broker does not answer."""
         ...
+
+
+class Waker(Dispatcher, Protocol):
+    """A dispatcher of a process that often needs none: it is made when its first message is sent."""
+
+    def check(self) -> None:
+        """See that the broker's address can be read; makes no connection.
+
+        Raises:
+            SettingsError: it cannot.
+        """
+        ...
+
+    def prepare(self) -> None:
+        """Make what the next message needs, so that nothing but sending it is left.
+
+        Raises:
+            SettingsError: the broker's address cannot be read.
+        """
+        ...
+
+    def close(self) -> None:
+        """Close what was made."""
+        ...

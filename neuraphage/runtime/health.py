@@ -12,11 +12,13 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Callable
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 
+from neuraphage.decide.health import MISSED_BEATS, assess
 from neuraphage.errors import AccessRefused, DamagedKey, StoreError
+from neuraphage.model.health import Beat, Health
 from neuraphage.ports import Clock
 from neuraphage.ports.health import HealthStore
 from neuraphage.private_files import make_private, private_folder
@@ -25,81 +27,13 @@ from neuraphage.runtime.host import ProcessIdentity, host_file, host_id, process
 
 log = logging.getLogger(__name__)
 
-MISSED_BEATS = 3
-"""So many periods without a beat mean that the process does not answer, or that what it needs is away."""
 TRIED_INTERVAL_S = 60.0
 """A server that does not tell its rules (before Redis 7) is tried by writes, so more seldom while it refuses none."""
 REFUSAL_CHARS = 500
 """Longest refusal that is written down; the log has all of it."""
 ABANDONED_S = 86_400.0
 """A file of another host that was not written to for a day is nobody's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Beat:
-    """What a worker process last wrote down. Times are this machine's boot time, seconds.
-
-    Args:
-        host: see host.host_id.
-        pid, start_time: the process.
-        name: Celery's node name.
-        period_s: how often it beats.
-        at_s: when it wrote this.
-        stored_at_s: when the state server last took a write of it; 0 when it refused the last one.
-        consuming: whether it took in messages then.
-        refusal: what the state server refuses it, in words; empty when it refuses nothing, or is away.
-    """
-
-    host: str
-    pid: int
-    start_time: float
-    name: str
-    period_s: float
-    at_s: float
-    stored_at_s: float
-    consuming: bool
-    refusal: str = ""
-
-
 _FIELDS = frozenset(field.name for field in fields(Beat))
-
-
-@dataclass(frozen=True, slots=True)
-class Health:
-    """Health of one process.
-
-    Args:
-        name: its node name.
-        pid: its process id.
-        live: it answers.
-        ready: it is live, the state server takes its writes, and it takes in messages.
-        problems: what is wrong, a sentence each; empty when ready.
-    """
-
-    name: str
-    pid: int
-    live: bool
-    ready: bool
-    problems: tuple[str, ...] = ()
-
-
-def assess(beat: Beat, now_s: float) -> Health:
-    """Judge one process by its last beat.
-
-    Args:
-        beat: of a process that exists.
-        now_s: boot time, seconds.
-    """
-    limit_s = beat.period_s * MISSED_BEATS
-    live = now_s - beat.at_s <= limit_s
-    problems = []
-    if not live:
-        problems.append(f"it has not answered for {now_s - beat.at_s:.1f} s")
-    if beat.at_s - beat.stored_at_s > limit_s:
-        problems.append(beat.refusal or "the state server takes no writes of it")
-    if not beat.consuming:
-        problems.append("it takes in no messages from the broker")
-    return Health(beat.name, beat.pid, live, not problems, tuple(problems))
 
 
 def health_folder(data_dir: Path, namespace: str) -> Path:
@@ -129,12 +63,6 @@ def read_health(folder: Path, clock: Clock, host: str | None = None) -> list[Hea
             continue
         found.append(assess(beat, clock.boottime_s()))
     return found
-
-
-def overall(processes: Iterable[Health]) -> tuple[bool, bool]:
-    """(live, ready) of a host: all its worker processes are, and there is at least one."""
-    known = list(processes)
-    return bool(known) and all(p.live for p in known), bool(known) and all(p.ready for p in known)
 
 
 class HealthBeat:

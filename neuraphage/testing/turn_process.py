@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from neuraphage.api.service import TaskService
 from neuraphage.client_wiring import redactor
 from neuraphage.errors import StoreError
 from neuraphage.model.place import Place
@@ -16,7 +17,6 @@ from neuraphage.ports import ModelClient, ProcessRow, Tool
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.host import host_id, this_process
 from neuraphage.runtime.process import WorkerProcess
-from neuraphage.runtime.service import TaskService
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.sweep import Sweep
 from neuraphage.settings import Settings

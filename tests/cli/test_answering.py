@@ -11,6 +11,7 @@ import pytest
 
 from clikit import Bench, CommandLine
 from neuraphage.cli.asked_text import LISTED_LINES
+from neuraphage.decide.approved_file import as_evidence
 from neuraphage.decide.asking import params_summary
 from neuraphage.model.effect import EffectKind, EffectState, JournalEntry
 from neuraphage.model.message import Entry
@@ -19,7 +20,6 @@ from neuraphage.model.task import TEXT_MAX_CHARS
 from neuraphage.model.tool import FileSight, SightKind
 from neuraphage.model.tool_traits import ToolTraits
 from neuraphage.ports import Changes, SuspendTo
-from neuraphage.runtime.approved_file import as_evidence
 from neuraphage.tools.builtin_traits import BUILTIN_TRAITS
 from neuraphage.tools.freshness import digest
 from storekit import item

@@ -28,7 +28,7 @@ PERMISSION = Prompt(prompt_id="p1", kind=PromptKind.PERMISSION, text="May it?", 
 
 def queued(bench: Bench) -> int:
     """Messages that wait for workers."""
-    return bench.client._waker.queue_length() or 0
+    return bench.client._ports.waker.queue_length() or 0
 
 
 def test_submit_stores_and_wakes(bench: Bench) -> None:
@@ -56,8 +56,8 @@ def test_submit_again_under_one_key(bench: Bench) -> None:
 
 def test_submit_while_the_broker_is_away(bench: Bench) -> None:
     """The task is stored all the same: the message is only a hint."""
-    bench.client._waker.made()[0].conf.broker_url = "redis://127.0.0.1:1/0"
-    bench.client._waker.made()[0].pool.force_close_all()
+    bench.client._ports.waker.made()[0].conf.broker_url = "redis://127.0.0.1:1/0"
+    bench.client._ports.waker.made()[0].pool.force_close_all()
     task_id = bench.client.submit("x")
     assert bench.client.get(task_id).place == "outbox"
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections.abc import Iterator
 
 import pytest
 
 from clikit import Bench
-from neuraphage.client import sync
+from neuraphage.api import steps
+from neuraphage.api.steps import Read, blocking, patiently
 from neuraphage.errors import AccessRefused, BadInput, StoreUnavailable
 from neuraphage.model.event import Event
 from neuraphage.model.task import Status, TaskRecord
@@ -84,16 +86,22 @@ def test_following_sits_out_an_outage(bench: Bench, monkeypatch: pytest.MonkeyPa
             raise error("away")
         return len(tries)
 
-    monkeypatch.setattr(sync, "OUTAGE_PAUSE_S", 0.001)
-    assert sync.patiently(lambda: read(3, StoreUnavailable)) == 4
+    def taken(away: int, error: type[StoreUnavailable]) -> list[int]:
+        def found() -> Iterator[int]:
+            yield (yield from patiently(Read(lambda: read(away, error))))
+
+        return list(blocking(found()))
+
+    monkeypatch.setattr(steps, "OUTAGE_PAUSE_S", 0.001)
+    assert taken(3, StoreUnavailable) == [4]
     tries.clear()
     with pytest.raises(AccessRefused):
-        sync.patiently(lambda: read(3, AccessRefused))
+        taken(3, AccessRefused)
     assert len(tries) == 1
     tries.clear()
-    monkeypatch.setattr(sync, "OUTAGE_PATIENCE_S", 0.01)
+    monkeypatch.setattr(steps, "OUTAGE_PATIENCE_S", 0.01)
     with pytest.raises(StoreUnavailable):
-        sync.patiently(lambda: read(10**6, StoreUnavailable))
+        taken(10**6, StoreUnavailable)
     assert len(tries) > 1
 
 

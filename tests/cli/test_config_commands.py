@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from clikit import CommandLine
+from neuraphage import stack_note
 from neuraphage.cli.connection import server_settings
 from neuraphage.cli.console import out
 from neuraphage.configuration import load, masked_url
-from neuraphage.dev import stack_file
 from neuraphage.dev.address import embedded_address
 from neuraphage.errors import StackError
 from neuraphage.settings import Settings
@@ -97,7 +97,7 @@ def test_which_servers_a_command_would_use(cli: CommandLine, monkeypatch: pytest
     data_dir = load().data_dir
     if case.startswith("stack"):
         data_dir.mkdir(mode=0o700)
-        stack_file.write(data_dir, embedded_address("pa55word", data_dir / "s", 20_000), "two", "m")
+        stack_note.write(data_dir, embedded_address("pa55word", data_dir / "s", 20_000), "two", "m")
     if "named" in case:
         monkeypatch.setenv("NEURAPHAGE_STATE_URL", "redis://:pa55word@named:1/1")
     if "and named" in case:

@@ -18,6 +18,7 @@ import pytest
 from clikit import SCRIPT, Ran
 from devscript import GO, HELD_COMMAND, LOG, SUMMING, TOTAL, VERY_SLOWLY
 from devstack import LIMIT_S, DevStack, wait_for
+from neuraphage.client_wiring import build_store
 from neuraphage.model.task import Status
 
 pytestmark = [pytest.mark.real_redis, pytest.mark.real_workers]
@@ -62,7 +63,7 @@ def kill_owner(stack: DevStack, task_id: str) -> int:
     """Kill the worker that holds the task; returns its process id."""
     with stack.client() as client:
         owner = client.get(task_id).owner
-        pid = next(row.pid for row in client._store.registered() if row.process_id == owner)
+        pid = next(row.pid for row in build_store(client.settings).registered() if row.process_id == owner)
     os.kill(pid, signal.SIGKILL)
     return pid
 

@@ -9,9 +9,9 @@ import subprocess
 import pytest
 
 from clikit import CommandLine
+from neuraphage import stack_note
 from neuraphage.cli.env_command import Shell, exported
 from neuraphage.configuration import load
-from neuraphage.dev import stack_file
 from neuraphage.dev.address import embedded_address
 
 PASSWORD = 'it\'s a "pass" $word\\ `x`'
@@ -24,7 +24,7 @@ def noted() -> str:
     data_dir = load().data_dir
     data_dir.mkdir(mode=0o700)
     address = embedded_address(PASSWORD, data_dir / "s", 20_000)
-    stack_file.write(data_dir, address, "two", "m")
+    stack_note.write(data_dir, address, "two", "m")
     return address.state_url
 
 

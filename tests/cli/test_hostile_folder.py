@@ -20,9 +20,9 @@ from devscript import TOTAL
 from devstack import SCRIPTED, DevStack, wait_for
 from neuraphage.dev.binary import find_binary
 from neuraphage.dev.process import without_current_folder
-from neuraphage.dev.stack_file import settings_of_running_stack
 from neuraphage.errors import StackError
 from neuraphage.settings import Settings
+from neuraphage.stack_note import settings_of_running_stack
 from patience import PATIENCE_S
 from trapkit import Trap
 

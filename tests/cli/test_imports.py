@@ -23,11 +23,17 @@ finally:
 """
 WORKERS_ONLY = {"anthropic", "celery", "kombu", "billiard", "uvicorn", "starlette", "neuraphage.tools.registry"}
 """What only those need who take turns or send a wake-up."""
-SERVERS = {"redis", "asyncio", "neuraphage.store.tasks"}
+SERVERS = {"redis", "asyncio", "neuraphage.store"}
+TURNS = "neuraphage.store.claim"
+"""What a turn writes."""
 EVERYWHERE = {"redis.asyncio.client", "rich.markdown", "pydantic_settings", "neuraphage.client.asynchronous"}
-READS = WORKERS_ONLY | EVERYWHERE | {"psutil", "neuraphage.decide.redaction", "neuraphage.runtime.service"}
+READS = WORKERS_ONLY | EVERYWHERE | {"psutil", "neuraphage.decide.redaction", "neuraphage.api.service", TURNS}
 """What a command that changes nothing has no use for."""
-CHANGES = WORKERS_ONLY | EVERYWHERE | {"psutil", "neuraphage.cli.follow", "neuraphage.cli.ask", "neuraphage.decide.why"}
+CHANGES = (
+    WORKERS_ONLY
+    | EVERYWHERE
+    | {"psutil", "neuraphage.cli.follow", "neuraphage.cli.ask", "neuraphage.decide.why", TURNS}
+)
 """What a command has no use for that changes a task and wakes no worker."""
 CALLS = {
     "--help": WORKERS_ONLY | SERVERS | EVERYWHERE | {"psutil", "pydantic"},
@@ -43,7 +49,7 @@ CALLS = {
     "why abc": READS | {"neuraphage.cli.viewer"},
     "checkpoint abc": READS,
     "recover": READS,
-    "repair": READS,
+    "repair": READS - {TURNS},
     "limit abc --max-turns 7": CHANGES | {"neuraphage.cli.viewer"},
     "pause abc": CHANGES | {"neuraphage.cli.viewer"},
     "cancel abc": CHANGES | {"neuraphage.cli.viewer"},

@@ -10,9 +10,9 @@ import psutil
 import pytest
 
 from clikit import CommandLine
+from neuraphage import stack_note
 from neuraphage.client import Client
 from neuraphage.configuration import load
-from neuraphage.dev import stack_file
 from neuraphage.dev.past import settings_of_the_past
 from neuraphage.dev.server import EmbeddedServer
 from neuraphage.dev.server_files import open_files, take_lock
@@ -72,7 +72,7 @@ def test_the_note_of_a_stack_that_is_gone(cli: CommandLine, left: str) -> None:
     """After a crash of the machine the note still says where the stack was; nobody listens there."""
     data_dir = load().data_dir
     with EmbeddedServer(data_dir) as server:
-        stack_file.write(data_dir, server.address, "default", "m")
+        stack_note.write(data_dir, server.address, "default", "m")
         assert cli("list").err == ""
     ran = cli("list")
     assert ran.code == 0

@@ -17,10 +17,10 @@ import pytest
 from clikit import Ran
 from devstack import DevStack, wait_for
 from neuraphage.dev.server_probe import find_process
-from neuraphage.dev.stack_file import settings_of_running_stack
 from neuraphage.ports import SpoolCommand
 from neuraphage.settings import Settings
 from neuraphage.spool.command_spool import CommandSpool
+from neuraphage.stack_note import settings_of_running_stack
 
 pytestmark = [pytest.mark.real_redis, pytest.mark.real_workers]
 STARTED = ("-m", "celery", "-A", "neuraphage.celery_app")

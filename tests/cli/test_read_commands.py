@@ -20,12 +20,13 @@ from neuraphage import __version__
 from neuraphage.cli.console import local_time, offset_here
 from neuraphage.cli.main import app
 from neuraphage.model.effect import EffectKind, EffectState, JournalEntry
+from neuraphage.model.health import Beat
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
 from neuraphage.model.recovery import RecoveryReading, RecoveryReport
 from neuraphage.model.task import Status
 from neuraphage.ports import Changes, FinishTo
 from neuraphage.runtime.clock import SystemClock
-from neuraphage.runtime.health import Beat, health_folder
+from neuraphage.runtime.health import health_folder
 from neuraphage.runtime.host import host_id, this_process
 from neuraphage.store import reports
 from storekit import text_entry

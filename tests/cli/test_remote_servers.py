@@ -216,7 +216,7 @@ def test_failover(group: SentinelGroup) -> None:
     presence.wait(0.01)
     with Client(settings) as client:
         task_id = client.submit("x")
-        assert client._waker.queue_length() == 2
+        assert client._ports.waker.queue_length() == 2
         with group.master.client() as master:
             master.wait(1, 10_000)
         seen: list[Event] = []
@@ -236,8 +236,8 @@ def test_failover(group: SentinelGroup) -> None:
         reader.join(LIMIT_S)
         assert [event.kind for event in seen] == ["TaskCreated", "TaskCancelled"]
         until(lambda: _stands(presence, store))
-        until(lambda: client._waker.queue_length() is not None)
-        assert client._waker.publish_turn(task_id, 0, 1)
+        until(lambda: client._ports.waker.queue_length() is not None)
+        assert client._ports.waker.publish_turn(task_id, 0, 1)
     presence.close()
     store.context.client.close()
 

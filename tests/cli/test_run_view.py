@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from clikit import Bench, CommandLine
+from neuraphage import stack_note
 from neuraphage.cli.asked_text import asked_lines
 from neuraphage.cli.call_text import DIFF_LINES, OUTPUT_LINES, body, outcome, title
 from neuraphage.cli.console import wrapped
@@ -27,7 +28,6 @@ from neuraphage.cli.run_command import NextCommands
 from neuraphage.cli.task_view import TaskView
 from neuraphage.cli.transcript import Transcript
 from neuraphage.cli.viewer import BAR, Viewer
-from neuraphage.dev import stack_file
 from neuraphage.dev.address import ServerAddress
 from neuraphage.dev.server_files import open_files, take_lock
 from neuraphage.dev.stack_use import UnusedStop, is_taken, lock_start, use_stack
@@ -373,7 +373,7 @@ def test_nothing_is_played_or_paid_unasked(
     folder = tmp_path / "data"
     with take_lock(open_files(folder)):
         address = ServerAddress("redis://127.0.0.1:1/1", "redis://127.0.0.1:1/0")
-        stack_file.write(folder, address, "default", "m", running)
+        stack_note.write(folder, address, "default", "m", running)
         ran = cli("run", "x", *(("--script", asked) if asked else ()))
     assert (ran.code, ran.out) == (2, "")
     assert words in ran.err

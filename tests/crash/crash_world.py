@@ -10,6 +10,7 @@ from pathlib import Path
 from crash_beside import Beside
 from crash_effects import ALLOWED, PLAN, Deposit, Ring
 
+from neuraphage.api.service import TaskService
 from neuraphage.client_wiring import redactor
 from neuraphage.decide.cost import cost_microusd
 from neuraphage.llm.client import AnthropicClient
@@ -22,7 +23,6 @@ from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.host import host_id, this_process
 from neuraphage.runtime.process import WorkerProcess
-from neuraphage.runtime.service import TaskService
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.sweep import Sweep
 from neuraphage.runtime.watcher import Watcher

@@ -14,7 +14,6 @@ from neuraphage.client import Client
 from neuraphage.errors import StoreError
 from neuraphage.model.task import CompletedDetail, Status
 from neuraphage.ports import ClaimVerdict, CommitVerdict, FinishTo
-from neuraphage.store.reading import conversation
 from patience import PATIENCE_S
 from source_tree import ROOT
 from stackkit.scripts import Turn, command, task_prompt, turn
@@ -93,7 +92,7 @@ def test_a_dead_worker(deployment: Deployment) -> None:
 
 def client_conversation(deployment: Deployment, task_id: str) -> list[dict[str, object]]:
     with deployment.client() as client:
-        return conversation(client._store.context, task_id)
+        return list(client.conversation(task_id))
 
 
 def test_a_full_server(deployment: Deployment) -> None:

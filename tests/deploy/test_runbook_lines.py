@@ -10,9 +10,10 @@ from collections.abc import Callable
 import pytest
 import redis
 
+from neuraphage.decide.health import assess
 from neuraphage.dev import exit_cause
+from neuraphage.model.health import Beat
 from neuraphage.model.recovery import RecoveryReport
-from neuraphage.runtime.health import Beat, assess
 from neuraphage.runtime.sweep import summary
 from neuraphage.store.refusals import store_error
 from source_tree import ROOT, source_files

@@ -16,6 +16,7 @@ from fault_parts import HookedModel, QueueDispatcher, StampTool
 from fault_server import FaultServer
 from pydantic import SecretStr
 
+from neuraphage.api.service import TaskService
 from neuraphage.client_wiring import new_task_id
 from neuraphage.decide.conversation import tool_calls
 from neuraphage.decide.hashing import effect_id
@@ -29,7 +30,6 @@ from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.host import host_id, this_process
 from neuraphage.runtime.process import WorkerProcess
-from neuraphage.runtime.service import TaskService
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.sweep import Sweep, sweep_quietly
 from neuraphage.runtime.watcher import Watcher

@@ -12,35 +12,42 @@ import pytest
 from neuraphage import ports
 from neuraphage.decide.redaction import Redactor
 from neuraphage.llm.client import AnthropicClient
+from neuraphage.local_files import LocalFiles
 from neuraphage.queue import CeleryDispatcher
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.held_lease import HeldLease
 from neuraphage.spool.command_spool import CommandSpool
 from neuraphage.standby import StandbyProcess
 from neuraphage.store.presence import NamedConnection
+from neuraphage.store.reads import RedisReads
+from neuraphage.store.requests import RedisRequests
 from neuraphage.store.tasks import RedisStore
 from neuraphage.tools.base import ParsedTool
 from neuraphage.tools.local_command import UnspooledCommands
 from neuraphage.tools.registry import StaticToolBox
 from neuraphage.tools.write_tools import Edit, WriteFile
+from neuraphage.waking import CeleryWaker
 
 PARTS: dict[type, list[type]] = {
     ports.Clock: [SystemClock],
-    ports.Dispatcher: [CeleryDispatcher],
+    ports.Dispatcher: [CeleryDispatcher, CeleryWaker],
     ports.ForeseesRefusal: [Edit, WriteFile],
     ports.HealthStore: [RedisStore],
     ports.Interrupt: [HeldLease],
     ports.ModelClient: [AnthropicClient],
     ports.Presence: [NamedConnection],
+    ports.ReadStore: [RedisReads],
     ports.Redaction: [Redactor],
     ports.Spool: [CommandSpool, UnspooledCommands],
     ports.SpoolWatch: [CommandSpool],
     ports.Standby: [StandbyProcess],
     ports.SweepStore: [RedisStore],
-    ports.TaskStore: [RedisStore],
+    ports.TaskStore: [RedisStore, RedisRequests],
     ports.Tool: [ParsedTool],
     ports.ToolBox: [StaticToolBox],
     ports.TurnStore: [RedisStore],
+    ports.Waker: [CeleryWaker],
+    ports.WorkingFiles: [LocalFiles],
 }
 PAIRS = [(port, part) for port, parts in PARTS.items() for part in parts]
 

@@ -58,7 +58,7 @@ def test_one_worker_without_queues_does_everything(stack: Stack) -> None:
     """No -Q: turns and the sweep, which finds a task whose message was lost; nothing else but beat runs."""
     stack.end_workers("beat")
     lost = stack.submit(task_prompt(turn("", command("echo 1 >> log.txt")), turn("done")))
-    stack.client._waker.made()[0].control.purge()
+    stack.client._ports.waker.made()[0].control.purge()
     worker = stack.start_plain_worker("plain", "-c", "2")
     stack.finished(lost)
     queues = Control(stack, worker).inspect("active_queues")

@@ -17,13 +17,14 @@ from pydantic import SecretStr
 
 from neuraphage.client import Client
 from neuraphage.client_wiring import build_store
+from neuraphage.decide.health import overall
 from neuraphage.dev.demo import free_port
 from neuraphage.dev.server import EmbeddedServer
 from neuraphage.dev.stack import StackPlan, beat_argv, environment, make_folders, scripted_spec, worker_argv
 from neuraphage.host_health import host_health
+from neuraphage.model.health import Health
 from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE, CeleryDispatcher, make_app
 from neuraphage.runtime.election import SILENT_S
-from neuraphage.runtime.health import Health, overall
 from neuraphage.settings import Settings
 from neuraphage.store.tasks import RedisStore
 from neuraphage.wiring import build_election

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from neuraphage import stack_note
 from neuraphage.data_folder import CONTENTS, MARK, folder_problem, make_data_folder
-from neuraphage.dev import stack_file
 from neuraphage.dev.address import ServerAddress
 from neuraphage.dev.flower import prepare_flower
 from neuraphage.dev.server_files import open_files, take_lock
@@ -48,7 +48,7 @@ def everything(data_dir: Path) -> None:
     take_lock(open_files(data_dir)).close()
     make_folders(StackPlan(data_dir, address))
     prepare_flower(data_dir)
-    stack_file.write(data_dir, address, "default", "m")
+    stack_note.write(data_dir, address, "default", "m")
     HostElection(data_dir / "watcher", "here").won()
     assert CommandSpool(data_dir / "spool", 1_000).identity
     log = RotatingLogFile(str(data_dir / "logs" / "worker.log"), 1_000, 2)
@@ -186,16 +186,16 @@ def test_the_stack_of_a_place_that_others_can_write_to_is_not_used(tmp_path: Pat
     """Whoever wrote the file would be sent every prompt: it names the server."""
     data = tmp_path / "data"
     make_data_folder(data)
-    stack_file.write(data, ServerAddress("redis://h/1", "redis://h/0"), "default", "m")
+    stack_note.write(data, ServerAddress("redis://h/1", "redis://h/0"), "default", "m")
     settings = Settings(data_dir=data)
-    assert stack_file.settings_of_running_stack(settings).state_url.get_secret_value() == "redis://h/1"
+    assert stack_note.settings_of_running_stack(settings).state_url.get_secret_value() == "redis://h/1"
     if change == "link":
         (data / "stack.json").rename(tmp_path / "theirs.json")
         (data / "stack.json").symlink_to(tmp_path / "theirs.json")
     else:
         {"folder": data, "file": data / "stack.json"}[change].chmod(0o777)
     with pytest.raises(StackError, match="is not believed"):
-        stack_file.settings_of_running_stack(settings)
+        stack_note.settings_of_running_stack(settings)
 
 
 @pytest.mark.parametrize("kind", ["writable", "link", "fifo"])

@@ -8,9 +8,9 @@ import pytest
 
 from neuraphage.dev.server_config import PORTS, keep_password, keep_port
 from neuraphage.dev.server_files import keep_secret, open_files
-from neuraphage.dev.stack_file import FILE_NAME, script_of_running_stack, settings_of_running_stack
 from neuraphage.errors import StackError
 from neuraphage.settings import Settings
+from neuraphage.stack_note import FILE_NAME, script_of_running_stack, settings_of_running_stack
 
 DAMAGED = [b"", b"\0" * 43, b"\xff\xfe", "p\u00e4ss".encode(), b"9" * 5_000, b"65536", b"-1", b"1 2"]
 

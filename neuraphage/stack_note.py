@@ -1,4 +1,4 @@
-"""Where a running stack is, for commands in other terminals: one private file in the data folder."""
+"""Where the local stack of a data folder is, for commands and clients: one private file in that folder."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 from pydantic import SecretStr
 
-from neuraphage.dev.address import ServerAddress
 from neuraphage.errors import StackError
 from neuraphage.private_files import complaint_about, make_private
 from neuraphage.settings import Settings
@@ -17,9 +17,23 @@ from neuraphage.settings import Settings
 FILE_NAME = "stack.json"
 
 
+class Address(Protocol):
+    """Where the servers of a stack are."""
+
+    @property
+    def state_url(self) -> str:
+        """The state server, with its password."""
+        ...
+
+    @property
+    def broker_url(self) -> str:
+        """The broker, with its password."""
+        ...
+
+
 def write(
     data_dir: Path,
-    address: ServerAddress,
+    address: Address,
     namespace: str,
     default_model: str,
     script: str | None = None,

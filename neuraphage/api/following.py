@@ -1,4 +1,4 @@
-"""One viewer's place in what a task does: what is new since the last look. Both clients look with it."""
+"""One viewer's place in what a task does: what is new since the last look."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 from neuraphage.model.event import Event
 from neuraphage.model.task import TERMINAL, TaskRecord
-from neuraphage.ports import Delta
-from neuraphage.store import live
-from neuraphage.store.tasks import RedisStore
+from neuraphage.ports import Delta, ReadStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +32,14 @@ class Following:
     """Looks at a task again and again. A look that fails may be repeated; it skips nothing.
 
     Args:
-        store: of the namespace.
+        reads: of the namespace.
         task_id: full id.
         after: an event id; what is older is left out.
         live_ttl_s: how long pieces of the reply are kept for a viewer who does not ask for more.
     """
 
-    def __init__(self, store: RedisStore, task_id: str, after: str, live_ttl_s: float) -> None:
-        self._store = store
+    def __init__(self, reads: ReadStore, task_id: str, after: str, live_ttl_s: float) -> None:
+        self._reads = reads
         self._task_id = task_id
         self._seen_event = self._seen_delta = after  # one server clock numbers both
         self._watch_every_s = live_ttl_s / 3
@@ -51,14 +49,14 @@ class Following:
         """What is new.
 
         Raises:
-            TaskNotFound, CorruptRecord, StoreUnavailable, StoreError: see `Client.get`.
+            TaskNotFound, CorruptRecord, StoreUnavailable, StoreError: see `Reads.get`.
         """
-        context, now_s = self._store.context, time.monotonic()
+        reads, now_s = self._reads, time.monotonic()
         if self._watched_s is None or now_s - self._watched_s > self._watch_every_s:
-            live.watch(context, self._task_id)
+            reads.watch(self._task_id)
             self._watched_s = now_s
-        record = self._store.get(self._task_id)  # before the lines: what was written up to the end is in them
-        found = live.snapshot(context, self._task_id, self._seen_event, self._seen_delta)
+        record = reads.get(self._task_id)  # before the lines: what was written up to the end is in them
+        found = reads.snapshot(self._task_id, self._seen_event, self._seen_delta)
         for stream_id, item in found:
             if isinstance(item, Event):
                 self._seen_event = stream_id

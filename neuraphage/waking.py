@@ -1,4 +1,4 @@
-"""Wake-up messages of a client. Celery is imported when the first one is sent: it takes as long as all the rest."""
+"""Wake-up messages of clients and commands. Celery is imported when one is sent: it takes as long as all the rest."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from neuraphage.queue import CeleryDispatcher
 
 
-class Waker:
-    """Implements ports.Dispatcher by a Celery app that is made when it is first needed.
+class CeleryWaker:
+    """Implements ports.Waker by a Celery app that is made when it is first needed.
 
     A request that is refused, or that finds its task where no worker looks, needs none.
 
@@ -29,11 +29,7 @@ class Waker:
         self._parts: tuple[Celery, CeleryDispatcher] | None = None
 
     def check(self) -> None:
-        """Whether the broker's URL can be read; makes no connection and no app.
-
-        Raises:
-            SettingsError: it cannot.
-        """
+        """See ports.Waker."""
         broker_address(self._settings.broker_url.get_secret_value())
 
     def publish_turn(self, task_id: str, iteration: int, seq: int, after: str = "") -> bool:
@@ -44,8 +40,12 @@ class Waker:
         """See ports.Dispatcher."""
         return self.made()[1].queue_length()
 
+    def prepare(self) -> None:
+        """See ports.Waker."""
+        self.made()
+
     def close(self) -> None:
-        """Close what was made."""
+        """See ports.Waker."""
         if self._parts is not None:
             self._parts[0].close()
 

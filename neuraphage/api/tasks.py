@@ -1,0 +1,215 @@
+"""New tasks, and what changes one: pause, resume, cancel, retry, reset, limit, wake."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from neuraphage.api.base import ApiBase
+from neuraphage.decide.limits import limit_change
+from neuraphage.errors import BadInput
+from neuraphage.model.limits import Limits
+from neuraphage.model.place import Place
+from neuraphage.model.task import Mode, OnUnknownOutcome, TaskSpec
+from neuraphage.ports import Signalled
+
+
+class Tasks(ApiBase):
+    """Every request that changes a task, but what people say to it (see `People`).
+
+    Args of each request: `task_id` is the task's id or any unique part of it; `key` is an idempotency key, a repeat
+    under the same one changes nothing. Each returns the verdict, ACCEPTED or REPEATED, and where the task stands then.
+
+    Raises of each request:
+        TaskNotFound: there is no such task.
+        IllegalMove: it stands where it takes no such request; the message names what goes on with it.
+        BadInput: several tasks fit.
+        StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same key.
+    """
+
+    def submit(  # noqa: PLR0913 - every field of a task is a keyword; nothing is positional but the prompt
+        self,
+        prompt: str,
+        *,
+        working_dir: str | None = None,
+        name: str | None = None,
+        model: str | None = None,
+        allow: Iterable[str] = (),
+        mode: Mode = Mode.AUTONOMOUS,
+        on_unknown_outcome: OnUnknownOutcome = OnUnknownOutcome.TELL_MODEL,
+        max_turns: int | None = None,
+        max_cost_usd: float | None = None,
+        system: str = "",
+        tags: Iterable[str] = (),
+        priority: int = 2,
+        permission_timeout_s: float | None = None,
+        key: str | None = None,
+    ) -> str:
+        """Submit a task.
+
+        Args:
+            prompt: what to do.
+            working_dir: directory the tools work in (an absolute path on the workers' machine).
+            name: one line for lists; from the prompt when not given.
+            model: model id.
+            allow: tools that need no asking; `*` for all.
+            mode: whether the model's end_turn completes the task or waits for the next message.
+            on_unknown_outcome: what to do about an interrupted command whose outcome nothing knows.
+            max_turns: limit of turns.
+            max_cost_usd: limit of money, dollars.
+            system: extra system prompt text.
+            tags: free labels.
+            priority: 0 (critical) to 4 (low).
+            permission_timeout_s: seconds until an unanswered permission counts as denied.
+            key: idempotency key; a repeat returns the first task's id.
+
+        Returns:
+            The task's id.
+
+        Raises:
+            BadInput: an argument is out of its range.
+            StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same `key`.
+        """
+        work = {"working_dir": working_dir, "model": model or self.settings.default_model, "system": system}
+        line = name or _one_line(self._ports.redaction().text(prompt))  # before the cut, which could halve a secret
+        shown = {"name": line, "tags": tuple(tags), "priority": priority}
+        asking = {"allow": tuple(allow), "mode": mode, "permission_timeout_s": permission_timeout_s}
+        fields = {**work, **shown, **asking, "on_unknown_outcome": on_unknown_outcome}
+        self._ports.waker.prepare()  # a new task always needs it: nothing is to come between write and message
+        return self._service.submit(self._spec(prompt, max_turns, max_cost_usd, fields), key)
+
+    def _spec(
+        self, prompt: str, max_turns: int | None, max_cost_usd: float | None, fields: Mapping[str, Any]
+    ) -> TaskSpec:
+        """A new task as it is stored, within the limits of the settings unless others are given. See `submit`."""
+        if not prompt.strip():
+            raise BadInput("the prompt is empty; write what the task should do")
+        if not math.isfinite(max_cost_usd or 0):
+            raise BadInput(f"max_cost_usd is {max_cost_usd}; give a number of dollars")
+        settings = self.settings
+        cost = settings.max_cost_microusd if max_cost_usd is None else round(max_cost_usd * 1_000_000)
+        try:
+            return TaskSpec(
+                task_id=self._ports.new_task_id(),
+                prompt=prompt,
+                max_tokens=settings.max_tokens,
+                limits=Limits(max_turns=settings.max_turns if max_turns is None else max_turns, max_cost_microusd=cost),
+                created_at_ms=self._ports.clock.wall_ms(),
+                **fields,
+            )
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise BadInput(f"{'.'.join(str(p) for p in first['loc'])}: {first['msg']}") from None
+
+    def pause(self, task_id: str, *, key: str | None = None) -> Signalled:
+        """Stop after the step in hand, until resumed.
+
+        Raises:
+            IllegalMove: the task is over or paused. Else see the class.
+        """
+        return self._service.pause(self.find(task_id), key)
+
+    def resume(self, task_id: str, *, key: str | None = None) -> Signalled:
+        """Go on with a paused task.
+
+        Raises:
+            IllegalMove: the task is not paused.
+            LimitReached: it would fail at once; nothing was changed. Raise its limit first. Else see the class.
+        """
+        return self._service.resume(self.find(task_id), key)
+
+    def cancel(self, task_id: str, *, reason: str = "", key: str | None = None) -> Signalled:
+        """End a task; a running effect is stopped.
+
+        Args:
+            reason: kept with the task.
+
+        Raises:
+            IllegalMove: the task is over. Else see the class.
+        """
+        return self._service.cancel(self.find(task_id), reason, key)
+
+    def retry(
+        self,
+        task_id: str,
+        *,
+        max_turns: int | None = None,
+        max_cost_usd: float | None = None,
+        key: str | None = None,
+    ) -> Signalled:
+        """Go on with a failed task from its last step.
+
+        Args:
+            max_turns: limit of turns from now on; None leaves it as it is.
+            max_cost_usd: limit of money of the whole task, dollars; None leaves it as it is.
+
+        Raises:
+            IllegalMove: the task has not failed, or a repeat cannot help it.
+            LimitReached: it would fail at once; nothing was changed. Give a higher limit.
+            BadInput: a limit is out of its range. Else see the class.
+        """
+        return self._service.retry(self.find(task_id), key, limit_change(max_turns, max_cost_usd))
+
+    def reset(
+        self,
+        task_id: str,
+        *,
+        max_turns: int | None = None,
+        max_cost_usd: float | None = None,
+        key: str | None = None,
+    ) -> Signalled:
+        """Start a failed task anew; its conversation is archived. Turns count anew, its cost counts on.
+
+        Args:
+            max_turns: limit of turns from now on; None leaves it as it is.
+            max_cost_usd: limit of money of the whole task, dollars; None leaves it as it is.
+
+        Raises:
+            IllegalMove: the task has not failed.
+            LimitReached: it would fail at once; nothing was changed. Give a higher limit.
+            BadInput: a limit is out of its range. Else see the class.
+        """
+        return self._service.reset(self.find(task_id), key, limit_change(max_turns, max_cost_usd))
+
+    def limit(
+        self,
+        task_id: str,
+        *,
+        max_turns: int | None = None,
+        max_cost_usd: float | None = None,
+        key: str | None = None,
+    ) -> Signalled:
+        """Set the limits of a task, from its next model call on. One that has failed at a limit still needs `retry`.
+
+        Args:
+            max_turns: limit of turns; None leaves it as it is.
+            max_cost_usd: limit of money of the whole task, dollars; None leaves it as it is.
+
+        Raises:
+            IllegalMove: the task was cancelled.
+            BadInput: no limit is given, or one is out of its range. Else see the class.
+        """
+        return self._service.limit(self.find(task_id), limit_change(max_turns, max_cost_usd), key)
+
+    def wake(self, task_id: str) -> bool:
+        """Send the wake-up message of a task that waits for a worker again.
+
+        Returns:
+            Whether it waits for one and the broker took the message.
+
+        Raises:
+            TaskNotFound, BadInput, CorruptRecord, StoreUnavailable, StoreError: see `get`.
+        """
+        record = self._ports.reads.get(self.find(task_id))
+        if record.place != Place.OUTBOX:
+            return False
+        turn = record.counters.iteration
+        return self._ports.waker.publish_turn(record.task_id, turn, record.seq, record.marker.name.value)
+
+
+def _one_line(prompt: str) -> str:
+    words = " ".join(prompt.split())
+    return (words[:77] + "...") if len(words) > 80 else words or "task"

@@ -1,0 +1,45 @@
+"""The files of a working directory on this machine, read as the tools read them. Most commands need none of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from neuraphage.model.tool import FileSight
+
+if TYPE_CHECKING:
+    from neuraphage.decide.files_seen import SeenFile
+
+
+class LocalFiles:
+    """Implements ports.WorkingFiles."""
+
+    def is_here(self, folder: str) -> bool:
+        """See ports.WorkingFiles."""
+        return Path(folder).is_dir()
+
+    def text(self, path: str, folder: str | None) -> str | None:
+        """See ports.WorkingFiles."""
+        from neuraphage.tools.base import ToolCallError  # noqa: PLC0415 - see the module docstring
+        from neuraphage.tools.files import decode, read_raw_or_none  # noqa: PLC0415 - as above
+        from neuraphage.tools.paths import resolve  # noqa: PLC0415 - as above
+
+        try:
+            place = resolve(path, folder)
+            raw = read_raw_or_none(place)
+            return None if raw is None else decode(raw.data, place.shown).text
+        except (ToolCallError, OSError, UnicodeError):
+            return None
+
+    def is_as_approved(self, approved: FileSight, folder: str, seen: SeenFile | None) -> bool | None:
+        """See ports.WorkingFiles."""
+        from neuraphage.tools.base import ToolCallError  # noqa: PLC0415 - see the module docstring
+        from neuraphage.tools.files import read_raw_or_none  # noqa: PLC0415 - as above
+        from neuraphage.tools.freshness import digest, is_as_approved  # noqa: PLC0415 - as above
+        from neuraphage.tools.paths import resolve  # noqa: PLC0415 - as above
+
+        try:
+            raw = read_raw_or_none(resolve(approved.path, folder))
+        except (ToolCallError, OSError):
+            return None
+        return is_as_approved(approved, digest(raw.data) if raw else None, seen)

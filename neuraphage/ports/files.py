@@ -1,0 +1,35 @@
+"""The files that tasks are asked about, for whoever is to answer on the same machine."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from neuraphage.decide.files_seen import SeenFile
+from neuraphage.model.tool import FileSight
+
+
+class WorkingFiles(Protocol):
+    """Files of a task's working directory, as far as it is on this machine."""
+
+    def is_here(self, folder: str) -> bool:
+        """Whether the directory is on this machine."""
+        ...
+
+    def text(self, path: str, folder: str | None) -> str | None:
+        """The text of a file as it is now; None when there is none, or none that can be read here.
+
+        Args:
+            path: as a tool was given it.
+            folder: the working directory.
+        """
+        ...
+
+    def is_as_approved(self, approved: FileSight, folder: str, seen: SeenFile | None) -> bool | None:
+        """Whether a file is still what a person was asked about; None when it cannot be read here.
+
+        Args:
+            approved: the file as it was when the person was asked.
+            folder: the working directory.
+            seen: the file as the conversation last saw it.
+        """
+        ...

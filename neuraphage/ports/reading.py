@@ -1,0 +1,88 @@
+"""What people are shown of tasks. Nothing here is a source of recovery."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:  # every process imports the ports, and many of them show nobody a task
+    from neuraphage.model.effect import JournalEntry
+    from neuraphage.model.event import Event
+    from neuraphage.model.readings import TaskReadings
+    from neuraphage.model.recovery import Decision, RecoveryReading, RecoveryReport
+    from neuraphage.model.task import TaskRecord
+    from neuraphage.ports.effects import Delta
+
+
+class ReadStore(Protocol):
+    """Reads for people.
+
+    Every one may raise StoreUnavailable or StoreError; one of a task TaskNotFound, CorruptRecord or SchemaTooNew too.
+    """
+
+    def find(self, part: str) -> str:
+        """The full id of the one task whose id has this part.
+
+        Raises:
+            TaskNotFound: none fits.
+            BadInput: several fit, or the part is empty.
+        """
+        ...
+
+    def get(self, task_id: str) -> TaskRecord:
+        """One task, read at one instant."""
+        ...
+
+    def records(self, *, oldest_first: bool = False) -> Iterator[TaskRecord]:
+        """Every task by creation, newest first; what cannot be read is left out. Read a page at a time, as used."""
+        ...
+
+    def conversation(self, task_id: str, first: int = 0) -> Sequence[dict[str, Any]]:
+        """The stored conversation from entry number `first` on, oldest first."""
+        ...
+
+    def journal(self, task_id: str) -> dict[str, JournalEntry]:
+        """The journal of the present turn, by the ids of its effects."""
+        ...
+
+    def events(self, task_id: str, *, after: str, block_ms: int | None = None) -> Sequence[Event]:
+        """Up to a thousand history lines after an event id, oldest first.
+
+        Args:
+            task_id: full id.
+            after: an event id.
+            block_ms: wait so long for the first one; None for not at all.
+        """
+        ...
+
+    def readings(self, task_id: str) -> TaskReadings:
+        """Everything that decisions about a task are made from."""
+        ...
+
+    def decisions(self, task_id: str) -> Sequence[Decision]:
+        """What sweep and watchers decided about a task, oldest first."""
+        ...
+
+    def counts(self) -> dict[str, int]:
+        """Tasks by status, and members of the four places."""
+        ...
+
+    def last_report(self) -> RecoveryReport | None:
+        """The newest recovery report that is not empty; None if there never was one."""
+        ...
+
+    def note_recovery(self, reading: RecoveryReading) -> None:
+        """Put into the report what a person has ordered; a server that refuses it is logged and nothing more."""
+        ...
+
+    def watch(self, task_id: str) -> None:
+        """Have pieces of the streaming reply kept for a viewer; call it again while somebody looks."""
+        ...
+
+    def snapshot(self, task_id: str, after_event: str, after_delta: str) -> list[tuple[str, Event | Delta]]:
+        """History lines and pieces of the reply after the given ids, read at one instant, as they were written.
+
+        Returns:
+            (stream id, line or piece) pairs. Both streams are numbered by the same server clock.
+        """
+        ...

@@ -1,0 +1,78 @@
+"""What people are shown, as one object: the reads of one namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from neuraphage.model.effect import JournalEntry
+from neuraphage.model.event import Event
+from neuraphage.model.readings import TaskReadings
+from neuraphage.model.recovery import Decision, RecoveryReading, RecoveryReport
+from neuraphage.model.task import TaskRecord
+from neuraphage.ports import Delta
+from neuraphage.store import listing, live, reading, readings, reports
+from neuraphage.store.context import StoreContext
+
+
+class RedisReads:
+    """Implements ports.ReadStore. Every method is one read, safe to repeat.
+
+    Args:
+        context: of the store.
+    """
+
+    def __init__(self, context: StoreContext) -> None:
+        self._context = context
+
+    def find(self, part: str) -> str:
+        """See listing.find."""
+        return listing.find(self._context, part)
+
+    def get(self, task_id: str) -> TaskRecord:
+        """See reading.get."""
+        return reading.get(self._context, task_id)
+
+    def records(self, *, oldest_first: bool = False) -> Iterator[TaskRecord]:
+        """See listing.records."""
+        return listing.records(self._context, oldest_first=oldest_first)
+
+    def conversation(self, task_id: str, first: int = 0) -> Sequence[dict[str, Any]]:
+        """See reading.conversation."""
+        return reading.conversation(self._context, task_id, first)
+
+    def journal(self, task_id: str) -> dict[str, JournalEntry]:
+        """See reading.journal."""
+        return reading.journal(self._context, task_id)
+
+    def events(self, task_id: str, *, after: str, block_ms: int | None = None) -> Sequence[Event]:
+        """See reading.events."""
+        return reading.events(self._context, task_id, after=after, block_ms=block_ms)
+
+    def readings(self, task_id: str) -> TaskReadings:
+        """See readings.readings."""
+        return readings.readings(self._context, task_id)
+
+    def decisions(self, task_id: str) -> Sequence[Decision]:
+        """See readings.task_decisions."""
+        return readings.task_decisions(self._context, task_id)
+
+    def counts(self) -> dict[str, int]:
+        """See reading.counts."""
+        return reading.counts(self._context)
+
+    def last_report(self) -> RecoveryReport | None:
+        """See reports.last_report."""
+        return reports.last_report(self._context)
+
+    def note_recovery(self, reading: RecoveryReading) -> None:
+        """See reports.note_recovery."""
+        reports.note_recovery(self._context, reading)
+
+    def watch(self, task_id: str) -> None:
+        """See live.watch."""
+        live.watch(self._context, task_id)
+
+    def snapshot(self, task_id: str, after_event: str, after_delta: str) -> list[tuple[str, Event | Delta]]:
+        """See live.snapshot."""
+        return live.snapshot(self._context, task_id, after_event, after_delta)

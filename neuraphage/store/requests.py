@@ -1,0 +1,37 @@
+"""What people ask for, as one object: the two writes and the read that a request takes."""
+
+from __future__ import annotations
+
+from neuraphage.model.task import TaskRecord, TaskSpec
+from neuraphage.ports import Clock, Signal, Signalled
+from neuraphage.store.context import StoreContext
+from neuraphage.store.reading import get
+
+
+class RedisRequests:
+    """Implements ports.TaskStore for processes that take no turns; `RedisStore` has all that workers write, too.
+
+    Args:
+        context: of the store.
+        clock: local time.
+    """
+
+    def __init__(self, context: StoreContext, clock: Clock) -> None:
+        self._context = context
+        self._clock = clock
+
+    def create(self, spec: TaskSpec, key: str) -> tuple[bool, str]:
+        """See signals.create."""
+        from neuraphage.store.signals import create  # noqa: PLC0415 - most commands only read
+
+        return create(self._context, spec, key)
+
+    def signal(self, task_id: str, sent: Signal) -> Signalled:
+        """See signals.signal."""
+        from neuraphage.store.signals import signal  # noqa: PLC0415 - as above
+
+        return signal(self._context, task_id, sent, self._clock.wall_ms())
+
+    def get(self, task_id: str) -> TaskRecord:
+        """See reading.get."""
+        return get(self._context, task_id)
