@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from neuraphage.model.effect import EffectKind, EffectState, JournalEntry
+from neuraphage.model.effect import EffectState, ModelEffect
 from neuraphage.model.event import Event
 from neuraphage.model.task import Status, TaskSpec
 from neuraphage.ports import Changes, FinishTo, Lease, SignalKind, SuspendTo
@@ -16,7 +16,7 @@ from storekit import ASK, TALK, StoreKit, question, text_entry
 Write = Callable[[], Any]
 FULL = Changes(
     entries=(text_entry("one"),),
-    journal=(JournalEntry(key="model", kind=EffectKind.MODEL, state=EffectState.COMPLETED),),
+    journal=(ModelEffect(state=EffectState.COMPLETED),),
     prompts_opened=(question(TALK, deadline_ms=5),),
     events=(Event(kind="Tick"),),
     add={"model_calls": 1},

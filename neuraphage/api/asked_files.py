@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from neuraphage.api.application import Api
 from neuraphage.decide.approved_file import approved_file
+from neuraphage.model.effect import tool_effect
 from neuraphage.model.prompt import PromptKind
 from neuraphage.model.task import TaskRecord
 
@@ -27,7 +28,7 @@ def changed_since_asked(api: Api, record: TaskRecord) -> frozenset[str]:
     if not asked or folder is None or not files.is_here(folder):
         return frozenset()
     journal = api.journal(record.task_id)
-    approved = {call: sight for call in asked & journal.keys() if (sight := approved_file(journal[call])) is not None}
+    approved = {call: sight for call in asked if (sight := approved_file(tool_effect(journal, call))) is not None}
     if not approved:
         return frozenset()
     from neuraphage.decide.files_seen import files_seen  # noqa: PLC0415 - only an open change of a file needs it

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -26,6 +26,7 @@ from neuraphage.cli.prompts import show_open_prompt
 from neuraphage.cli.transcript import Transcript
 from neuraphage.cli.viewer import Viewer
 from neuraphage.decide.limits import turn_number, turns_used
+from neuraphage.model.effect import JournalEntry, ModelEffect, ToolEffect
 from neuraphage.model.recovery import Decision
 from neuraphage.model.task import TERMINAL, CancelledDetail, CompletedDetail, FailedDetail, TaskRecord
 
@@ -38,6 +39,18 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command(epilog="Example: neuraphage show 1dd199f3d80d")(show)
     app.command(epilog="Example: neuraphage checkpoint 1dd199f3d80d --json")(checkpoint)
+
+
+_EFFECT_NAMES = tuple(dict.fromkeys([*ModelEffect.model_fields, *ToolEffect.model_fields]))
+
+
+def _plain(entry: JournalEntry) -> dict[str, Any]:
+    """An effect with the names of every kind: what does not apply is null."""
+    return dict.fromkeys(_EFFECT_NAMES) | entry.model_dump(mode="json")
+
+
+def _what(entry: JournalEntry) -> str:
+    return (isinstance(entry, ToolEffect) and entry.tool) or entry.kind.value
 
 
 def show(
@@ -60,13 +73,13 @@ def show(
             transcript.skip()
     if as_json:
         plain = with_params(record, transcript)
-        plain["journal"] = {key: entry.model_dump(mode="json") for key, entry in journal.items()}
+        plain["journal"] = {key: _plain(entry) for key, entry in journal.items()}
         plain["last_messages"] = entries
         plain["decisions"] = [decision.model_dump(mode="json") for decision in why.decisions]
         print_json(plain)
         return
     lines = describe(record)
-    lines += [("journal", f"{e.tool or e.kind.value} {e.state.value} ({key})") for key, e in journal.items()]
+    lines += [("journal", f"{_what(e)} {e.state.value} ({key})") for key, e in journal.items()]
     lines += [("decision", _decision(decision)) for decision in why.decisions[-LAST_DECISIONS:]]
     lines += [("message", line) for entry in entries for line in message_lines(entry) if not full]
     if record.status not in TERMINAL and not record.prompts:  # open prompts say it better, below

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from neuraphage.model.effect import JournalEntry
+from neuraphage.model.effect import ToolEffect
 from neuraphage.model.tool import FileSight
 
 _KEY = "approved_file"
@@ -15,7 +15,7 @@ def as_evidence(state: FileSight | None) -> dict[str, Any]:
     return {} if state is None else {_KEY: state.model_dump(mode="json")}
 
 
-def approved_file(entry: JournalEntry | None) -> FileSight | None:
+def approved_file(entry: ToolEffect | None) -> FileSight | None:
     """The file as it was when a person was asked about the call; None when nobody was."""
     state = (entry.evidence or {}).get(_KEY) if entry else None
     return None if state is None else FileSight.model_validate(state)

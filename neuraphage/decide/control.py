@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from neuraphage.decide.replies import Stop, stop_of
-from neuraphage.model.effect import MODEL_ENTRY, EffectState, JournalEntry
+from neuraphage.model.effect import EffectState, Journal, ToolEffect, model_effect, tool_effect
 from neuraphage.model.tool import ControlKind, ToolCall, ToolDeclaration
 
 _ENDING = frozenset({ControlKind.COMPLETE_TASK, ControlKind.FAIL_TASK})
@@ -34,7 +34,7 @@ def why_held_back(
     calls: Sequence[ToolCall],
     tools: Mapping[str, ToolDeclaration],
     problems: Mapping[str, str],
-    journal: Mapping[str, JournalEntry],
+    journal: Journal,
 ) -> str | None:
     """Why a call that would end the task does not, for the model; None when it does.
 
@@ -50,7 +50,7 @@ def why_held_back(
         return "One reply called both complete_task and fail_task. Neither was carried out: call the right one, alone."
     if control_of(call, tools, problems) is not ControlKind.COMPLETE_TASK:
         return None
-    failed = [one.name for one in calls if one is not call and _failed(journal.get(one.tool_use_id))]
+    failed = [one.name for one in calls if one is not call and _failed(tool_effect(journal, one.tool_use_id))]
     if failed:
         return (
             f"The task was not completed: of the calls beside this one, {_named(failed)} failed or did not run."
@@ -61,7 +61,7 @@ def why_held_back(
             "The task was not completed: the same reply asked the user. Read the answer first. Then call complete_task"
             " again, alone."
         )
-    model = journal.get(MODEL_ENTRY)
+    model = model_effect(journal)
     if model is not None and model.stop_reason is not None and stop_of(model.stop_reason) not in _WHOLE:
         return (
             "The task was not completed: your reply was cut off. If there is nothing more to do, call complete_task"
@@ -74,16 +74,16 @@ def ending(
     calls: Sequence[ToolCall],
     tools: Mapping[str, ToolDeclaration],
     problems: Mapping[str, str],
-    journal: Mapping[str, JournalEntry],
+    journal: Journal,
 ) -> ToolCall | None:
     """The call that ends the task with this turn, if one does: the first that was not answered with an error."""
     for call in calls:
-        if control_of(call, tools, problems) in _ENDING and not _failed(journal.get(call.tool_use_id)):
+        if control_of(call, tools, problems) in _ENDING and not _failed(tool_effect(journal, call.tool_use_id)):
             return call
     return None
 
 
-def _failed(entry: JournalEntry | None) -> bool:
+def _failed(entry: ToolEffect | None) -> bool:
     return entry is not None and entry.state is EffectState.COMPLETED and entry.is_error
 
 

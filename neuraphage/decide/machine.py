@@ -29,7 +29,15 @@ from neuraphage.decide.next_call import next_call
 from neuraphage.decide.retry import advice, can_be_retried
 from neuraphage.decide.snapshot import Snapshot
 from neuraphage.decide.turn_end import turn_end
-from neuraphage.model.effect import MODEL_ENTRY, EffectClass, EffectState, JournalEntry
+from neuraphage.model.effect import (
+    EffectClass,
+    EffectState,
+    JournalEntry,
+    ModelEffect,
+    ToolEffect,
+    model_effect,
+    tool_effect,
+)
 from neuraphage.model.prompt import PromptKind
 from neuraphage.model.task import OnUnknownOutcome
 from neuraphage.model.tool import ToolCall, ToolDeclaration, ToolResult
@@ -39,7 +47,7 @@ class Shape(StrEnum):
     """What the journal says of the turn."""
 
     EMPTY = "empty"
-    CALL_STARTED = "request started"
+    STARTED_BILLED = "request started"
     CALL_WAITING = "call failed, its timer not due"
     CALL_DUE = "call failed, its timer due"
     CALL_DUE_BEGUN = "call failed after its reply had begun, its timer due"
@@ -91,8 +99,8 @@ def _rows(shape: Shape, move: Move) -> dict[tuple[Shape, Origin], Move]:
 
 MATRIX: Mapping[tuple[Shape, Origin], Move] = {
     **_rows(Shape.EMPTY, Move.CALL_MODEL),
-    (Shape.CALL_STARTED, Origin.OWN): Move.USE_OUTCOME,
-    (Shape.CALL_STARTED, Origin.INHERITED): Move.CALL_AGAIN,
+    (Shape.STARTED_BILLED, Origin.OWN): Move.USE_OUTCOME,
+    (Shape.STARTED_BILLED, Origin.INHERITED): Move.CALL_AGAIN,
     **_rows(Shape.CALL_WAITING, Move.WAIT_RETRY),
     **_rows(Shape.CALL_DUE, Move.CALL_RETRY),
     **_rows(Shape.CALL_DUE_BEGUN, Move.CALL_AGAIN),
@@ -118,6 +126,7 @@ STARTED_SHAPES: Mapping[EffectClass, Shape] = {
     EffectClass.KEYED: Shape.STARTED_KEYED,
     EffectClass.CHECKABLE: Shape.STARTED_CHECKABLE,
     EffectClass.OPAQUE: Shape.STARTED_OPAQUE,
+    EffectClass.BILLED: Shape.STARTED_BILLED,
 }
 
 
@@ -144,11 +153,13 @@ def decide(snapshot: Snapshot) -> Action:
             return next_call(snapshot, call)
         case Move.USE_OUTCOME:
             raise AssertionError("an outcome in hand is noted before the next decision")
-    if entry is None:
-        raise AssertionError(f"{move} needs a journal entry")
-    if call is None:
-        return _after_failure(move, entry)
-    return _inherited(snapshot, move, entry, call)
+    match entry:
+        case ModelEffect():
+            return _after_failure(move, entry)
+        case ToolEffect() if call is not None:
+            return _inherited(snapshot, move, entry, call)
+        case _:
+            raise AssertionError(f"{move} needs an effect")
 
 
 def move_of(snapshot: Snapshot) -> tuple[Move, JournalEntry | None, ToolCall | None]:
@@ -158,7 +169,7 @@ def move_of(snapshot: Snapshot) -> tuple[Move, JournalEntry | None, ToolCall | N
     return MATRIX[shape, origin], entry, call
 
 
-def _after_failure(move: Move, entry: JournalEntry) -> Action:
+def _after_failure(move: Move, entry: ModelEffect) -> Action:
     """A model call has failed."""
     if move is Move.WAIT_RETRY:
         return WaitUntil(entry.retry_at_ms or 0)
@@ -167,7 +178,7 @@ def _after_failure(move: Move, entry: JournalEntry) -> Action:
     return Fail(f"{text}\n{todo}" if todo else text, recoverable=can_be_retried(entry.fault))
 
 
-def _inherited(snapshot: Snapshot, move: Move, entry: JournalEntry, call: ToolCall) -> Action:
+def _inherited(snapshot: Snapshot, move: Move, entry: ToolEffect, call: ToolCall) -> Action:
     """A former lease had begun a call: what came of it is found out, and nothing is done twice on a guess."""
     match move:
         case Move.RUN_AGAIN | Move.RUN_AGAIN_KEYED:
@@ -209,19 +220,19 @@ def _of_other_tools(call: ToolCall, tool: ToolDeclaration | None, problem: str |
 def _shape(state: Snapshot) -> tuple[Shape, JournalEntry | None, ToolCall | None]:
     if state.answered:
         return Shape.ANSWERED, None, None
-    model = state.journal.get(MODEL_ENTRY)
+    model = model_effect(state.journal)
     if model is None:
         talking = any(p.kind is PromptKind.CONVERSATION for p in state.prompts.values())
         return (Shape.PROMPT_OPEN if talking else Shape.EMPTY), None, None
     if model.state is EffectState.STARTED:
-        return Shape.CALL_STARTED, model, None
+        return STARTED_SHAPES[model.class_of_repeat], model, None
     if model.state is EffectState.FAILED:
         if model.retry_at_ms is None:
             return Shape.CALL_OVER, model, None
         due = Shape.CALL_DUE_BEGUN if model.reply_begun else Shape.CALL_DUE
         return (Shape.CALL_WAITING if model.retry_at_ms > state.now_ms else due), model, None
     for call in endings_last(state.calls, state.tools, state.problems):
-        entry = state.journal.get(call.tool_use_id)
+        entry = tool_effect(state.journal, call.tool_use_id)
         if entry is not None and entry.state is EffectState.COMPLETED:
             continue
         if entry is not None and entry.prompt_id in state.prompts:
@@ -232,9 +243,9 @@ def _shape(state: Snapshot) -> tuple[Shape, JournalEntry | None, ToolCall | None
     return Shape.TOOLS_DONE, model, None
 
 
-def _started(entry: JournalEntry, tool: ToolDeclaration | None) -> Shape:
+def _started(entry: ToolEffect, tool: ToolDeclaration | None) -> Shape:
     """The shape of a call that was begun, perhaps by a worker with other tools."""
-    effect_class = entry.effect_class or EffectClass.OPAQUE
+    effect_class = entry.class_of_repeat
     if effect_class is EffectClass.PURE:
         return Shape.STARTED_PURE if tool is not None else Shape.TOOL_NEXT  # then its result says that it is gone
     if tool is None or (entry.version is not None and entry.version != tool.version):

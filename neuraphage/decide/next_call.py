@@ -6,7 +6,7 @@ from neuraphage.decide.actions import Action, AskPeople, Foresee, Record, RunToo
 from neuraphage.decide.control import why_held_back
 from neuraphage.decide.policy import Ruling, ruling, why_denied
 from neuraphage.decide.snapshot import Snapshot
-from neuraphage.model.effect import EffectClass, EffectState
+from neuraphage.model.effect import EffectClass, EffectState, tool_effect
 from neuraphage.model.tool import ControlKind, ToolCall, ToolDeclaration, ToolResult
 
 DESTRUCTIVE = "This command would destroy the machine or the home directory. It never runs here."
@@ -59,7 +59,7 @@ def _to_ask(snapshot: Snapshot) -> tuple[ToolCall, ...]:
 def _is_untouched(snapshot: Snapshot, call: ToolCall) -> bool:
     """Whether nothing was done about a call. The prompt that its entry names may be gone: it went when the task failed,
     and a person has retried it."""
-    entry = snapshot.journal.get(call.tool_use_id)
+    entry = tool_effect(snapshot.journal, call.tool_use_id)
     return entry is None or (entry.state is EffectState.PLANNED and entry.prompt_id not in snapshot.prompts)
 
 
@@ -73,13 +73,13 @@ def _needs_person(snapshot: Snapshot, call: ToolCall) -> bool:
 
 
 def _ruled(snapshot: Snapshot, call: ToolCall, tool: ToolDeclaration) -> Ruling:
-    entry = snapshot.journal.get(call.tool_use_id)
+    entry = tool_effect(snapshot.journal, call.tool_use_id)
     decided = entry.permission if entry is not None else None
     return ruling(tool, call.params, snapshot.record.spec.allow, snapshot.grants, decided)
 
 
 def _why_denied(snapshot: Snapshot, call: ToolCall) -> str:
-    entry = snapshot.journal.get(call.tool_use_id)
+    entry = tool_effect(snapshot.journal, call.tool_use_id)
     asked = entry is not None and entry.permission is not None
     by = (entry.permission_by if entry is not None else None) or ("user" if asked else None)
     return why_denied(call.name, by, snapshot.record.spec.permission_timeout_s)

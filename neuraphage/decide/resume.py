@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from neuraphage.decide.conversation import tool_calls
-from neuraphage.model.effect import MODEL_ENTRY, EffectState, JournalEntry, Marker, MarkerName
+from neuraphage.model.effect import EffectState, Journal, Marker, MarkerName, model_effect
 from neuraphage.model.place import Place
 from neuraphage.model.task import Phase, ResumePoint, ResumePointKind
 
@@ -62,14 +62,14 @@ def resume_point_of(marker: Marker, *, between_turns: bool, remaining_tools: tup
     return ResumePoint(kind=kind, remaining_tools=remaining_tools)
 
 
-def remaining_tools(journal: Mapping[str, JournalEntry], tail: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+def remaining_tools(journal: Journal, tail: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     """The ids of this turn's tool calls that have no result yet, in the order of the reply.
 
     Args:
         journal: of the turn.
         tail: the last entries of the conversation, from the reply on or from before it.
     """
-    model = journal.get(MODEL_ENTRY)
+    model = model_effect(journal)
     if model is None or model.state is not EffectState.COMPLETED:
         return ()
     content = [entry["content"] for entry in tail if entry["role"] == "assistant"]

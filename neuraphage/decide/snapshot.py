@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from neuraphage.model.effect import JournalEntry
+from neuraphage.model.effect import Journal
 from neuraphage.model.prompt import Prompt
 from neuraphage.model.task import TaskRecord
 from neuraphage.model.tool import ToolCall, ToolDeclaration, ToolResult
@@ -49,7 +49,7 @@ class Snapshot:
     record: TaskRecord
     entries: Sequence[Mapping[str, Any]]
     fence: int
-    journal: Mapping[str, JournalEntry]
+    journal: Journal
     calls: tuple[ToolCall, ...]
     tools: Mapping[str, ToolDeclaration]
     problems: Mapping[str, str]

@@ -7,7 +7,7 @@ from neuraphage.decide.control import ending
 from neuraphage.decide.conversation import CONTINUE_TEXT, final_text
 from neuraphage.decide.replies import ReplyEnd, end_of, nudge, streak, why_failed
 from neuraphage.decide.snapshot import Snapshot
-from neuraphage.model.effect import MODEL_ENTRY
+from neuraphage.model.effect import model_effect
 from neuraphage.model.task import Mode
 from neuraphage.model.tool import ControlKind, ToolCall
 
@@ -21,7 +21,8 @@ def turn_end(snapshot: Snapshot) -> Action:
         if snapshot.tools[call.name].control is ControlKind.COMPLETE_TASK:
             return Complete(_words(call, "summary"))
         return Fail(_words(call, "reason"), recoverable=True)
-    stop_reason = snapshot.journal[MODEL_ENTRY].stop_reason
+    model = model_effect(snapshot.journal)
+    stop_reason = None if model is None else model.stop_reason
     end = end_of(snapshot.reply(), stop_reason)
     counted = streak(snapshot.entries)
     over = counted.cut > snapshot.bounds.max_continues or counted.empty > snapshot.bounds.max_empty_replies

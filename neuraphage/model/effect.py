@@ -6,8 +6,11 @@ the marker is for people (and a test proves that both agree).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from neuraphage.model.base import Frozen
 
@@ -23,10 +26,17 @@ class EffectClass(StrEnum):
     """The world shows whether it happened: probe, then skip or run."""
     OPAQUE = "opaque"
     """Nothing but the spool knows: never run again on a guess."""
+    BILLED = "billed"
+    """It changes nothing, and the other side may charge for each: run again under the same id, and count it. A call of
+    the model; no tool may be of this class."""
+
+
+TOOL_CLASSES = (EffectClass.PURE, EffectClass.KEYED, EffectClass.CHECKABLE, EffectClass.OPAQUE)
+"""What a tool may declare."""
 
 
 class EffectKind(StrEnum):
-    """The two kinds of effect."""
+    """The kinds of effect; each has a shape of its own in the journal."""
 
     MODEL = "model"
     TOOL = "tool"
@@ -52,44 +62,41 @@ MODEL_ENTRY = "model"
 """Key of the journal entry of the turn's model call; tool calls use their tool_use id."""
 
 
-class JournalEntry(Frozen):
-    """One effect of the turn.
+class _Effect(Frozen):
+    """What every effect of a turn has.
 
     Args:
-        key: `model`, or the tool_use id.
-        kind: model or tool.
+        key: names it in the journal.
         state: how far it has come.
         fence: the lease that wrote this state; another fence means that the entry is inherited.
-        request_id: model: id of the request, the same for a repeated call of the same request.
-        attempt: model: how many calls were made under this request id (1 for the first).
-        retry_at_ms: model, failed: when the next call is due (server time, milliseconds).
-        error: failed: what went wrong, for people.
-        fault: model, failed: the fault kind, which names the retry rule.
-        faults: model: faults counted against the retry rule so far.
-        plain: model: whether the request holds words, calls and results alone, since more of it was refused.
-        reply_begun: model, failed: whether the reply had begun when it broke off, so that it may be billed.
-        response_hash: model, completed: sha256 of the reply's content.
-        stop_reason: model, completed: why the model stopped.
-        tool: tool: its name.
-        params_hash: tool: sha256 of the canonical JSON of its parameters.
-        effect_class: tool: what a repeat does.
-        version: tool: of what the call meant when it was begun; None from a release that kept none.
-        evidence: tool, checkable: facts read before the start which let a probe tell whether it happened, and
-            `approved_file`, the file as it was when a person was asked about the call (then from the asking on);
-            spooled: `spool` and `at_ms`, whose spool knows of it and since when (server time).
-        permission: tool: what a person decided, if anyone was asked.
-        permission_by: tool: who decided it (`user`, `timeout`: nobody had answered in time).
-        prompt_id: tool: the prompt that asks about this call, if one was opened.
-        result_hash: tool, completed: sha256 of the result.
-        is_error: tool, completed: whether the result tells of an error.
+        attempt: model: how many calls were made under this request id (1 for the first); tool: starts that are known
+            not to have run.
     """
 
     key: str
-    kind: EffectKind
     state: EffectState
     fence: int = 0
-    request_id: str | None = None
     attempt: int = 0
+
+
+class ModelEffect(_Effect):
+    """A call of the model.
+
+    Args:
+        request_id: of the request, the same for a repeated call of the same request.
+        retry_at_ms: failed: when the next call is due (server time, milliseconds).
+        error: failed: what went wrong, for people.
+        fault: failed: the fault kind, which names the retry rule.
+        faults: faults counted against the retry rule so far.
+        plain: whether the request holds words, calls and results alone, since more of it was refused.
+        reply_begun: failed: whether the reply had begun when it broke off, so that it may be billed.
+        response_hash: completed: sha256 of the reply's content.
+        stop_reason: completed: why the model stopped.
+    """
+
+    kind: Literal[EffectKind.MODEL] = EffectKind.MODEL
+    key: str = MODEL_ENTRY
+    request_id: str | None = None
     retry_at_ms: int | None = None
     error: str | None = None
     fault: str | None = None
@@ -98,6 +105,32 @@ class JournalEntry(Frozen):
     reply_begun: bool = False
     response_hash: str | None = None
     stop_reason: str | None = None
+
+    @property
+    def class_of_repeat(self) -> EffectClass:
+        """What running it a second time does."""
+        return EffectClass.BILLED
+
+
+class ToolEffect(_Effect):
+    """A call of a tool; its key is the tool_use id.
+
+    Args:
+        tool: its name.
+        params_hash: sha256 of the canonical JSON of its parameters.
+        effect_class: what a repeat does.
+        version: of what the call meant when it was begun; None from a release that kept none.
+        evidence: checkable: facts read before the start which let a probe tell whether it happened, and
+            `approved_file`, the file as it was when a person was asked about the call (then from the asking on);
+            spooled: `spool` and `at_ms`, whose spool knows of it and since when (server time).
+        permission: what a person decided, if anyone was asked.
+        permission_by: who decided it (`user`, `timeout`: nobody had answered in time).
+        prompt_id: the prompt that asks about this call, if one was opened.
+        result_hash: completed: sha256 of the result.
+        is_error: completed: whether the result tells of an error.
+    """
+
+    kind: Literal[EffectKind.TOOL] = EffectKind.TOOL
     tool: str | None = None
     params_hash: str | None = None
     effect_class: EffectClass | None = None
@@ -108,6 +141,29 @@ class JournalEntry(Frozen):
     prompt_id: str | None = None
     result_hash: str | None = None
     is_error: bool = False
+
+    @property
+    def class_of_repeat(self) -> EffectClass:
+        """What running it a second time does; of a release that kept no class, the most careful one."""
+        return self.effect_class or EffectClass.OPAQUE
+
+
+JournalEntry = Annotated[ModelEffect | ToolEffect, Field(discriminator="kind")]
+"""One effect of the turn, by its kind."""
+Journal = Mapping[str, JournalEntry]
+"""The effects of a turn by key."""
+
+
+def model_effect(journal: Journal) -> ModelEffect | None:
+    """The turn's call of the model, once it was announced."""
+    entry = journal.get(MODEL_ENTRY)
+    return entry if isinstance(entry, ModelEffect) else None
+
+
+def tool_effect(journal: Journal, tool_use_id: str) -> ToolEffect | None:
+    """What the journal knows of a call of a tool."""
+    entry = journal.get(tool_use_id)
+    return entry if isinstance(entry, ToolEffect) else None
 
 
 class MarkerName(StrEnum):

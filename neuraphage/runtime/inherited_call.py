@@ -6,7 +6,7 @@ import logging
 from typing import Any
 
 from neuraphage.errors import SpoolError
-from neuraphage.model.effect import JournalEntry
+from neuraphage.model.effect import ToolEffect
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.tool import Probe, ProbeVerdict, ToolCall, ToolDeclaration, ToolResult
 from neuraphage.ports import SpoolState, SpoolStatus, Tool, ToolContext
@@ -32,7 +32,7 @@ class InheritedCalls:
         self._work = work
         self._step = step
 
-    def probe(self, call: ToolCall, entry: JournalEntry) -> ToolResult | None:
+    def probe(self, call: ToolCall, entry: ToolEffect) -> ToolResult | None:
         """A checkable call of a former lease: look whether it happened; run it if it did not.
 
         Returns:
@@ -56,7 +56,7 @@ class InheritedCalls:
             unknown_outcome=True,
         )
 
-    def ask(self, call: ToolCall, entry: JournalEntry) -> ToolResult | None:
+    def ask(self, call: ToolCall, entry: ToolEffect) -> ToolResult | None:
         """An opaque call of a former lease: attach to it, read it, or run it if it is known not to have run.
 
         Returns:
@@ -75,7 +75,7 @@ class InheritedCalls:
             )
 
     def _asked(
-        self, call: ToolCall, declaration: ToolDeclaration, context: ToolContext, entry: JournalEntry
+        self, call: ToolCall, declaration: ToolDeclaration, context: ToolContext, entry: ToolEffect
     ) -> ToolResult | None:
         evidence = entry.evidence or {}
         if evidence.get("spool") != self._services.spool.identity:

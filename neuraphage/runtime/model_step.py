@@ -15,7 +15,7 @@ from neuraphage.decide.sendable import without_broken_signatures
 from neuraphage.decide.surrogates import whole_text
 from neuraphage.decide.tool_input import why_unusable
 from neuraphage.errors import FaultKind, ModelFault
-from neuraphage.model.effect import MODEL_ENTRY, EffectKind, EffectState, JournalEntry, Marker, MarkerName
+from neuraphage.model.effect import EffectState, Marker, MarkerName, ModelEffect
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.message import Entry, ModelReply, ModelRequest
 from neuraphage.model.prompt import PromptKind
@@ -58,14 +58,12 @@ class ModelStep:
         """
         work = self._work
         iteration = work.record.counters.iteration
-        before = work.journal.get(MODEL_ENTRY)
+        before = work.model_effect
         if before is None:
             self._tell_of_place(iteration)
             self._take_inputs(iteration)
         fence = work.held.lease.fence
-        entry = JournalEntry(
-            key=MODEL_ENTRY,
-            kind=EffectKind.MODEL,
+        entry = ModelEffect(
             state=EffectState.STARTED,
             fence=fence,
             request_id=before.request_id if before else request_id(work.record.task_id, iteration, fence),
@@ -123,7 +121,7 @@ class ModelStep:
         if blocks:
             work.note(entries=[Entry(role="user", content=blocks, turn=iteration)])
 
-    def _request(self, entry: JournalEntry) -> ModelRequest:
+    def _request(self, entry: ModelEffect) -> ModelRequest:
         spec = self._work.record.spec
         system = SYSTEM_TEXT + (f"\n\n{spec.system}" if spec.system else "")
         tools = [
@@ -140,7 +138,7 @@ class ModelStep:
             extra={},
         )
 
-    def _note_fault(self, entry: JournalEntry, fault: ModelFault) -> None:
+    def _note_fault(self, entry: ModelEffect, fault: ModelFault) -> None:
         work = self._work
         decision = after_fault(fault.kind, entry.faults, fault.retry_after_s, entry.attempt, plain=entry.plain)
         retry_at_ms = None if decision.delay_s is None else work.now_ms() + int(decision.delay_s * 1000)
@@ -174,7 +172,7 @@ class ModelStep:
             "cost_microusd": self._services.cost_microusd(model or self._work.record.spec.model, usage),
         }
 
-    def _note_reply(self, entry: JournalEntry, reply: ModelReply) -> None:
+    def _note_reply(self, entry: ModelEffect, reply: ModelReply) -> None:
         work, services = self._work, self._services
         clean: list[dict[str, Any]] = services.redaction.json(reply.content)
         clean = without_broken_signatures(reply.content, clean)

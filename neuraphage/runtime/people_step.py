@@ -8,7 +8,7 @@ from typing import Any
 from neuraphage.decide.asking import SUMMARY_CHARS, params_summary
 from neuraphage.decide.hashing import call_name, prompt_id, sha256_hex
 from neuraphage.decide.policy import TIMEOUT, read_permission
-from neuraphage.model.effect import EffectKind, EffectState, JournalEntry, Marker, MarkerName, Permission
+from neuraphage.model.effect import EffectState, Marker, MarkerName, Permission, ToolEffect
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.prompt import PERMISSION_OPTIONS, InboxItem, Prompt, PromptKind
 from neuraphage.model.tool import ControlKind, ToolCall, ToolResult
@@ -113,13 +113,16 @@ class PeopleStep:
     def _answered(self, call: ToolCall, prompt: Prompt, item: InboxItem) -> None:
         text = self._services.redaction.text(item.text)
         if prompt.kind is PromptKind.QUESTION:
-            started = self._work.journal[call.tool_use_id].state is EffectState.STARTED
+            entry = self._work.tool_effect(call.tool_use_id)
+            started = entry is not None and entry.state is EffectState.STARTED
             if item.by == TIMEOUT:
                 text = f"Nobody answered in time. The answer for that case is: {text}"
             said = f"The call was interrupted. A person was asked whether it ran, and said: {text}" if started else text
             self._tools.note(call, ToolResult(text=said, is_error=started))
             return
-        entry = self._work.journal[call.tool_use_id]
+        entry = self._work.tool_effect(call.tool_use_id)
+        if entry is None:
+            raise AssertionError(f"a permission of a call without an entry: {call.tool_use_id}")
         permission, remembered = read_permission(text)
         if prompt.params_hash != self._digest(call):
             # an approval holds for the very parameters it was given for, and nothing else
@@ -143,9 +146,8 @@ class PeopleStep:
         planned = []
         for prompt in opened:
             key = prompt.tool_use_id or ""
-            entry = self._work.journal.get(key) or JournalEntry(
+            entry = self._work.tool_effect(key) or ToolEffect(
                 key=key,
-                kind=EffectKind.TOOL,
                 state=EffectState.PLANNED,
                 fence=self._work.held.lease.fence,
                 tool=prompt.tool,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from neuraphage.decide.conversation import result_block
 from neuraphage.decide.hashing import sha256_hex
-from neuraphage.model.effect import EffectKind, EffectState, JournalEntry, Marker, MarkerName
+from neuraphage.model.effect import EffectState, Marker, MarkerName, ToolEffect
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.message import Entry
 from neuraphage.model.tool import ToolResult
@@ -13,11 +13,9 @@ from neuraphage.runtime.unit_of_work import UnitOfWork
 
 def note_result(work: UnitOfWork, tool_use_id: str, tool: str, result: ToolResult) -> None:
     """Note a tool's result: journal, conversation, marker, counters and event together."""
-    before = work.journal.get(tool_use_id)
+    before = work.tool_effect(tool_use_id)
     digest = sha256_hex(result.text)
-    entry = (
-        before or JournalEntry(key=tool_use_id, kind=EffectKind.TOOL, state=EffectState.PLANNED, tool=tool)
-    ).model_copy(
+    entry = (before or ToolEffect(key=tool_use_id, state=EffectState.PLANNED, tool=tool)).model_copy(
         update={
             "state": EffectState.COMPLETED,
             "fence": work.held.lease.fence,

@@ -8,7 +8,7 @@ from typing import Any
 from neuraphage.decide.files_seen import files_seen
 from neuraphage.decide.hashing import call_name, canonical, effect_id, sha256_hex
 from neuraphage.errors import SpoolError
-from neuraphage.model.effect import EffectClass, EffectKind, EffectState, JournalEntry, Marker, MarkerName
+from neuraphage.model.effect import EffectClass, EffectState, Marker, MarkerName, ToolEffect
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.tool import ToolCall, ToolDeclaration, ToolResult
 from neuraphage.ports import ForeseesRefusal, Tool, ToolContext
@@ -117,7 +117,7 @@ class ToolStep:
             spool=self._services.spool,
             interrupt=self._work.held,
             files_seen=files_seen(self._work.entries) if needs_files else {},
-            approved_file=approved_file(self._work.journal.get(call.tool_use_id)),
+            approved_file=approved_file(self._work.tool_effect(call.tool_use_id)),
             output_limit_chars=declaration.output_limit_chars,
             redact=self._services.redaction.text,
         )
@@ -157,11 +157,10 @@ class ToolStep:
             attempt: as in `run`.
             kind: of the event that tells of it.
         """
-        before = self._work.journal.get(call.tool_use_id)
+        before = self._work.tool_effect(call.tool_use_id)
         digest = sha256_hex(call.params)
-        entry = JournalEntry(
+        entry = ToolEffect(
             key=call.tool_use_id,
-            kind=EffectKind.TOOL,
             state=EffectState.STARTED,
             fence=self._work.held.lease.fence,
             attempt=attempt,

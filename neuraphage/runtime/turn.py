@@ -30,7 +30,7 @@ from neuraphage.decide.replies import unfinished_call, why_unfinished
 from neuraphage.decide.snapshot import Bounds, Snapshot
 from neuraphage.errors import CancelRequested, LeaseLost
 from neuraphage.logs import log_context
-from neuraphage.model.effect import MODEL_ENTRY, EffectState
+from neuraphage.model.effect import EffectState
 from neuraphage.model.message import StopReason
 from neuraphage.model.prompt import PromptKind
 from neuraphage.model.tool import ToolCall, ToolResult
@@ -138,7 +138,7 @@ class Turn:
         """Tool calls of this turn's reply, once it is there. A reply that a refusal broke off counts for nothing."""
         if self._known_calls:  # a reply never changes, and every step of the turn asks for its calls
             return self._known_calls
-        model = self._work.journal.get(MODEL_ENTRY)
+        model = self._work.model_effect
         if model is None or model.state is not EffectState.COMPLETED or model.stop_reason == StopReason.REFUSAL.value:
             return ()
         for stored in reversed(self._work.entries):
@@ -150,7 +150,8 @@ class Turn:
 
     def _unfinished(self, call: ToolCall) -> str | None:
         """What the model is told of the call in which its reply broke off."""
-        reason = self._work.journal[MODEL_ENTRY].stop_reason
+        model = self._work.model_effect
+        reason = None if model is None else model.stop_reason
         reply = next(stored for stored in reversed(self._work.entries) if stored["role"] == "assistant")
         if unfinished_call(reply["content"], reason) != call.tool_use_id:
             return None
@@ -201,7 +202,9 @@ class Turn:
     def _find_out(self, action: LookAfter | AskDetached) -> None:
         """Settle a begun call; what stays unknown is a fact of the next decision."""
         call = action.call
-        entry = self._work.journal[call.tool_use_id]
+        entry = self._work.tool_effect(call.tool_use_id)
+        if entry is None:
+            raise AssertionError(f"{action} is about a call that was never begun")
         settle = self._inherited.probe if isinstance(action, LookAfter) else self._inherited.ask
         unknown = settle(call, entry)
         if unknown is not None:

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from neuraphage.decide.actions import Complete, Fail, NextTurn, Rest, StopAtLimit
 from neuraphage.decide.hashing import conversation_prompt_id
-from neuraphage.model.effect import MODEL_ENTRY, EffectState, Marker, MarkerName
+from neuraphage.model.effect import EffectState, Marker, MarkerName
 from neuraphage.model.message import Entry
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.ports import FinishTo, Settled
@@ -53,7 +53,9 @@ class TurnEnd:
 
     def _give_reply_up(self, error: str) -> None:
         """Note the last reply as a failed call, so that a retry asks for another one instead of reading it again."""
-        entry = self._work.journal[MODEL_ENTRY]
+        entry = self._work.model_effect
+        if entry is None:
+            raise AssertionError("a turn without a call of the model has no reply")
         given_up = entry.model_copy(
             update={"state": EffectState.FAILED, "fence": self._work.held.lease.fence, "error": error}
         )

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from neuraphage.errors import DamagedKey, LeaseLost, StoreUnavailable, WriteLost
-from neuraphage.model.effect import JournalEntry, Marker
+from neuraphage.model.effect import JournalEntry, Marker, ModelEffect, ToolEffect, model_effect, tool_effect
 from neuraphage.model.event import Event
 from neuraphage.model.message import Entry
 from neuraphage.model.prompt import InboxItem, Prompt
@@ -54,6 +54,15 @@ class UnitOfWork:
         # from now, not from the send time: the claim may have been sent several times, and a server time that runs
         # ahead would let this process act before a former owner's deadline
         self._clock_offset_ms = claimed.now_ms - int(services.clock.boottime_s() * 1000)
+
+    @property
+    def model_effect(self) -> ModelEffect | None:
+        """The turn's call of the model, once it was announced."""
+        return model_effect(self.journal)
+
+    def tool_effect(self, tool_use_id: str) -> ToolEffect | None:
+        """What is known of a call of a tool."""
+        return tool_effect(self.journal, tool_use_id)
 
     def now_ms(self) -> int:
         """Server time, from the claim and this machine's clock; never ahead of it."""

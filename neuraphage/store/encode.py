@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 import orjson
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from neuraphage.errors import SchemaTooNew
 from neuraphage.model.base import SCHEMA_VERSION
@@ -22,6 +22,7 @@ from neuraphage.store.client import corrupt
 
 COMPRESS_ABOVE_BYTES = 1_024
 """Text shrinks by half in a few microseconds a kilobyte, and each of these bytes is synced to disk."""
+_JOURNAL_ENTRY: TypeAdapter[JournalEntry] = TypeAdapter(JournalEntry)
 ENTRY_MAX_BYTES = 64 * 1024 * 1024
 """Largest entry that is unpacked; far above every limit on writing."""
 
@@ -140,7 +141,7 @@ def _usual_kind(key: str) -> EffectKind:
 def journal_entry(key: str, raw: bytes) -> JournalEntry:
     """One journal entry from its hash field."""
     try:
-        return JournalEntry.model_validate(
+        return _JOURNAL_ENTRY.validate_python(
             {"kind": _usual_kind(key), **loads(raw, f"journal entry {key!r}"), "key": key}
         )
     except ValidationError as error:

@@ -144,7 +144,7 @@ def _carried_out(tool: Tool, params: Mapping[str, Any], folder: str) -> Iterator
             case EffectClass.PURE:
                 yield _ran("run", tool.run(params, context))
                 yield _ran("repeat", tool.run(params, context))
-            case EffectClass.OPAQUE:
+            case _:
                 yield _ran("run", tool.run(params, context))
     except Exception as error:  # noqa: BLE001 - the code of others
         yield ToolFinding("run", False, f"it raised {type(error).__name__}: {error}")

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from neuraphage.errors import BadInput
-from neuraphage.model.effect import EffectClass
+from neuraphage.model.effect import TOOL_CLASSES, EffectClass
 from neuraphage.model.tool import ToolDeclaration
 from neuraphage.model.tool_traits import ToolTraits
 from neuraphage.tools.call_meaning import fingerprint
@@ -59,11 +59,10 @@ def tool(
     """
     if function is not None:
         raise BadInput('write @tool(effect="pure") or another effect: what a repeat of a call does cannot be guessed')
-    try:
-        effect_class = EffectClass(effect)
-    except ValueError:
-        known = ", ".join(one.value for one in EffectClass)
-        raise BadInput(f"{effect!r} is no effect of a tool; it is one of: {known}") from None
+    if effect not in TOOL_CLASSES:
+        known = ", ".join(one.value for one in TOOL_CLASSES)
+        raise BadInput(f"{effect!r} is no effect of a tool; it is one of: {known}")
+    effect_class = EffectClass(effect)
 
     frame = inspect.currentframe()
     around = dict(frame.f_back.f_locals) if frame is not None and frame.f_back is not None else {}

@@ -14,7 +14,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from neuraphage.model.effect import EffectClass
+from neuraphage.model.effect import TOOL_CLASSES, EffectClass
 from neuraphage.model.tool import ToolDeclaration
 from neuraphage.ports import Tool
 from neuraphage.tools.builtin_traits import BUILTIN_TRAITS
@@ -151,6 +151,8 @@ def _problem(tool: Any, names: set[str]) -> str | None:
         return wrong
     if name in names:
         return f"the name {name} is taken by another tool; give it another one"
+    if declaration.effect_class not in TOOL_CLASSES:
+        return f"{name} declares the effect {declaration.effect_class.value}, which no tool can have"
     if declaration.control is not None:
         return f"{name} declares itself to be carried out by the turn, as only built-in tools are"
     if declaration.spooled:

@@ -9,7 +9,7 @@ import pytest
 from chaos_record import Doing, doing
 from chaos_tasks import ChaosTask, make_task
 
-from neuraphage.model.effect import EffectKind, EffectState, JournalEntry, Marker, MarkerName
+from neuraphage.model.effect import EffectState, JournalEntry, Marker, MarkerName, ModelEffect, ToolEffect
 from neuraphage.model.task import Phase, RunningDetail, Status, TaskRecord, TaskSpec
 from neuraphage.model.usage import Counters
 
@@ -48,12 +48,12 @@ def test_a_seed_draws_the_same_tasks() -> None:
 
 def model(state: EffectState, fence: int = 2) -> JournalEntry:
     """A journal entry of the model call."""
-    return JournalEntry(key="model", kind=EffectKind.MODEL, state=state, fence=fence, request_id="r")
+    return ModelEffect(state=state, fence=fence, request_id="r")
 
 
 def tool(fence: int = 2, name: str = "run_command") -> JournalEntry:
     """A journal entry of a started tool."""
-    return JournalEntry(key="t", kind=EffectKind.TOOL, state=EffectState.STARTED, fence=fence, tool=name)
+    return ToolEffect(key="t", state=EffectState.STARTED, fence=fence, tool=name)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from clikit import Bench, CommandLine
 from neuraphage.cli.asked_text import LISTED_LINES
 from neuraphage.decide.approved_file import as_evidence
 from neuraphage.decide.asking import params_summary
-from neuraphage.model.effect import EffectKind, EffectState, JournalEntry
+from neuraphage.model.effect import EffectState, ToolEffect
 from neuraphage.model.message import Entry
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
 from neuraphage.model.task import TEXT_MAX_CHARS
@@ -53,7 +53,7 @@ def asking(
     prompts = [permission(key, n, tool, params) for n, (key, (tool, params)) in enumerate(calls.items())]
     entry = Entry(role="assistant", content=blocks, turn=0, stop_reason="tool_use")
     journal = [
-        JournalEntry(key=key, kind=EffectKind.TOOL, state=EffectState.PLANNED, tool=tool, evidence=as_evidence(file))
+        ToolEffect(key=key, state=EffectState.PLANNED, tool=tool, evidence=as_evidence(file))
         for key, (tool, _) in calls.items()
     ]
     opened = Changes(entries=(entry,), journal=tuple(journal), prompts_opened=tuple(reversed(prompts)))

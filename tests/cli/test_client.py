@@ -13,7 +13,7 @@ from neuraphage.errors import (
     PromptNotOpen,
     TaskNotFound,
 )
-from neuraphage.model.effect import EffectKind, EffectState, JournalEntry
+from neuraphage.model.effect import EffectState, ToolEffect
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
 from neuraphage.model.recovery import RecoveryReading, RecoveryReport
 from neuraphage.model.task import Status
@@ -119,7 +119,7 @@ def test_history_of_a_task_that_is_not_there(bench: Bench, read: str) -> None:
 def test_conversation_and_journal(bench: Bench) -> None:
     """What a turn wrote is read back."""
     task_id, lease = bench.kit.running()
-    entry = JournalEntry(key="t1", kind=EffectKind.TOOL, state=EffectState.STARTED, tool="edit")
+    entry = ToolEffect(key="t1", state=EffectState.STARTED, tool="edit")
     bench.kit.store.commit(lease, Changes(journal=(entry,), entries=(text_entry("hello"),)))
     assert bench.client.journal(task_id) == {"t1": entry}
     assert bench.client.conversation(task_id)[-1]["content"] == [{"type": "text", "text": "hello"}]

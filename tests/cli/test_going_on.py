@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from clikit import Bench, CommandLine
-from neuraphage.model.effect import EffectKind, EffectState, JournalEntry
+from neuraphage.model.effect import EffectState, ModelEffect
 from neuraphage.model.limits import LimitChange
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
 from neuraphage.model.task import TERMINAL, Status
@@ -66,7 +66,7 @@ def with_reply(kit: StoreKit) -> str:
     """A task that failed at its limit, with a reply that can still be worked off."""
     task_id, lease = kit.running()
     kit.send(task_id, SignalKind.LIMIT, limits=LimitChange(max_cost_microusd=100))
-    reply = JournalEntry(key="model", kind=EffectKind.MODEL, state=EffectState.COMPLETED)
+    reply = ModelEffect(state=EffectState.COMPLETED)
     changes = Changes(journal=(reply,), add={"model_calls": 1, "cost_microusd": 100})
     kit.store.finish(lease, changes, FinishTo.FAILED, 0, {"error": "No.", "recoverable": True})
     return task_id

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from clikit import Bench, CommandLine
-from neuraphage.model.effect import EffectKind, EffectState, JournalEntry
+from neuraphage.model.effect import EffectState, ToolEffect
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
 from neuraphage.model.recovery import RecoveryReading, RecoveryReport
 from neuraphage.model.task import Status
@@ -57,7 +57,7 @@ def every_record(bench: Bench) -> list[str]:
     ids.append(bench.kit.waiting(PROMPT))
     ids.append(bench.client.submit("x", working_dir="/w", tags=["t"], allow=["edit"]))
     task_id, lease = bench.kit.running()
-    entry = JournalEntry(key="t1", kind=EffectKind.TOOL, state=EffectState.STARTED, tool="edit")
+    entry = ToolEffect(key="t1", state=EffectState.STARTED, tool="edit")
     bench.kit.store.commit(lease, Changes(journal=(entry,), entries=(text_entry("hello"),)))
     recovered, _ = bench.kit.running()
     bench.kit.recover(recovered)

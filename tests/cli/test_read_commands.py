@@ -19,7 +19,7 @@ from clikit import Bench, CommandLine
 from neuraphage import __version__
 from neuraphage.cli.console import local_time, offset_here
 from neuraphage.cli.main import app
-from neuraphage.model.effect import EffectKind, EffectState, JournalEntry
+from neuraphage.model.effect import EffectState, ToolEffect
 from neuraphage.model.health import Beat
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
 from neuraphage.model.recovery import RecoveryReading, RecoveryReport
@@ -150,7 +150,7 @@ def test_text_from_outside_steers_no_terminal(cli: CommandLine, bench: Bench) ->
 def test_show_tells_where_the_task_stands(cli: CommandLine, bench: Bench) -> None:
     """Status, journal, the open prompt, and the command that answers it."""
     task_id, lease = bench.kit.running()
-    entry = JournalEntry(key="t1", kind=EffectKind.TOOL, state=EffectState.STARTED, tool="run_command")
+    entry = ToolEffect(key="t1", state=EffectState.STARTED, tool="run_command")
     bench.kit.store.commit(lease, Changes(journal=(entry,), entries=(text_entry("and now?"),)))
     shown = cli("show", task_id).out
     assert "Running, in leases" in shown

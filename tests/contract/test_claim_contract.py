@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from neuraphage.model.effect import EffectKind, EffectState, JournalEntry, Marker, MarkerName
+from neuraphage.model.effect import EffectState, Marker, MarkerName, ModelEffect
 from neuraphage.model.task import StartedReason, Status
 from neuraphage.ports import Changes, ClaimUnreadableError, ClaimVerdict, CommitVerdict, FinishTo, SignalKind, SuspendTo
 from neuraphage.store import reading
@@ -191,7 +191,7 @@ def test_cancel_goes_before_pause(kit: StoreKit) -> None:
 def test_the_journal_is_inherited(kit: StoreKit) -> None:
     """The next holder reads what the last one did, and the open prompts."""
     task_id, lease = kit.running()
-    call = JournalEntry(key="model", kind=EffectKind.MODEL, state=EffectState.STARTED, fence=lease.fence)
+    call = ModelEffect(state=EffectState.STARTED, fence=lease.fence)
     marker = Marker(name=MarkerName.REQUEST_SENT, request_id="r1")
     changes = Changes(journal=(call,), marker=marker, add=MODEL_CALL, prompts_opened=(question(),))
     kit.suspend(lease, SuspendTo.SHUTDOWN, changes)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from neuraphage.model.effect import EffectKind, EffectState, JournalEntry, Marker, MarkerName
+from neuraphage.model.effect import EffectState, Marker, MarkerName, ModelEffect, ToolEffect
 from neuraphage.model.event import Event
 from neuraphage.model.task import Status
 from neuraphage.ports import Changes, CommitVerdict, FinishTo, SignalKind, SuspendTo
@@ -21,7 +21,7 @@ def test_writes_all_kinds_of_change(kit: StoreKit) -> None:
     task_id, lease = kit.running()
     raw = kit.plant(task_id)
     kept = kit.plant(task_id)
-    call = JournalEntry(key="model", kind=EffectKind.MODEL, state=EffectState.COMPLETED, fence=1)
+    call = ModelEffect(state=EffectState.COMPLETED, fence=1)
     changes = Changes(
         entries=(text_entry("one"), text_entry("two")),
         journal=(call,),
@@ -259,9 +259,7 @@ def test_a_write_of_any_number_of_parts_is_whole(kit: StoreKit) -> None:
     """
     task_id, lease = kit.running()
     entries = tuple(text_entry(str(number)) for number in range(8_100))
-    states = tuple(
-        JournalEntry(key=f"t{number}", kind=EffectKind.TOOL, state=EffectState.PLANNED) for number in range(4_100)
-    )
+    states = tuple(ToolEffect(key=f"t{number}", state=EffectState.PLANNED) for number in range(4_100))
     assert kit.store.commit(lease, Changes(entries=entries, journal=states)).verdict is CommitVerdict.COMMITTED
     assert kit.client.llen(kit.keys.messages(task_id)) == 8_101
     assert kit.client.hlen(kit.keys.turn(task_id)) == 4_100

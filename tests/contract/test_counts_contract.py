@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from neuraphage.model.effect import EffectKind, EffectState, JournalEntry, Marker, MarkerName
+from neuraphage.model.effect import EffectState, Marker, MarkerName, ModelEffect, ToolEffect
 from neuraphage.model.task import Status
 from neuraphage.ports import (
     Changes,
@@ -160,8 +160,8 @@ def test_a_lease_whose_length_is_not_told_is_judged_by_the_visitors_own(kit: Sto
 def test_a_retry_keeps_the_reply_that_is_there(kit: StoreKit) -> None:
     """It was paid: the turn goes on from it, its conversation is archived nowhere, and only a reset asks anew."""
     task_id, lease = kit.running()
-    call = JournalEntry(key="model", kind=EffectKind.MODEL, state=EffectState.COMPLETED)
-    tool = JournalEntry(key="t1", kind=EffectKind.TOOL, state=EffectState.STARTED)
+    call = ModelEffect(state=EffectState.COMPLETED)
+    tool = ToolEffect(key="t1", state=EffectState.STARTED)
     kit.finish(lease, FinishTo.FAILED, Changes(journal=(call, tool)), error="no", recoverable=True)
     kit.send(task_id, SignalKind.RETRY)
     assert kit.try_claim(task_id).journal == {"model": call, "t1": tool}

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from neuraphage.model.effect import EffectKind, EffectState, JournalEntry
+from neuraphage.model.effect import EffectState, ModelEffect, ToolEffect
 from neuraphage.model.task import Status
 from neuraphage.ports import Changes, CommitVerdict, FinishTo, Lease, RecoverVerdict, SignalKind
 from storekit import ASK, MODEL_CALL, TALK, StoreKit, question, text_entry
@@ -24,7 +24,7 @@ def changes_of(to: FinishTo) -> Changes:
 def with_journal(kit: StoreKit) -> tuple[str, Lease]:
     """A running task whose journal has an entry."""
     task_id, lease = kit.running()
-    call = JournalEntry(key="model", kind=EffectKind.MODEL, state=EffectState.COMPLETED)
+    call = ModelEffect(state=EffectState.COMPLETED)
     kit.store.commit(lease, Changes(journal=(call,)))
     return task_id, replace(lease, token=1)
 
@@ -215,7 +215,7 @@ def test_how_long_an_ended_task_is_kept(kit: StoreKit) -> None:
     task_id, _ = kit.running()
     kit.recover(task_id)
     kit.plant(task_id)
-    call = JournalEntry(key="act", kind=EffectKind.TOOL, state=EffectState.COMPLETED)
+    call = ToolEffect(key="act", state=EffectState.COMPLETED)
     kit.finish(kit.claim(task_id), FinishTo.FAILED, Changes(journal=(call,)), error="e", recoverable=True)
     kept_days = {name: kit.client.pttl(getattr(kit.keys, name)(task_id)) / 86_400_000 for name in PER_TASK}
     long, short = ("task", "messages", "events", "why"), ("turn", "inbox", "signals")

@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from neuraphage.decide.limits import limit_reached
-from neuraphage.model.effect import EffectKind, EffectState, JournalEntry
+from neuraphage.model.effect import EffectState, ModelEffect, ToolEffect
 from neuraphage.model.limits import LimitChange, Limits
 from neuraphage.model.task import Status
 from neuraphage.ports import Changes, CommitVerdict, FinishTo, SignalKind, SignalVerdict, SuspendTo
@@ -81,7 +81,7 @@ def test_a_paused_task_at_its_limit_is_not_resumed(kit: StoreKit, change: LimitC
     assert kit.send(task_id, SignalKind.RESUME).verdict is OK
     lease = kit.claim(task_id)
     kit.send(task_id, SignalKind.PAUSE)
-    reply = JournalEntry(key="model", kind=EffectKind.MODEL, state=EffectState.COMPLETED)
+    reply = ModelEffect(state=EffectState.COMPLETED)
     kit.store.suspend(lease, Changes(journal=(reply,), add=TURN), SuspendTo.PAUSE)
     kit.send(task_id, SignalKind.LIMIT, limits=change)
     assert kit.send(task_id, SignalKind.RESUME).verdict is OK
@@ -115,7 +115,7 @@ def test_a_reply_that_is_there_is_worked_off_at_the_limit(kit: StoreKit) -> None
     """Only the next call is forbidden: tools that a paid reply has asked for may still run."""
     task_id, lease = kit.running()
     set_limits(kit, task_id, cost=100)
-    reply = JournalEntry(key="model", kind=EffectKind.MODEL, state=EffectState.COMPLETED)
+    reply = ModelEffect(state=EffectState.COMPLETED)
     kit.store.finish(lease, Changes(journal=(reply,), add=TURN), FinishTo.FAILED, 0, {"error": "", "recoverable": True})
     assert limit_reached(kit.store.get(task_id)) is not None
     assert kit.send(task_id, SignalKind.RESET).verdict is AT_LIMIT, "it would ask anew"
@@ -167,7 +167,7 @@ def test_a_limit_raised_since_the_claim_begins_the_turn_again(kit: StoreKit, rai
     lease = kit.claim(task_id)
     if raised:
         set_limits(kit, task_id, turns=1)
-    entry = JournalEntry(key="t1", kind=EffectKind.TOOL, state=EffectState.PLANNED)
+    entry = ToolEffect(key="t1", state=EffectState.PLANNED)
     settled = kit.finish(lease, FinishTo.LIMITED, Changes(journal=(entry,)), error="No.", recoverable=True)
     expected = (Status.RUNNING, "outbox") if raised else (Status.FAILED, "")
     assert (settled.status, settled.place, settled.iteration) == (*expected, 0)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from neuraphage.errors import BadInput
-from neuraphage.model.effect import EffectKind, EffectState, JournalEntry, Marker, MarkerName
+from neuraphage.model.effect import EffectState, Marker, MarkerName, ModelEffect, ToolEffect
 from neuraphage.model.limits import LimitChange
 from neuraphage.model.task import TERMINAL, Status
 from neuraphage.ports import Changes, FinishTo, SignalKind, SignalVerdict, SuspendTo
@@ -215,8 +215,8 @@ def test_retry_goes_on_from_the_failed_turn(kit: StoreKit) -> None:
     task_id, lease = kit.running()
     kit.finish(lease, FinishTo.NEXT, Changes(entries=(text_entry("turn 0"),), add=MODEL_CALL))
     lease = kit.claim(task_id)
-    call = JournalEntry(key="model", kind=EffectKind.MODEL, state=EffectState.FAILED, error="no")
-    tool = JournalEntry(key="tool-1", kind=EffectKind.TOOL, state=EffectState.COMPLETED)
+    call = ModelEffect(state=EffectState.FAILED, error="no")
+    tool = ToolEffect(key="tool-1", state=EffectState.COMPLETED)
     kit.finish(lease, FinishTo.FAILED, Changes(journal=(call, tool)), error="no", recoverable=True)
     kit.send(task_id, SignalKind.RETRY)
     claimed = kit.try_claim(task_id)
@@ -230,7 +230,7 @@ def test_reset_archives_and_starts_over(kit: StoreKit) -> None:
     """reset keeps the first message only; the old conversation expires in an archive."""
     task_id, lease = kit.running()
     kit.finish(lease, FinishTo.NEXT, Changes(entries=(text_entry("turn 0"),), add=MODEL_CALL))
-    call = JournalEntry(key="model", kind=EffectKind.MODEL, state=EffectState.COMPLETED)
+    call = ModelEffect(state=EffectState.COMPLETED)
     begun = Changes(journal=(call,), marker=Marker(name=MarkerName.RESPONSE_RECEIVED, response_hash="h"))
     kit.finish(kit.claim(task_id), FinishTo.FAILED, begun, error="no", recoverable=False)
     fence = kit.number(task_id, "fence")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from neuraphage.model.effect import EffectKind, EffectState, JournalEntry
+from neuraphage.model.effect import EffectState, ToolEffect
 from neuraphage.model.task import PausedDetail, StartedReason, Status
 from neuraphage.ports import Changes, CommitVerdict, SignalKind, SuspendTo
 from storekit import ASK, TALK, StoreKit, question, text_entry
@@ -158,7 +158,7 @@ def test_a_shutdown_counts_no_recovery(kit: StoreKit, reason: str) -> None:
 def test_the_journal_stays(kit: StoreKit) -> None:
     """A suspended turn keeps its journal, and adds to it."""
     task_id, lease = kit.running()
-    one, two = (JournalEntry(key=k, kind=EffectKind.TOOL, state=EffectState.STARTED) for k in ("a", "b"))
+    one, two = (ToolEffect(key=k, state=EffectState.STARTED) for k in ("a", "b"))
     kit.store.commit(lease, Changes(journal=(one,)))
     kit.suspend(replace(lease, token=1), SuspendTo.SHUTDOWN, Changes(journal=(two,)))
     assert set(kit.client.hgetall(kit.keys.turn(task_id))) == {b"a", b"b"}

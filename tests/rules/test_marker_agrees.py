@@ -11,7 +11,15 @@ import pytest
 
 from neuraphage.decide.hashing import sha256_hex
 from neuraphage.errors import FaultKind, ModelFault
-from neuraphage.model.effect import MODEL_ENTRY, EffectClass, EffectState, JournalEntry, Marker, MarkerName
+from neuraphage.model.effect import (
+    MODEL_ENTRY,
+    TOOL_CLASSES,
+    EffectClass,
+    EffectState,
+    JournalEntry,
+    Marker,
+    MarkerName,
+)
 from neuraphage.model.message import ModelReply
 from neuraphage.model.task import Mode
 from neuraphage.model.tool import ToolResult
@@ -138,7 +146,7 @@ def test_a_plain_run(rig_of: Callable[..., Rig]) -> None:
     assert seen(rig) == set(MarkerName) - {MarkerName.TASK_CREATED}
 
 
-@pytest.mark.parametrize("effect_class", list(EffectClass))
+@pytest.mark.parametrize("effect_class", TOOL_CLASSES)
 def test_runs_with_a_death_in_a_tool(rig_of: Callable[..., Rig], effect_class: EffectClass) -> None:
     """What a later process settles has its marker too."""
     lives: list[int] = []

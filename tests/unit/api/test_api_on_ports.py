@@ -14,7 +14,7 @@ from neuraphage.client_wiring import api_ports
 from neuraphage.decide.approved_file import as_evidence
 from neuraphage.decide.selection import Selection, Sort
 from neuraphage.errors import BadInput, StackError, TaskNotFound
-from neuraphage.model.effect import EffectKind, EffectState, JournalEntry
+from neuraphage.model.effect import EffectState, ToolEffect
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
 from neuraphage.model.task import Status
 from neuraphage.model.tool import FileSight, SightKind
@@ -112,7 +112,7 @@ def test_a_file_that_is_another_one_than_was_asked_about(bench: ApiBench, same: 
     assert changed_since_asked(bench.api, asking) == frozenset()
     assert "conversation" not in bench.rows.read, "nor a conversation for calls that are about no file"
     sight = FileSight(path="a.txt", sha256="0", kind=SightKind.READ)
-    entry = JournalEntry(key="c1", kind=EffectKind.TOOL, state=EffectState.PLANNED, evidence=as_evidence(sight))
+    entry = ToolEffect(key="c1", state=EffectState.PLANNED, evidence=as_evidence(sight))
     bench.rows.journals[record.task_id] = {"c1": entry}
     bench.files.same = same
     assert len(changed_since_asked(bench.api, asking)) == found

@@ -31,14 +31,15 @@ from neuraphage.decide.machine import MATRIX, STARTED_SHAPES, Move, Origin, Shap
 from neuraphage.decide.next_call import DESTRUCTIVE
 from neuraphage.decide.snapshot import Bounds, Snapshot
 from neuraphage.model.effect import (
-    MODEL_ENTRY,
+    TOOL_CLASSES,
     EffectClass,
-    EffectKind,
     EffectState,
     JournalEntry,
     Marker,
     MarkerName,
+    ModelEffect,
     Permission,
+    ToolEffect,
 )
 from neuraphage.model.limits import Limits
 from neuraphage.model.prompt import Prompt, PromptKind
@@ -80,11 +81,11 @@ def of_class(effect_class: EffectClass) -> ToolDeclaration:
 
 
 def model_entry(state: EffectState, fence: int, **more: Any) -> JournalEntry:
-    return JournalEntry(key=MODEL_ENTRY, kind=EffectKind.MODEL, state=state, fence=fence, **more)
+    return ModelEffect(state=state, fence=fence, **more)
 
 
 def tool_entry(state: EffectState, fence: int = FENCE, key: str = "t1", **more: Any) -> JournalEntry:
-    return JournalEntry(key=key, kind=EffectKind.TOOL, state=state, fence=fence, **more)
+    return ToolEffect(key=key, state=state, fence=fence, **more)
 
 
 def turn(*entries: JournalEntry, **more: Any) -> Snapshot:
@@ -114,13 +115,13 @@ def state_of(shape: Shape, origin: Origin) -> Snapshot:
     """A state of this shape."""
     fence = FENCES[origin]
     replied = model_entry(EffectState.COMPLETED, fence, stop_reason="end_turn")
-    started = {kept: cls for cls, kept in STARTED_SHAPES.items()}
+    started = {kept: cls for cls, kept in STARTED_SHAPES.items() if cls in TOOL_CLASSES}
     if shape in started:
         return turn(replied, tool_entry(EffectState.STARTED, fence, effect_class=started[shape]), calls=(CALL,))
     match shape:
         case Shape.EMPTY:
             return turn()
-        case Shape.CALL_STARTED:
+        case Shape.STARTED_BILLED:
             return turn(model_entry(EffectState.STARTED, fence))
         case Shape.CALL_WAITING:
             return turn(model_entry(EffectState.FAILED, fence, retry_at_ms=NOW_MS + 1))
@@ -145,7 +146,7 @@ def state_of(shape: Shape, origin: Origin) -> Snapshot:
             return turn(replied, tool_entry(EffectState.COMPLETED, fence), calls=(CALL,))
 
 
-@pytest.mark.parametrize("effect_class", EffectClass)
+@pytest.mark.parametrize("effect_class", TOOL_CLASSES)
 @pytest.mark.parametrize("version", [None, "1", "2"])
 @pytest.mark.parametrize("is_there", [True, False])
 def test_a_begun_call_meets_the_tool_that_began_it(
@@ -175,7 +176,7 @@ def test_every_row_is_reached(shape: Shape, origin: Origin) -> None:
     """R134-R140: the move of each row, and what it is about, come from a journal of that shape."""
     move, _, call = move_of(state_of(shape, origin))
     assert move is MATRIX[shape, origin]
-    if shape in STARTED_SHAPES.values() or shape is Shape.TOOL_NEXT:
+    if shape in {STARTED_SHAPES[cls] for cls in TOOL_CLASSES} | {Shape.TOOL_NEXT}:
         assert call == CALL
 
 
@@ -189,7 +190,7 @@ def test_the_table_is_whole() -> None:
 def test_the_table_says_what_the_design_says() -> None:
     """The safety rows by hand: nothing inherited is taken for an outcome, nothing opaque is simply run again."""
     inherited = {shape: MATRIX[shape, Origin.INHERITED] for shape in Shape}
-    assert inherited[Shape.CALL_STARTED] is Move.CALL_AGAIN
+    assert inherited[Shape.STARTED_BILLED] is Move.CALL_AGAIN
     assert inherited[Shape.STARTED_PURE] is Move.RUN_AGAIN
     assert inherited[Shape.STARTED_KEYED] is Move.RUN_AGAIN_KEYED
     assert inherited[Shape.STARTED_CHECKABLE] is Move.PROBE
@@ -329,12 +330,12 @@ def test_a_catastrophic_command_is_blocked_whatever_was_allowed() -> None:
 @pytest.mark.parametrize(("origin", "counted"), [(Origin.INHERITED, True)])
 def test_a_repeated_call_may_be_billed_twice(origin: Origin, counted: bool) -> None:
     """Where its worker died in it, or its reply had begun; a call that was refused costs nothing."""
-    assert decide(state_of(Shape.CALL_STARTED, origin)) == CallModel(may_be_billed=counted)
+    assert decide(state_of(Shape.STARTED_BILLED, origin)) == CallModel(may_be_billed=counted)
     assert decide(state_of(Shape.CALL_DUE_BEGUN, origin)) == CallModel(may_be_billed=True)
     assert decide(state_of(Shape.CALL_DUE, origin)) == CallModel()
 
 
-@pytest.mark.parametrize("shape", [Shape.EMPTY, Shape.CALL_DUE, Shape.CALL_DUE_BEGUN, Shape.CALL_STARTED])
+@pytest.mark.parametrize("shape", [Shape.EMPTY, Shape.CALL_DUE, Shape.CALL_DUE_BEGUN, Shape.STARTED_BILLED])
 def test_no_call_is_made_at_a_limit(shape: Shape) -> None:
     """Neither a first one nor a repeated one: each may cost."""
     snapshot = state_of(shape, Origin.INHERITED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from neuraphage.decide.resume import phase_of, remaining_tools, resume_point_of
-from neuraphage.model.effect import MODEL_ENTRY, EffectKind, EffectState, JournalEntry, Marker, MarkerName
+from neuraphage.model.effect import MODEL_ENTRY, EffectState, JournalEntry, Marker, MarkerName, ModelEffect, ToolEffect
 from neuraphage.model.task import Phase, ResumePointKind
 
 CREATED, SENT, REPLIED, STARTED, DONE, ASKED = (Marker(name=name) for name in MarkerName)
@@ -17,8 +17,9 @@ REPLY = {"role": "assistant", "content": [
 
 def journal(**states: EffectState) -> dict[str, JournalEntry]:
     """A journal by key and state."""
-    kinds = {MODEL_ENTRY: EffectKind.MODEL}
-    return {key: JournalEntry(key=key, kind=kinds.get(key, EffectKind.TOOL), state=s) for key, s in states.items()}
+    return {
+        key: (ModelEffect(state=s) if key == MODEL_ENTRY else ToolEffect(key=key, state=s)) for key, s in states.items()
+    }
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from neuraphage.errors import SpoolError
-from neuraphage.model.effect import EffectClass
+from neuraphage.model.effect import TOOL_CLASSES, EffectClass
 from neuraphage.model.prompt import PromptKind
 from neuraphage.model.task import OnUnknownOutcome, Status
 from neuraphage.model.tool import ProbeVerdict, ToolResult
@@ -314,7 +314,7 @@ def test_a_pure_call_whose_tool_is_gone_is_told_so(make_rig: MakeRig) -> None:
     assert rig.get(task_id).status is Status.COMPLETED
 
 
-@pytest.mark.parametrize("effect_class", EffectClass)
+@pytest.mark.parametrize("effect_class", TOOL_CLASSES)
 def test_a_call_begun_by_a_release_without_versions_goes_on(make_rig: MakeRig, effect_class: EffectClass) -> None:
     """Its journal names none, so it is taken for the same one."""
     tool = FakeTool(effect_class=effect_class, act=dies_once(), happened=ProbeVerdict.NOT_HAPPENED)
