@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.settings import Settings
-from neuraphage.store.tasks import RedisStore
 
 if TYPE_CHECKING:
     from neuraphage.decide.redaction import Redactor
+    from neuraphage.store.client import RedisClient
+    from neuraphage.store.tasks import RedisStore
 
 API_KEY_VARIABLE = "ANTHROPIC_API_KEY"
 
@@ -25,9 +26,16 @@ def redactor() -> Redactor:
     return Redactor(secrets=secrets_in(os.environ))
 
 
-def build_store(settings: Settings) -> RedisStore:
-    """The store of these settings; connects when first used."""
-    return RedisStore(settings, SystemClock())
+def build_store(settings: Settings, client: RedisClient | None = None) -> RedisStore:
+    """The store of these settings; connects when first used.
+
+    Args:
+        settings: of the namespace.
+        client: of the state server, where there is one already.
+    """
+    from neuraphage.store.tasks import RedisStore  # noqa: PLC0415 - see Connections: most reads need no scripts
+
+    return RedisStore(settings, SystemClock(), client)
 
 
 def new_task_id() -> str:

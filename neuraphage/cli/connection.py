@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from neuraphage import configuration
 from neuraphage.cli.console import complain
 from neuraphage.cli.flags import chosen_flags
+from neuraphage.cli.later import without_plugins
 from neuraphage.dev.left_over import is_left, is_up
 from neuraphage.dev.stack_file import settings_of_running_stack
 from neuraphage.settings import Settings
@@ -41,7 +42,8 @@ def connect() -> Client:
         StackError: none is running and none is named.
         SettingsError: the settings clash.
     """
-    from neuraphage.client import Client  # noqa: PLC0415 - many commands need settings and no server
+    with without_plugins():
+        from neuraphage.client import Client  # noqa: PLC0415 - many commands need settings and no server
 
     return Client(server_settings())
 

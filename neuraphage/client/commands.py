@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from neuraphage.client.submitting import TaskSubmitter
 from neuraphage.decide.limits import limit_change
-from neuraphage.ports import Signalled
+
+if TYPE_CHECKING:
+    from neuraphage.ports import Signalled
 
 
 class TaskCommands(TaskSubmitter):

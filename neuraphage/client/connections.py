@@ -13,10 +13,12 @@ from neuraphage.configuration import load
 from neuraphage.dev import stack_file
 from neuraphage.settings import Settings
 from neuraphage.store import listing
+from neuraphage.store.context import open_context
 
 if TYPE_CHECKING:
     from neuraphage.decide.redaction import Redactor
     from neuraphage.runtime.service import TaskService
+    from neuraphage.store.tasks import RedisStore
 
 _WHOLE_ID = re.compile(r"task-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -33,7 +35,7 @@ class Connections:
 
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or _settings_here()
-        self._store = build_store(self.settings)
+        self._context = open_context(self.settings)
         self._waker = Waker(self.settings)
 
     def __enter__(self) -> Self:
@@ -45,7 +47,12 @@ class Connections:
     def close(self) -> None:
         """Close all connections; nothing of the client works after it."""
         self._waker.close()
-        self._store.context.client.close()
+        self._context.client.close()
+
+    @cached_property
+    def _store(self) -> RedisStore:
+        """The writes, over the same connections. Made for the first one: its scripts take longer than most reads."""
+        return build_store(self.settings, self._context.client)
 
     @cached_property
     def _redaction(self) -> Redactor:
@@ -76,7 +83,7 @@ class Connections:
             StoreUnavailable, StoreError: the ids could not be read.
         """
         whole = prefix.strip()
-        return whole if _WHOLE_ID.fullmatch(whole) else listing.find(self._store.context, prefix)
+        return whole if _WHOLE_ID.fullmatch(whole) else listing.find(self._context, prefix)
 
 
 def _settings_here() -> Settings:

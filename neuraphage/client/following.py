@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from neuraphage.model.event import Event
 from neuraphage.model.task import TERMINAL, TaskRecord
-from neuraphage.ports import Delta
-from neuraphage.store import live
-from neuraphage.store.tasks import RedisStore
+from neuraphage.store import live, reading
+from neuraphage.store.context import StoreContext
+
+if TYPE_CHECKING:
+    from neuraphage.ports import Delta
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +37,14 @@ class Following:
     """Looks at a task again and again. A look that fails may be repeated; it skips nothing.
 
     Args:
-        store: of the namespace.
+        context: of the namespace.
         task_id: full id.
         after: an event id; what is older is left out.
         live_ttl_s: how long pieces of the reply are kept for a viewer who does not ask for more.
     """
 
-    def __init__(self, store: RedisStore, task_id: str, after: str, live_ttl_s: float) -> None:
-        self._store = store
+    def __init__(self, context: StoreContext, task_id: str, after: str, live_ttl_s: float) -> None:
+        self._context = context
         self._task_id = task_id
         self._seen_event = self._seen_delta = after  # one server clock numbers both
         self._watch_every_s = live_ttl_s / 3
@@ -53,11 +56,11 @@ class Following:
         Raises:
             TaskNotFound, CorruptRecord, StoreUnavailable, StoreError: see `Client.get`.
         """
-        context, now_s = self._store.context, time.monotonic()
+        context, now_s = self._context, time.monotonic()
         if self._watched_s is None or now_s - self._watched_s > self._watch_every_s:
             live.watch(context, self._task_id)
             self._watched_s = now_s
-        record = self._store.get(self._task_id)  # before the lines: what was written up to the end is in them
+        record = reading.get(context, self._task_id)  # before the lines: what was written up to the end is in them
         found = live.snapshot(context, self._task_id, self._seen_event, self._seen_delta)
         for stream_id, item in found:
             if isinstance(item, Event):

@@ -14,6 +14,7 @@ from neuraphage.errors import BadInput
 from neuraphage.model.limits import Limits
 from neuraphage.model.place import Place
 from neuraphage.model.task import Mode, OnUnknownOutcome, TaskSpec
+from neuraphage.store import reading
 
 
 class TaskSubmitter(Connections):
@@ -109,7 +110,7 @@ class TaskSubmitter(Connections):
         Raises:
             TaskNotFound, BadInput, CorruptRecord, StoreUnavailable, StoreError: see `Client.get`.
         """
-        record = self._store.get(self.find(task_id))
+        record = reading.get(self._context, self.find(task_id))
         if record.place != Place.OUTBOX:
             return False
         return self._waker.publish_turn(record.task_id, record.counters.iteration, record.seq, record.marker.name.value)

@@ -11,20 +11,18 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from neuraphage.client.commands import TaskCommands
-from neuraphage.client.following import Following
 from neuraphage.decide.selection import Selection, Sort
 from neuraphage.errors import AccessRefused, BadInput, CorruptRecord, StoreUnavailable
-from neuraphage.model.effect import JournalEntry
-from neuraphage.model.event import Event
-from neuraphage.model.readings import Explanation
-from neuraphage.model.recovery import Decision, RecoveryReading, RecoveryReport
 from neuraphage.model.task import TERMINAL, Status, TaskRecord
-from neuraphage.ports import Delta
-from neuraphage.settings import Settings
-from neuraphage.store import listing, reading, readings, reports
+from neuraphage.store import listing, reading
 
 if TYPE_CHECKING:
-    from neuraphage.decide.why import Rules
+    from neuraphage.client.following import Following
+    from neuraphage.model.effect import JournalEntry
+    from neuraphage.model.event import Event
+    from neuraphage.model.readings import Explanation
+    from neuraphage.model.recovery import Decision, RecoveryReport
+    from neuraphage.ports import Delta
 
 T = TypeVar("T")
 
@@ -61,7 +59,7 @@ class Client(TaskCommands):
             SchemaTooNew: a newer release wrote it.
             StoreUnavailable, StoreError: the state server did not answer.
         """
-        return self._store.get(self.find(task_id))
+        return reading.get(self._context, self.find(task_id))
 
     def list(self, *statuses: Status, limit: int = 100) -> Sequence[TaskRecord]:
         """Tasks by status (all when none is named), by creation, newest first; unreadable ones are skipped (R40).
@@ -85,32 +83,36 @@ class Client(TaskCommands):
             StoreUnavailable, StoreError: the state server did not answer.
         """
         oldest_first = selection.reverse and selection.sort is Sort.CREATED
-        every = listing.records(self._store.context, oldest_first=oldest_first)
+        every = listing.records(self._context, oldest_first=oldest_first)
         found = (record for record in every if selection.takes(record))
         ordered = found if selection.sort is Sort.CREATED else iter(selection.ordered(list(found)))
         return list(islice(ordered, skip, skip + limit))
 
     def conversation(self, task_id: str, *, first: int = 0) -> Sequence[dict[str, Any]]:
         """The stored conversation from entry number `first` on, oldest first. Raises: see `get`."""
-        return reading.conversation(self._store.context, self._existing(task_id), first)
+        return reading.conversation(self._context, self._existing(task_id), first)
 
     def journal(self, task_id: str) -> dict[str, JournalEntry]:
         """The journal of the present turn. Raises: see `get`."""
-        return reading.journal(self._store.context, self._existing(task_id))
+        return reading.journal(self._context, self._existing(task_id))
 
     def decisions(self, task_id: str) -> Sequence[Decision]:
         """What sweep and watchers decided about the task, with their readings, oldest first. Raises: see `get`."""
-        return readings.task_decisions(self._store.context, self._existing(task_id))
+        from neuraphage.store import readings  # noqa: PLC0415 - as in `why`
+
+        return readings.task_decisions(self._context, self._existing(task_id))
 
     def why(self, task_id: str) -> Explanation:
         """Why the task stands where it stands, and what happens next, by these settings. Raises: see `get`."""
-        from neuraphage.decide.why import explain  # noqa: PLC0415 - most clients ask for no reasons
+        from neuraphage.client.rules import rules_of  # noqa: PLC0415 - most clients ask for no reasons
+        from neuraphage.decide.why import explain  # noqa: PLC0415 - as above
+        from neuraphage.store import readings  # noqa: PLC0415 - as above
 
-        return explain(readings.readings(self._store.context, self.find(task_id)), rules_of(self.settings))
+        return explain(readings.readings(self._context, self.find(task_id)), rules_of(self.settings))
 
     def counts(self) -> dict[str, int]:
         """Tasks by status, and members of the four places. Raises: see `list`."""
-        return reading.counts(self._store.context)
+        return reading.counts(self._context)
 
     def _note_recovery(self, record: TaskRecord, verb: str) -> None:
         """Put what a person has ordered with `recover` into the report.
@@ -119,6 +121,9 @@ class Client(TaskCommands):
             record: the task before it.
             verb: resume, retry or reset.
         """
+        from neuraphage.model.recovery import RecoveryReading  # noqa: PLC0415 - as in `why`
+        from neuraphage.store import reports  # noqa: PLC0415 - as in `why`
+
         reading = RecoveryReading(
             task_id=record.task_id,
             verdict=verb,
@@ -127,11 +132,13 @@ class Client(TaskCommands):
             iteration=record.counters.iteration,
             reason=f"a person gave the command to {verb} it; it was {record.status.value}",
         )
-        reports.note_recovery(self._store.context, reading)
+        reports.note_recovery(self._context, reading)
 
     def recovery_report(self) -> RecoveryReport | None:
         """The newest recovery report that is not empty; None if there never was one. Raises: see `list`."""
-        return reports.last_report(self._store.context)
+        from neuraphage.store import reports  # noqa: PLC0415 - as in `why`
+
+        return reports.last_report(self._context)
 
     def history(self, task_id: str, *, after: str = FIRST_EVENT, block_ms: int | None = None) -> Sequence[Event]:
         """One read of the history: up to a thousand lines after an event id, oldest first.
@@ -162,7 +169,7 @@ class Client(TaskCommands):
         """
         full_id, after = self._existing(task_id), event_id(after)
         while True:
-            over = follow and patiently(partial(self._store.get, full_id)).status in TERMINAL
+            over = follow and patiently(partial(reading.get, self._context, full_id)).status in TERMINAL
             block_ms = POLL_BLOCK_MS if follow and not over else None
             lines = patiently(partial(self._events, full_id, after, block_ms))
             for line in lines:
@@ -212,7 +219,7 @@ class Client(TaskCommands):
         """
         full_id, wanted = self.find(task_id), TERMINAL | frozenset(until)
         deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
-        record, after = self._store.get(full_id), FIRST_EVENT
+        record, after = reading.get(self._context, full_id), FIRST_EVENT
         while record.status not in wanted:
             left_ms = POLL_BLOCK_MS if deadline_s is None else int((deadline_s - time.monotonic()) * 1000)
             if left_ms <= 0:
@@ -220,22 +227,24 @@ class Client(TaskCommands):
             block_ms = max(1, min(POLL_BLOCK_MS, left_ms))
             lines = patiently(partial(self._events, full_id, after, block_ms), deadline_s)
             after = lines[-1].event_id or after if lines else after
-            record = patiently(partial(self._store.get, full_id), deadline_s)
+            record = patiently(partial(reading.get, self._context, full_id), deadline_s)
         return record
 
     def _following(self, task_id: str, after: str) -> Following:
+        from neuraphage.client.following import Following  # noqa: PLC0415 - as in `why`
+
         full_id = self.find(task_id)
-        self._store.get(full_id)  # fails at once
-        return Following(self._store, full_id, event_id(after), self.settings.live_ttl_s)
+        reading.get(self._context, full_id)  # fails at once
+        return Following(self._context, full_id, event_id(after), self.settings.live_ttl_s)
 
     def _events(self, full_id: str, after: str, block_ms: int | None) -> Sequence[Event]:
-        return reading.events(self._store.context, full_id, after=after, block_ms=block_ms)
+        return reading.events(self._context, full_id, after=after, block_ms=block_ms)
 
     def _existing(self, task_id: str) -> str:
         """The full id of a task that exists; also of one whose record cannot be read, so that it can be looked into."""
         full_id = self.find(task_id)
         with contextlib.suppress(CorruptRecord):
-            self._store.get(full_id)
+            reading.get(self._context, full_id)
         return full_id
 
 
@@ -271,21 +280,3 @@ def patiently(read: Callable[[], T], deadline_s: float | None = None) -> T:
             if time.monotonic() > min(limit_s, deadline_s or limit_s):
                 raise
         time.sleep(OUTAGE_PAUSE_S)
-
-
-def rules_of(settings: Settings) -> Rules:
-    """The settings that decide about tasks, as `explain` takes them."""
-    from neuraphage.decide.why import Rules  # noqa: PLC0415 - as in `why`
-
-    return Rules(
-        lease_ms=int(settings.lease_s * 1000),
-        heartbeat_ms=int(settings.heartbeat_s * 1000),
-        sweep_ms=int(settings.sweep_s * 1000),
-        absent_host_ms=int(settings.absent_host_s * 1000),
-        saved_max_age_ms=int(settings.saved_max_age_s * 1000),
-        wait_poll_ms=int(settings.wait_poll_s * 1000),
-        first_republish_ms=int(settings.first_republish_s * 1000),
-        max_republish_ms=int(settings.max_republish_s * 1000),
-        max_recoveries=settings.max_recoveries,
-        recovery_policy=settings.recovery_policy.value,
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from neuraphage.settings import Settings
-from neuraphage.store.client import RedisClient
+from neuraphage.store.client import RedisClient, connect
 from neuraphage.store.conversations import Conversations
 from neuraphage.store.keys import Keys
 from neuraphage.store.round_trip import RoundTrips
@@ -59,3 +59,20 @@ class StoreContext:
             "exec_ms": int(settings.exec_retention_s * 1000),
             "conversation_ms": int(settings.conversation_retention_s * 1000),
         }
+
+
+def open_context(settings: Settings, client: RedisClient | None = None) -> StoreContext:
+    """What readers need of a namespace; connects when first used.
+
+    Args:
+        settings: where the state server is, limits and times.
+        client: the state server; made from `settings.state_url` when not given.
+
+    Raises:
+        SettingsError: the URL cannot be read, or names a file that is not there.
+    """
+    return StoreContext(
+        client or connect(settings.state_url.get_secret_value(), socket_timeout_s=settings.state_wait_s),
+        Keys(settings.namespace),
+        settings,
+    )

@@ -41,9 +41,8 @@ from neuraphage.store import (
     reports,
     signals,
 )
-from neuraphage.store.client import RedisClient, connect
-from neuraphage.store.context import StoreContext
-from neuraphage.store.keys import Keys
+from neuraphage.store.client import RedisClient
+from neuraphage.store.context import open_context
 
 
 class RedisStore:
@@ -57,11 +56,7 @@ class RedisStore:
 
     def __init__(self, settings: Settings, clock: Clock, client: RedisClient | None = None) -> None:
         self.clock = clock
-        self.context = StoreContext(
-            client or connect(settings.state_url.get_secret_value(), socket_timeout_s=settings.state_wait_s),
-            Keys(settings.namespace),
-            settings,
-        )
+        self.context = open_context(settings, client)
 
     def check_access(self) -> bool:
         """See access.check_access."""

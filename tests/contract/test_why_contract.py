@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from neuraphage.client.sync import rules_of
+from neuraphage.client.rules import rules_of
 from neuraphage.decide.why import explain, outcome
 from neuraphage.model.effect import Marker, MarkerName
 from neuraphage.model.readings import Explanation, TaskReadings
