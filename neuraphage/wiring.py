@@ -1,8 +1,4 @@
-"""Builds the real parts of worker processes and plugs them together; client_wiring.py has those of clients.
-
-The model's SDK takes two thirds of a start-up and only workers that take turns call the model, so the room that imports
-it is imported when a part of it is built; `workers.app` does that beforehand, when such a worker starts.
-"""
+"""Builds the real parts of worker processes and plugs them together; client_wiring.py has those of clients."""
 
 from __future__ import annotations
 
@@ -19,6 +15,7 @@ from neuraphage.data_folder import SPOOL
 from neuraphage.decide.cost import cost_microusd
 from neuraphage.decide.redacted_ends import Redact
 from neuraphage.errors import SettingsError, SpoolError
+from neuraphage.llm import AnthropicClient, PriceTable
 from neuraphage.model.usage import Usage
 from neuraphage.ports import ModelClient, ProcessRow, Spool, ToolBox
 from neuraphage.queue import CeleryDispatcher
@@ -78,8 +75,6 @@ def build_model(settings: Settings) -> ModelClient:
     key = os.environ.get(API_KEY_VARIABLE, "")
     if not key:
         raise SettingsError(f"{API_KEY_VARIABLE} is not set; set it to the key of the model provider")
-    from neuraphage.llm.client import AnthropicClient  # noqa: PLC0415 - see the module docstring
-
     return AnthropicClient(
         settings.anthropic_base_url,
         key,
@@ -99,8 +94,6 @@ def build_toolbox(settings: Settings) -> ToolBox:
 
 def build_services(settings: Settings, app: Celery, store: RedisStore) -> Services:
     """Every port of a worker process."""
-    from neuraphage.llm.pricing import PriceTable  # noqa: PLC0415 - see the module docstring
-
     prices = PriceTable.packaged()
     redaction = redactor()
 

@@ -6,7 +6,6 @@ child is a worker process of its own; under threads the one process is.
 
 from __future__ import annotations
 
-import importlib
 import mmap
 import os
 import sys
@@ -28,6 +27,7 @@ from neuraphage.wiring import build_health, build_model, build_process, build_wa
 from workers.consumer import ConsumerState, is_closed, is_consuming
 from workers.flower_guard import guard_flower
 from workers.logs import configure
+from workers.model_sdk import expect_turns
 from workers.options import refusal
 from workers.slots import FreeSlotStep
 from workers.unacked import UnackedStep
@@ -87,16 +87,12 @@ def _refuse_what_cannot_work(options: dict[str, Any] | None = None, **_: Any) ->
 
 
 def _model_problem() -> str | None:
-    """What keeps the model's client from being built; asked of workers that take turns.
-
-    This loads the model's SDK, two thirds of a start: here, so that the first turn, perhaps a recovered one, does not
-    wait for it, and the children of a prefork share it. Beat, Flower and control workers do without.
-    """
-    importlib.import_module("neuraphage.llm")
+    """What keeps the model's client from being built; asked of workers that take turns."""
     try:
         build_model(settings)
     except BadInput as error:
         return str(error)
+    expect_turns()
     return None
 
 

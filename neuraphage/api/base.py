@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from neuraphage.errors import CorruptRecord
-from neuraphage.ports import Clock, ReadStore, Redaction, TaskStore, Waker, WorkingFiles
 from neuraphage.settings import Settings
 
 if TYPE_CHECKING:
     from neuraphage.api.service import TaskService
+    from neuraphage.ports import Clock, ReadStore, Redaction, TaskStore, Waker, WorkingFiles
 
 _WHOLE_ID = re.compile(r"task-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from neuraphage.api.base import ApiBase, ApiPorts
 from neuraphage.api.reads import FIRST_EVENT
 from neuraphage.api.steps import blocking
 from neuraphage.api.task_steps import TaskSteps
-from neuraphage.model.event import Event
 from neuraphage.model.task import TERMINAL, Status, TaskRecord
-from neuraphage.ports import Delta
+
+if TYPE_CHECKING:
+    from neuraphage.model.event import Event
+    from neuraphage.ports import Delta
 
 
 class Follow(ApiBase):

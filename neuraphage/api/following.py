@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from neuraphage.model.event import Event
 from neuraphage.model.task import TERMINAL, TaskRecord
-from neuraphage.ports import Delta, ReadStore
+
+if TYPE_CHECKING:
+    from neuraphage.ports import Delta, ReadStore
 
 
 @dataclass(frozen=True, slots=True)

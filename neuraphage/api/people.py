@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from neuraphage.api.base import ApiBase
-from neuraphage.ports import Signalled
+
+if TYPE_CHECKING:
+    from neuraphage.ports import Signalled
 
 
 class People(ApiBase):

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 from neuraphage.api.base import ApiBase
 from neuraphage.decide.selection import Selection, Sort
 from neuraphage.errors import BadInput
-from neuraphage.model.effect import JournalEntry
-from neuraphage.model.event import Event
-from neuraphage.model.readings import Explanation
-from neuraphage.model.recovery import Decision, RecoveryReport
 from neuraphage.model.task import Status, TaskRecord
 from neuraphage.settings import Settings
 
 if TYPE_CHECKING:
     from neuraphage.decide.why import Rules
+    from neuraphage.model.effect import JournalEntry
+    from neuraphage.model.event import Event
+    from neuraphage.model.readings import Explanation
+    from neuraphage.model.recovery import Decision, RecoveryReport
 
 FIRST_EVENT = "0"
 """What stands before the first event."""

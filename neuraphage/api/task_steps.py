@@ -5,14 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from neuraphage.api.base import ApiBase
 from neuraphage.api.following import Following, Look
 from neuraphage.api.reads import FIRST_EVENT, event_id
 from neuraphage.api.steps import Change, Pause, Read, Steps, patiently
-from neuraphage.model.event import Event
 from neuraphage.model.task import TERMINAL, Status, TaskRecord
-from neuraphage.ports import Delta, ReadStore
+
+if TYPE_CHECKING:
+    from neuraphage.model.event import Event
+    from neuraphage.ports import Delta, ReadStore
 
 POLL_BLOCK_MS = 1_000
 """One blocking read of events; well under the socket timeout."""

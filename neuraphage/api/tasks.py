@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -14,7 +14,9 @@ from neuraphage.errors import BadInput
 from neuraphage.model.limits import Limits
 from neuraphage.model.place import Place
 from neuraphage.model.task import Mode, OnUnknownOutcome, TaskSpec
-from neuraphage.ports import Signalled
+
+if TYPE_CHECKING:
+    from neuraphage.ports import Signalled
 
 
 class Tasks(ApiBase):

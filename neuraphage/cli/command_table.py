@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from neuraphage.cli.flags import forget_flags
+from neuraphage.cli.later import without_plugins
 from neuraphage.cli.shared_options import add_shared_options
 
 
@@ -93,7 +94,8 @@ class Commands(MutableMapping[str, Any]):
 def commands_of(module: str) -> dict[str, Any]:
     """The commands that a module registers, with the options that all commands take."""
     app = typer.Typer(rich_markup_mode=None)
-    importlib.import_module(f"neuraphage.cli.{module}").register(app)
+    with without_plugins():
+        importlib.import_module(f"neuraphage.cli.{module}").register(app)
     commands: dict[str, Any] = dict(typer.main.get_group(app).commands)
     for command in commands.values():
         add_shared_options(command)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from neuraphage import configuration
 from neuraphage.cli.console import complain
 from neuraphage.cli.flags import chosen_flags
+from neuraphage.cli.later import without_plugins
 from neuraphage.settings import Settings
 from neuraphage.stack_note import settings_of_running_stack
 
@@ -40,7 +41,8 @@ def connect() -> Api:
         StackError: none is running and none is named.
         SettingsError: the settings clash.
     """
-    from neuraphage.command_wiring import api_of  # noqa: PLC0415 - many commands need settings and no server
+    with without_plugins():
+        from neuraphage.command_wiring import api_of  # noqa: PLC0415 - many commands need settings and no server
 
     return api_of(server_settings())
 
@@ -67,7 +69,8 @@ def connect_to_read() -> Iterator[Api]:
         StackError: none is running, none is named, and none has left anything.
         SettingsError: the settings clash.
     """
-    from neuraphage.command_wiring import api_of_left_tasks, has_only_left_tasks  # noqa: PLC0415 - as in `connect`
+    with without_plugins():
+        from neuraphage.command_wiring import api_of_left_tasks, has_only_left_tasks  # noqa: PLC0415 - as in `connect`
 
     settings = load_settings()
     has_ended = has_only_left_tasks(settings)

@@ -1,17 +1,26 @@
-"""A package that others import without need, executed when something of it is used, if ever.
+"""What others import without need: executed when something of it is used, if ever, or not looked for at all.
 
-redis-py imports its asyncio half always; a command that begins and ends waits for that longer than for its server.
+redis-py imports its asyncio half always, and OpenTelemetry where there is one (the model's SDK brings it). pydantic
+reads what every installed package says of itself. A command that begins and ends waits longer for that than for its
+server.
 """
 
 from __future__ import annotations
 
 import importlib.machinery
 import importlib.util
+import os
 import sys
 import types
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 LATER = ("redis.asyncio",)
+NEVER = ("opentelemetry.metrics",)
+"""redis-py looks for it, and counts its calls where a program has set that up. A command sets up nothing."""
+NO_PLUGINS = "PYDANTIC_DISABLE_PLUGINS"
+"""The variable of pydantic that decides, each time that a model is made, whether plugins are looked for."""
 
 
 class _Later(types.ModuleType):
@@ -44,3 +53,30 @@ def import_later(name: str) -> None:
     module = importlib.util.module_from_spec(spec)
     module.__class__ = _Later
     sys.modules[name] = module
+
+
+def import_never(name: str) -> None:
+    """Have a package count as not installed, unless somebody has imported it before us.
+
+    Args:
+        name: package.subpackage.
+    """
+    if name.partition(".")[0] not in sys.modules:
+        sys.modules[name] = None  # type: ignore[assignment]  # the import system's own word for it
+
+
+@contextmanager
+def without_plugins() -> Iterator[None]:
+    """Make models without a look for plugins of pydantic: nobody watches what a command validates.
+
+    The variable is as it was afterwards: processes that the command starts inherit none of it.
+    """
+    before = os.environ.get(NO_PLUGINS)
+    os.environ[NO_PLUGINS] = "__all__"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[NO_PLUGINS]
+        else:
+            os.environ[NO_PLUGINS] = before

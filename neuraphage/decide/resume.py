@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from neuraphage.decide.conversation import tool_calls
 from neuraphage.model.effect import EffectState, Journal, Marker, MarkerName, model_effect
 from neuraphage.model.place import Place
 from neuraphage.model.task import Phase, ResumePoint, ResumePointKind
@@ -69,6 +68,8 @@ def remaining_tools(journal: Journal, tail: Iterable[Mapping[str, Any]]) -> tupl
         journal: of the turn.
         tail: the last entries of the conversation, from the reply on or from before it.
     """
+    from neuraphage.decide.conversation import tool_calls  # noqa: PLC0415 - only for a task paused amidst its calls
+
     model = model_effect(journal)
     if model is None or model.state is not EffectState.COMPLETED:
         return ()

@@ -1,9 +1,10 @@
 """The model: one streamed call of the Messages API, its faults, its price.
 
-This room is the only importer of the Anthropic SDK. It calls once and never retries; the turn's timers do.
+This room is the only importer of the Anthropic SDK, and imports it late (see `client.py`). It calls once and never
+retries; the turn's timers do.
 """
 
-from neuraphage.llm.client import AnthropicClient
+from neuraphage.llm.client import AnthropicClient, is_sdk_loaded, load_sdk
 from neuraphage.llm.pricing import PriceQuote, PriceTable
 
-__all__ = ["AnthropicClient", "PriceQuote", "PriceTable"]
+__all__ = ["AnthropicClient", "PriceQuote", "PriceTable", "is_sdk_loaded", "load_sdk"]

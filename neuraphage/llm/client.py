@@ -1,36 +1,45 @@
-"""One streamed call of the Messages API over the Anthropic SDK."""
+"""The client of the Messages API: its configuration, which needs no SDK, and the life of the SDK's own client.
+
+The SDK takes longer to import than all the rest of a worker's start. So only `streamed_call.py` and what is below it
+import it, and nothing imports that before it is needed: `load_sdk` by itself, or the first call.
+"""
 
 from __future__ import annotations
 
-import logging
+import importlib
 import os
+import sys
 import threading
-import time
 import weakref
-from collections.abc import Callable, Iterator
-from typing import Any, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-import anthropic
-import httpx2
 from pydantic import SecretStr
 
 from neuraphage.decide.model_url import model_url
-from neuraphage.errors import BadInput, FaultKind, ModelFault
-from neuraphage.llm.bounded_answer import bound_answer, whole_lines
-from neuraphage.llm.collect import ReplyCollector
-from neuraphage.llm.faults import fault_of, fault_of_event
-from neuraphage.llm.hangup import Cause, Hangup, attach_current
-from neuraphage.llm.redirects import MAX_REDIRECTS, refuse_foreign_redirect
-from neuraphage.llm.request import request_body
+from neuraphage.errors import BadInput
 from neuraphage.model.message import ModelReply, ModelRequest
 from neuraphage.ports import Delta, Interrupt
 
-REQUEST_ID_HEADER = "X-Neuraphage-Request-Id"
-MAX_CONNECTIONS = 1_024
-MIN_SECRET_CHARS = 8
-"""Shorter keys are placeholders for local servers, not secrets."""
+if TYPE_CHECKING:
+    import anthropic
 
-_log = logging.getLogger(__name__)
+SDK_PART = "neuraphage.llm.streamed_call"
+"""The one door to the SDK. Who comes while another thread imports it waits at this module, and holds no other."""
+
+
+def load_sdk() -> None:
+    """Import the SDK, unless it is; a second caller waits for the first.
+
+    Raises:
+        ImportError: it is not installed, or broken.
+    """
+    importlib.import_module(SDK_PART)
+
+
+def is_sdk_loaded() -> bool:
+    """Whether the SDK is imported, or on its way."""
+    return SDK_PART in sys.modules
 
 
 class AnthropicClient:
@@ -62,7 +71,8 @@ class AnthropicClient:
     ) -> None:
         self._base_url = model_url(base_url, os.environ)
         self._key = api_key if isinstance(api_key, SecretStr) else SecretStr(api_key)
-        self._timeout = httpx2.Timeout(read_timeout_s, connect=connect_timeout_s, pool=connect_timeout_s)
+        self._connect_timeout_s = connect_timeout_s
+        self._read_timeout_s = read_timeout_s
         self._call_timeout_s = call_timeout_s
         self._lock = threading.Lock()
         self._sdk: anthropic.Anthropic | None = None
@@ -83,21 +93,11 @@ class AnthropicClient:
         Raises:
             ModelFault: the call failed; `kind` says how, `usage` what the reply had told of when it broke off.
             CancelRequested, LeaseLost: the interrupt asked to stop; the connection is closed.
+            ImportError: the SDK is not installed, or broken.
         """
-        hangup = Hangup()
-        unsubscribe = interrupt.subscribe(lambda: hangup.hang_up(Cause.INTERRUPT))
-        collector = ReplyCollector(_fail_open(on_delta))
-        try:
-            interrupt.check()
-            with hangup.watching(self._call_timeout_s):
-                return self._stream(request, collector)
-        except Exception as error:  # noqa: BLE001 - the SDK lets out classes of three libraries; all are mapped
-            if hangup.cause is Cause.INTERRUPT:
-                interrupt.check()
-            # Without a cause: a foreign exception's text may hold the key, and a traceback prints it.
-            raise self._fault(error, collector, hangup) from None
-        finally:
-            unsubscribe()
+        from neuraphage.llm.streamed_call import StreamedCall  # noqa: PLC0415 - see the module docstring
+
+        return StreamedCall(self._connected, self._key, self._call_timeout_s).run(request, on_delta, interrupt)
 
     def close(self) -> None:
         """Close what is idle. A later call opens anew."""
@@ -106,120 +106,15 @@ class AnthropicClient:
         if sdk is not None:
             sdk.close()
 
-    def _stream(self, request: ModelRequest, collector: ReplyCollector) -> ModelReply:
-        began_s = time.monotonic()
-        first_event_s = began_s
-        sdk = self._connected()
-        body = request_body(request)
-        with sdk.messages.create(
-            model=body.pop("model"),
-            max_tokens=body.pop("max_tokens"),
-            messages=body.pop("messages"),
-            stream=True,
-            extra_headers={REQUEST_ID_HEADER: request.request_id},
-            extra_body=body,
-        ) as stream:
-            for data in _events(stream.response):
-                if not collector.started:
-                    first_event_s = time.monotonic()
-                collector.take(data)
-                if collector.stopped:
-                    break
-        if collector.stopped and collector.stop_reason is not None:
-            return ModelReply(
-                content=collector.content,
-                stop_reason=collector.stop_reason,
-                usage=collector.usage,
-                model=collector.model or request.model,
-                message_id=collector.message_id,
-                invalid_inputs=collector.invalid_inputs,
-                first_token_ms=round((first_event_s - began_s) * 1000),
-                total_ms=round((time.monotonic() - began_s) * 1000),
-            )
-        missing = "a stop reason" if collector.stopped else "message_stop"
-        raise ModelFault(
-            FaultKind.TRUNCATED, f"the stream ended without {missing}, after {len(collector.content)} blocks"
-        )
-
-    def _fault(self, error: Exception, collector: ReplyCollector, hangup: Hangup) -> ModelFault:
-        if hangup.cause is Cause.DEADLINE:
-            fault = ModelFault(FaultKind.TIMEOUT, f"the call was not over after {self._call_timeout_s:g} s")
-        else:
-            fault = fault_of(error, streaming=collector.started, now_s=time.time())
-        key = self._key.get_secret_value()
-        # A placeholder as short as "k" would blank half of every message.
-        clean = fault.detail.replace(key, "[api key]") if len(key) >= MIN_SECRET_CHARS else fault.detail
-        told = collector.usage.model_dump() if collector.started else None
-        return ModelFault(fault.kind, clean, fault.retry_after_s, usage=told, model=collector.model)
-
     def _connected(self) -> anthropic.Anthropic:
+        from neuraphage.llm.streamed_call import open_sdk  # noqa: PLC0415 - see the module docstring
+
         with self._lock:
             if self._sdk is None:
-                self._sdk = anthropic.Anthropic(
-                    api_key=self._key.get_secret_value(),
-                    base_url=self._base_url,
-                    max_retries=0,
-                    timeout=self._timeout,
-                    http_client=anthropic.DefaultHttpxClient(
-                        limits=httpx2.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=0),
-                        timeout=self._timeout,
-                        max_redirects=MAX_REDIRECTS,
-                        event_hooks={"request": [attach_current], "response": [refuse_foreign_redirect, bound_answer]},
-                    ),
-                )
+                self._sdk = open_sdk(self._base_url, self._key, self._connect_timeout_s, self._read_timeout_s)
             return self._sdk
 
     def _forget(self) -> None:
         # In a forked child: the parent's lock may be held for ever and its connections are not ours.
         self._lock = threading.Lock()
         self._sdk = None
-
-
-def _events(response: httpx2.Response) -> Iterator[Any]:
-    """The data of each event, parsed; raises ModelFault for an `error` event or a body that is no stream."""
-    content_type = response.headers.get("content-type", "")
-    if not content_type.lower().startswith("text/event-stream"):
-        raise ModelFault(FaultKind.GARBAGE, f"the answer is {content_type or 'of no type'}, not an event stream")
-    # `raw_events` needs nothing of the response but iter_bytes.
-    for sse in anthropic.Stream.raw_events(cast(httpx2.Response, _InLines(response))):
-        if sse.event == "error":
-            raise fault_of_event(_parsed_or_text(sse))
-        if sse.data:
-            data = sse.json()
-            if isinstance(data, dict) and data.get("type") == "error":
-                raise fault_of_event(data)
-            yield data
-
-
-def _parsed_or_text(sse: Any) -> Any:
-    try:
-        return sse.json()
-    except ValueError:
-        return sse.data
-
-
-class _InLines:
-    """A response that comes in whole lines, and ends in a fault where an event has no end."""
-
-    def __init__(self, response: httpx2.Response) -> None:
-        self._response = response
-
-    def iter_bytes(self) -> Iterator[bytes]:
-        return whole_lines(self._response.iter_bytes())
-
-
-def _fail_open(on_delta: Callable[[Delta], None]) -> Callable[[Delta], None]:
-    """Viewers must not fail a paid call: the first Exception is logged and ends the pieces."""
-    failed = False
-
-    def guarded(delta: Delta) -> None:
-        nonlocal failed
-        if failed:
-            return
-        try:
-            on_delta(delta)
-        except Exception:  # noqa: BLE001 - observers fail open, whatever they raise
-            failed = True
-            _log.warning("showing the reply as it streams failed; the call goes on without", exc_info=True)
-
-    return guarded

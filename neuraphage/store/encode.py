@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -13,12 +13,14 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from neuraphage.errors import SchemaTooNew
 from neuraphage.model.base import SCHEMA_VERSION
 from neuraphage.model.effect import MODEL_ENTRY, EffectKind, JournalEntry, Marker
-from neuraphage.model.message import Entry
 from neuraphage.model.prompt import InboxItem
 from neuraphage.model.task import TaskSpec
-from neuraphage.ports import Changes
 from neuraphage.store.bindings import CHANGE_GROUPS
 from neuraphage.store.client import corrupt
+
+if TYPE_CHECKING:
+    from neuraphage.model.message import Entry
+    from neuraphage.ports import Changes
 
 COMPRESS_ABOVE_BYTES = 1_024
 """Text shrinks by half in a few microseconds a kilobyte, and each of these bytes is synced to disk."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import redis
 
 from neuraphage.model.event import Event
-from neuraphage.ports import Delta
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.reading import event_of
+
+if TYPE_CHECKING:
+    from neuraphage.ports import Delta
 
 
 def publish(context: StoreContext, task_id: str, deltas: Iterable[Delta]) -> None:
@@ -43,6 +46,8 @@ def snapshot(
         pipe.xread({context.keys.events(task_id): after_event}, count=1_000)
         pipe.xread({context.keys.live(task_id): after_delta}, count=1_000)
         lines, deltas = pipe.execute()
+    from neuraphage.ports import Delta  # noqa: PLC0415 - most commands show no piece of a reply
+
     found: list[tuple[str, Event | Delta]] = [
         (event_id.decode(), event_of(event_id, fields)) for _, rows in lines or [] for event_id, fields in rows
     ]

@@ -1,18 +1,20 @@
-"""What people are shown, as one object: the reads of one namespace."""
+"""What people are shown, as one object: the reads of one namespace. What few commands read is imported when they do."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from neuraphage.model.effect import JournalEntry
-from neuraphage.model.event import Event
-from neuraphage.model.readings import TaskReadings
-from neuraphage.model.recovery import Decision, RecoveryReading, RecoveryReport
-from neuraphage.model.task import TaskRecord
-from neuraphage.ports import Delta
-from neuraphage.store import listing, live, reading, readings, reports
+from neuraphage.store import listing, reading
 from neuraphage.store.context import StoreContext
+
+if TYPE_CHECKING:
+    from neuraphage.model.effect import JournalEntry
+    from neuraphage.model.event import Event
+    from neuraphage.model.readings import TaskReadings
+    from neuraphage.model.recovery import Decision, RecoveryReading, RecoveryReport
+    from neuraphage.model.task import TaskRecord
+    from neuraphage.ports import Delta
 
 
 class RedisReads:
@@ -51,10 +53,14 @@ class RedisReads:
 
     def readings(self, task_id: str) -> TaskReadings:
         """See readings.readings."""
+        from neuraphage.store import readings  # noqa: PLC0415 - a list needs none of it
+
         return readings.readings(self._context, task_id)
 
     def decisions(self, task_id: str) -> Sequence[Decision]:
         """See readings.task_decisions."""
+        from neuraphage.store import readings  # noqa: PLC0415 - as above
+
         return readings.task_decisions(self._context, task_id)
 
     def counts(self) -> dict[str, int]:
@@ -63,16 +69,24 @@ class RedisReads:
 
     def last_report(self) -> RecoveryReport | None:
         """See reports.last_report."""
+        from neuraphage.store import reports  # noqa: PLC0415 - as above
+
         return reports.last_report(self._context)
 
     def note_recovery(self, reading: RecoveryReading) -> None:
         """See reports.note_recovery."""
+        from neuraphage.store import reports  # noqa: PLC0415 - as above
+
         reports.note_recovery(self._context, reading)
 
     def watch(self, task_id: str) -> None:
         """See live.watch."""
+        from neuraphage.store import live  # noqa: PLC0415 - as above
+
         live.watch(self._context, task_id)
 
     def snapshot(self, task_id: str, after_event: str, after_delta: str) -> list[tuple[str, Event | Delta]]:
         """See live.snapshot."""
+        from neuraphage.store import live  # noqa: PLC0415 - as above
+
         return live.snapshot(self._context, task_id, after_event, after_delta)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from neuraphage.model.task import TaskRecord, TaskSpec
-from neuraphage.ports import Clock, Signal, Signalled
 from neuraphage.store.context import StoreContext
 from neuraphage.store.reading import get
+
+if TYPE_CHECKING:
+    from neuraphage.ports import Clock, Signal, Signalled
 
 
 class RedisRequests:

@@ -112,4 +112,11 @@ def memory_rows(rss_bytes: int, idle_percent: tuple[float, float]) -> list[Row]:
 
 def command_rows(cpu_ms: dict[str, float]) -> list[Row]:
     """CPU time of each command."""
-    return [Row(f"CPU of neuraphage {call}", f"{value:.0f} ms", "400 ms") for call, value in cpu_ms.items()]
+    return [
+        Row(f"CPU of neuraphage {call}", f"{value:.0f} ms", "400 ms; list 300 ms") for call, value in cpu_ms.items()
+    ]
+
+
+def start_rows(cpu_s: dict[str, float]) -> list[Row]:
+    """CPU time of each start of a worker."""
+    return [Row(f"CPU of a worker's start, {options}", f"{value:.2f} s", "1.5 s") for options, value in cpu_s.items()]

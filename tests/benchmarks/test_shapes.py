@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks import commands, memory, recovery, report, scale, speed, view
+from tests.benchmarks import commands, memory, recovery, report, scale, speed, start, view
 from tests.benchmarks.__main__ import PARTS
 from tests.benchmarks.contenders import Pool
 from tests.benchmarks.workload import FOLDER_VARIABLE
@@ -100,7 +100,15 @@ def test_each_command_is_timed(folder: Path) -> None:
     assert len(report.command_rows(found)) == len(commands.CALLS)
 
 
+def test_each_start_is_timed(folder: Path) -> None:
+    """A time of its own for each kind of worker, all of which become ready (checked while it is measured)."""
+    found = start.cpu_s(folder, 1)
+    assert tuple(found) == tuple(start.WORKERS)
+    assert min(found.values()) > 0.1
+    assert len(report.start_rows(found)) == len(start.WORKERS)
+
+
 def test_every_part_has_a_test_here() -> None:
     """A part that is added is tried small, too."""
-    tried = {"threads", "prefork", "bytes", "kill", "child", "hang", "scale", "view", "commands", "memory"}
+    tried = {"threads", "prefork", "bytes", "kill", "child", "hang", "scale", "view", "commands", "start", "memory"}
     assert set(PARTS) == tried

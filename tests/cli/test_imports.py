@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.main import get_command
@@ -26,7 +28,19 @@ WORKERS_ONLY = {"anthropic", "celery", "kombu", "billiard", "uvicorn", "starlett
 SERVERS = {"redis", "asyncio", "neuraphage.store"}
 TURNS = "neuraphage.store.claim"
 """What a turn writes."""
-EVERYWHERE = {"redis.asyncio.client", "rich.markdown", "pydantic_settings", "neuraphage.client.asynchronous"}
+EVERYWHERE = {
+    "neuraphage.client.asynchronous",
+    "opentelemetry.metrics._internal",
+    "pydantic_settings",
+    "redis.asyncio.client",
+    "rich.markdown",
+}
+PLUGIN = "[pydantic]\nwatching = watching_plugin:plugin\n"
+"""What a package says of itself that brings a plugin for pydantic."""
+WATCHING = """
+class plugin:
+    new_schema_validator = staticmethod(lambda *_: (None, None, None))
+"""
 READS = WORKERS_ONLY | EVERYWHERE | {"psutil", "neuraphage.decide.redaction", "neuraphage.api.service", TURNS}
 """What a command that changes nothing has no use for."""
 CHANGES = (
@@ -43,7 +57,14 @@ CALLS = {
     "env": WORKERS_ONLY | SERVERS | EVERYWHERE | {"psutil"},
     "where": WORKERS_ONLY | SERVERS | EVERYWHERE | {"psutil"},
     "health": WORKERS_ONLY | SERVERS | EVERYWHERE,
-    "list": READS | {"neuraphage.cli.viewer", "neuraphage.decide.why"},
+    "list": READS
+    | {
+        "neuraphage.cli.viewer",
+        "neuraphage.decide.why",
+        "neuraphage.ports",
+        "neuraphage.model.message",
+        "watching_plugin",
+    },
     "show abc": READS,
     "events abc": READS | {"neuraphage.decide.why"},
     "why abc": READS | {"neuraphage.cli.viewer"},
@@ -59,12 +80,21 @@ CALLS = {
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_what_a_command_does_not_import(call: str, bench: Bench) -> None:
+def test_what_a_command_does_not_import(call: str, bench: Bench, tmp_path: Path) -> None:
     """The modules that take long and that this command has no use for; with a server, as it is used."""
+    (tmp_path / "watching-1.0.dist-info").mkdir()
+    (tmp_path / "watching-1.0.dist-info" / "entry_points.txt").write_text(PLUGIN, encoding="utf-8")
+    (tmp_path / "watching_plugin.py").write_text(WATCHING, encoding="utf-8")
+    path = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
     task_id = bench.kit.create()
     words = [task_id if word == "abc" else word for word in call.split()]
     ran = subprocess.run(
-        [sys.executable, "-P", "-c", PROGRAM, *words], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-P", "-c", PROGRAM, *words],
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert "Traceback" not in ran.stderr
     imported = set(json.loads(ran.stderr.rpartition("\n")[2]))

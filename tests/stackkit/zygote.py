@@ -26,7 +26,7 @@ LOADED = (
     "celery.worker.consumer",
     "kombu.transport.redis",
     "neuraphage.client",
-    "neuraphage.llm",
+    "neuraphage.llm.streamed_call",
     "neuraphage.wiring",
 )
 """What `workers.app` and `workers.tasks` import, the model's SDK above all: it is most of the time of a start."""

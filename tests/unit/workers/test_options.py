@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 from celery import concurrency
 
@@ -62,20 +58,4 @@ def test_a_model_that_cannot_be_called_is_told_to_whoever_takes_turns() -> None:
     assert refusal({"queues": "np.control"}, KNOWN, has_key=True, model_problem=problem) is None
     assert refusal({"exclude_queues": "np.run"}, KNOWN, has_key=True, model_problem=problem) is None
     assert refusal({"exclude_queues": "np.control"}, KNOWN, has_key=True, model_problem=problem) == "no address"
-    assert len(asked) == 2, "others do not load the SDK to find out"
-
-
-@pytest.mark.parametrize(("queue", "is_loaded"), [("np.run", True), ("np.control", False)])
-def test_only_who_takes_turns_loads_the_sdk_of_the_model(queue: str, is_loaded: bool, tmp_path: Path) -> None:
-    """It is most of a start: before the first turn where there are turns, and never in beat or a control worker."""
-    code = (
-        "import sys, workers.app, workers.tasks; from celery import signals\n"
-        "print('anthropic' in sys.modules)\n"
-        f"signals.celeryd_init.send('a', options={{'queues': {queue!r}}})\n"
-        "print('anthropic' in sys.modules)"
-    )
-    env = {"NEURAPHAGE_DATA_DIR": str(tmp_path), "ANTHROPIC_API_KEY": "k"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=env, cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == ["False", str(is_loaded)]
+    assert len(asked) == 2, "others have no use for a model"

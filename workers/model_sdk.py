@@ -1,0 +1,69 @@
+"""When the model's SDK is imported, which takes longer than all the rest of a worker's start.
+
+* Under threads and solo, in a thread behind `ready`. A turn that calls the model before that is over waits for it, at
+  most as long as the worker would have kept it waiting; claims, tools and recoveries do not. Left to the first call, a
+  worker that stood idle would keep that one waiting, too.
+* Under prefork, by the parent, right before it forks its first child. So it stays a part of that start: the children
+  share what the parent has loaded, and a child that replaces one begins at once. Left to the children, each would
+  import it anew, in the midst of its first turn, and hold a copy of its own.
+* Of who takes no turns, never.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import signal
+import threading
+from typing import Any
+
+from celery import signals
+
+from neuraphage.llm import is_sdk_loaded, load_sdk
+from neuraphage.runtime.fork_guard import GUARD
+
+log = logging.getLogger(__name__)
+
+
+class _Worker:
+    """What this worker is for, and what it has done for that."""
+
+    takes_turns = False
+    has_shared = False
+
+
+def expect_turns() -> None:
+    """This worker will call the model."""
+    _Worker.takes_turns = True
+
+
+@signals.worker_before_create_process.connect
+def share_with_children(**_: Any) -> None:
+    """A parent is about to fork a child."""
+    if not _Worker.takes_turns or _Worker.has_shared:
+        return
+    _Worker.has_shared = True
+    gc.disable()  # what an import makes is no garbage: looking for some took a tenth of it
+    try:
+        load_sdk()
+    finally:
+        gc.enable()
+    gc.freeze()  # a look for cycles writes to each object that it looks at, and so would copy it for each child
+
+
+@signals.worker_ready.connect
+def load_behind_ready(**_: Any) -> None:
+    """Messages are taken in from now on."""
+    if _Worker.takes_turns and not is_sdk_loaded():
+        threading.Thread(target=_load, name="neuraphage-model-sdk", daemon=True).start()
+
+
+def _load() -> None:
+    """Import it while nobody forks; a worker that cannot call the model gives its tasks back and ends."""
+    try:
+        with GUARD.at_work():
+            load_sdk()
+    except Exception:  # whatever a broken package raises
+        log.critical("the model's SDK cannot be imported, so this worker ends: install neuraphage again", exc_info=True)
+        os.kill(os.getpid(), signal.SIGTERM)
