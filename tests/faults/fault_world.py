@@ -57,10 +57,10 @@ SOCKET_TIMEOUT_S = 0.5
 SLOTS = 4
 
 
-def stamps(count: int, **pace: float) -> str:
-    """The prompt of a task that stamps in `count` turns, one a turn, and then ends."""
-    turns = [turn(f"stamp {number}", ("stamp", {"n": number}), **pace) for number in range(count)]
-    return task_prompt(*turns, turn("done", **pace), note=secrets.token_hex(4))
+def stamps(count: int, *, until: Path | None = None, **pace: float) -> str:
+    """The prompt of a task that stamps in `count` turns, one a turn, and then ends; held until a file is there."""
+    turns = [turn(f"stamp {number}", ("stamp", {"n": number}), until=until, **pace) for number in range(count)]
+    return task_prompt(*turns, turn("done", until=until, **pace), note=secrets.token_hex(4))
 
 
 class World:
