@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+class Refused(OSError):
+    """The server answered with an error."""
+
+
 class PlainServer:
     """One connection to the state server.
 
@@ -30,7 +34,8 @@ class PlainServer:
         """Send a command and read its reply; connects first.
 
         Raises:
-            OSError: no connection, or the server refused.
+            Refused: the server answered with an error.
+            OSError: no connection.
         """
         try:
             if self._socket is None:
@@ -93,11 +98,11 @@ class PlainServer:
         line = self._until(b"\r\n")
         kind, rest = line[:1], line[1:]
         if kind == b"-":
-            raise OSError(rest.decode(errors="replace"))
+            raise Refused(rest.decode(errors="replace"))
         if kind == b"$":
             return None if rest == b"-1" else self._take(int(rest) + 2)[:-2]
         if kind == b"*":
-            return [self._reply() for _ in range(max(0, int(rest)))]
+            return [self._reply() for _ in range(int(rest))]  # none for a nil of -1
         return rest
 
     def _until(self, end: bytes) -> bytes:
@@ -129,7 +134,7 @@ def tls_context(options: dict[str, Any]) -> ssl.SSLContext:
 
     context = ssl.create_default_context()
     checks = {"none": ssl.CERT_NONE, "optional": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
-    required = checks[options.get("cert_reqs") or "none"]
+    required = checks[options["cert_reqs"]]
     context.check_hostname = required != ssl.CERT_NONE and bool(options.get("check_hostname", True))
     context.verify_mode = required
     if options.get("certfile"):

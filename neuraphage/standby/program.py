@@ -91,7 +91,7 @@ class StandIn:
         if pulse_s != self._pulse_s or awake_s - self._looked_s > self._tick_s + WAKE_S:
             self._pulse_s, self._silent_since_s = pulse_s, awake_s
         silent_s = awake_s - self._silent_since_s
-        if now_s - renewed_s < self._late_s and silent_s < self._late_s:
+        if now_s - renewed_s < self._late_s:
             self._server.close()
             return
         if is_stopped(self._pid):
@@ -102,7 +102,7 @@ class StandIn:
         due = [row for row in rows if not row[3] or now_s - float(row[3]) < longest_s]
         if silent_s >= longest_s or (silent_s >= self._late_s and len(due) < len(rows)):
             self._end_worker(silent_s)
-        elif due and now_s - max(renewed_s, self._renewed_s) >= self._late_s:
+        elif due and now_s - self._renewed_s >= self._late_s:
             with contextlib.suppress(OSError, ValueError, ImportError):  # the server is away: the next look tries again
                 self._renew(due)
 
@@ -114,8 +114,11 @@ class StandIn:
         for task, fence, claim, _ in due:
             key = order["task_key"] + task
             if fence == "0":  # the answer to its claim may have come when nobody could read it
-                found = self._server.call("HMGET", key, "fence", "claim")
-                if found[0] is None or found[1] != claim.encode():
+                try:
+                    found = self._server.call("HMGET", key, "fence", "claim")
+                except plain_server.Refused:
+                    continue  # one damaged record must not cost the other tasks of this process their leases
+                if found[1] != claim.encode():
                     continue
                 args += [task, found[0], claim]
             else:

@@ -52,13 +52,14 @@ class StandbyProcess:
 
     def start(self) -> None:
         """See ports.Standby."""
-        self._sheet.pulse(time.monotonic())
         self._begin()
         self._thread.start()
 
     def stop(self) -> None:
         """See ports.Standby."""
         self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()  # it starts no other one behind our back
         child, self._child = self._child, None
         if child is None:
             return
@@ -106,7 +107,7 @@ class StandbyProcess:
         while not self._stop.wait(self._pulse_s):
             now_s = time.monotonic()
             self._sheet.pulse(now_s)
-            if self.pid is None and now_s >= again_s and not self._stop.is_set():
+            if self.pid is None and now_s >= again_s:
                 again_s = now_s + _AGAIN_S
                 log.warning("the process beside this one has ended; another one is started")
                 self._begin()

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import signal
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
 from neuraphage.runtime.host import identify, process_gone
+from neuraphage.standby import StandbyProcess
+from neuraphage.standby.sheet import Sheet
+from patience import PATIENCE_S
+from source_tree import ROOT
 from storekit import StoreKit
 from stuckkit import StuckWorker
 from turnkit import until
@@ -144,3 +151,128 @@ def test_it_is_small_and_imports_nothing_from_the_current_folder(start_worker: S
     print(f"rss {memory.rss / 2**20:.1f} MB, pss {memory.pss / 2**20:.1f} MB")
     assert memory.rss < RSS_LIMIT
     assert not (tmp_path / "imported").exists()
+
+
+# --- the program by itself ---
+
+
+@pytest.fixture
+def alone() -> Iterator[Callable[[int], subprocess.Popen[bytes]]]:
+    """Starts the program for a worker of this number, with a sheet on which nothing is held."""
+    sheet = Sheet()
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(worker: int) -> subprocess.Popen[bytes]:
+        program = ROOT / "neuraphage" / "standby" / "program.py"
+        argv = [sys.executable, "-I", "-S", str(program), str(sheet.descriptor), str(worker)]
+        started.append(subprocess.Popen(argv, stdin=subprocess.PIPE, pass_fds=(sheet.descriptor,)))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+    sheet.close()
+
+
+ORDER = marshal.dumps({"heartbeat_s": 0.2, "effect_max_s": 600.0})
+PACKED = len(ORDER).to_bytes(4, "little") + ORDER
+
+
+@pytest.mark.parametrize("told", [b"", PACKED[:2], PACKED[:-1], PACKED])
+def test_it_ends_when_its_pipe_does(alone: Callable[[int], subprocess.Popen[bytes]], told: bytes) -> None:
+    """The worker died while it told it what to do, or lets it go; it says nothing of that."""
+    process = alone(os.getpid())
+    assert process.stdin is not None
+    process.stdin.write(told)
+    process.stdin.close()
+    assert process.wait(PATIENCE_S) == 0
+
+
+def test_it_ends_when_its_worker_was_gone_before_it_could_look(
+    alone: Callable[[int], subprocess.Popen[bytes]],
+) -> None:
+    """Although somebody has inherited the other end of its pipe."""
+    with subprocess.Popen(["true"]) as gone:
+        pass
+    process = alone(gone.pid)
+    assert process.stdin is not None
+    process.stdin.write(PACKED)
+    process.stdin.flush()
+    assert process.wait(PATIENCE_S) == 0
+
+
+def test_an_order_that_comes_in_pieces_is_one_order(alone: Callable[[int], subprocess.Popen[bytes]]) -> None:
+    """A pipe may hand it over bit by bit; it then outlives every signal that a service manager sends to all."""
+    process = alone(os.getpid())
+    assert process.stdin is not None
+    for at in range(len(PACKED)):
+        process.stdin.write(PACKED[at : at + 1])
+        process.stdin.flush()
+    looks = psutil.Process(process.pid)
+    until(lambda: looks.num_threads() == 2)  # it waits for the end of its worker
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        process.send_signal(number)
+    before = looks.num_ctx_switches().voluntary
+    until(lambda: looks.num_ctx_switches().voluntary > before + 10)
+    assert process.poll() is None
+
+
+# --- the process as its worker starts it ---
+
+
+@pytest.fixture
+def standby() -> Iterator[StandbyProcess]:
+    """One that has not begun; its order is longer than a pipe holds."""
+    made = StandbyProcess({"heartbeat_s": 0.2, "effect_max_s": 600.0, "script": "x" * 1_000_000}, pulse_s=0.01)
+    yield made
+    made.stop()
+
+
+def test_one_that_does_not_leave_is_killed(standby: StandbyProcess) -> None:
+    """A worker that ends waits a moment for it, and then no longer."""
+    standby.start()
+    assert standby.pid is not None
+    beside = identify(standby.pid)
+    os.kill(beside.pid, signal.SIGSTOP)
+    standby.stop()
+    assert process_gone(beside)
+    assert standby.pid is None
+    standby.stop()
+
+
+def test_a_machine_without_room_for_it_is_asked_again(
+    standby: StandbyProcess, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The worker begins without it and says what that costs."""
+
+    def refuses(*_: object, **__: object) -> None:
+        raise OSError("no memory")
+
+    monkeypatch.setattr("neuraphage.standby.standby._AGAIN_S", 0.05)
+    with monkeypatch.context() as refusing:
+        refusing.setattr(subprocess, "Popen", refuses)
+        standby.start()
+        assert standby.pid is None
+        assert "no process beside this one (no memory)" in caplog.text
+        until(lambda: caplog.text.count("no memory") > 1)
+    until(lambda: standby.pid is not None)
+
+
+def test_one_that_ends_at_once_is_not_started_at_once(
+    standby: StandbyProcess, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    """It ends before it has read its order: the worker goes on, and does nothing else but to start it."""
+    (tmp_path / "ends.py").touch()
+    monkeypatch.setattr("neuraphage.standby.standby._PROGRAM", str(tmp_path / "ends.py"))
+    standby.start()
+    until(lambda: standby.pid is None)
+    shown = set()
+    until(lambda: shown.add(standby._sheet._pulse_s) or len(shown) > 10)  # type: ignore[func-returns-value]  # collects
+    assert caplog.records == []
+
+
+def test_who_never_began_can_be_stopped(standby: StandbyProcess) -> None:
+    """A worker may end before it has begun."""
+    standby.stop()
+    assert standby.pid is None
