@@ -10,7 +10,7 @@ from neuraphage.errors import LeaseLost, SchemaTooNew, StoreError, WriteLost
 from neuraphage.logs import add_to_log_context, log_context
 from neuraphage.model.effect import MarkerName
 from neuraphage.model.place import Place
-from neuraphage.ports import Changes, ClaimUnreadableError, ClaimVerdict, Settled, SuspendTo
+from neuraphage.ports import Changes, ClaimUnreadableError, Settled, SuspendTo
 from neuraphage.runtime.lease_keeper import LeaseKeeper
 from neuraphage.runtime.outcome import Outcome, not_done, refused, settled_outcome
 from neuraphage.runtime.patience import persistently
@@ -91,7 +91,7 @@ class TurnRunner:
             settled = store.suspend(unreadable.lease, Changes(), SuspendTo.POISONED, detail=detail)
             log.exception("stored task cannot be read", extra={"task": task_id})
             return self._next(task_id, settled, None, error=str(detail["error"]))
-        if claimed.verdict is not ClaimVerdict.GRANTED or claimed.lease is None:
+        if claimed.lease is None:
             return refused(claimed.verdict).value
         with self._keeper.hold(claimed.lease, sent_s) as held:
             work = UnitOfWork(self._services, held, claimed, draining)

@@ -28,7 +28,6 @@ class Sheet:
         os.ftruncate(self.descriptor, SHEET_BYTES)
         self._map = mmap.mmap(self.descriptor, SHEET_BYTES)
         self._pulse_s = self._renewed_s = 0.0
-        self.write(())
 
     def pulse(self, monotonic_s: float) -> None:
         """The interpreter runs."""

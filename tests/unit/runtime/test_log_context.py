@@ -65,6 +65,18 @@ def test_every_line_of_a_turn_has_its_context(make_rig: Callable[..., Rig], logg
     assert [line for line in inside if "task" in line and not {"turn", "fence"} <= line.keys()] == []
 
 
+def test_what_is_said_of_a_record_that_cannot_be_read_has_its_context(
+    make_rig: Callable[..., Rig], logged: io.StringIO
+) -> None:
+    """Whoever repairs it finds the claim that met it."""
+    rig = make_rig()
+    task_id = rig.submit()
+    rig.client.hset(rig.kit.keys.task(task_id), "spec", "{")
+    rig.step()
+    (line,) = [line for line in lines(logged) if line["level"] == "ERROR"]
+    assert (line["task"], line["fence"]) == (task_id, int(rig.kit.field(task_id, "fence") or 0))
+
+
 def test_a_block_ends_and_other_threads_have_their_own(logged: io.StringIO) -> None:
     """Nothing of one task is told of another."""
     log = logging.getLogger("x")

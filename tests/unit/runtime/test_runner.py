@@ -74,3 +74,14 @@ def test_a_lease_runs_from_the_first_try_of_its_claim(make_rig: MakeRig) -> None
     rig.step()
     assert told == ["claim", "claim", "renew"]
     assert rig.get(task_id).status is Status.COMPLETED
+
+
+def test_a_message_tells_people_what_it_comes_after(make_rig: MakeRig) -> None:
+    """Of a turn, the last marker that it has reached; who looks at the broker sees where the task stands."""
+    rig = make_rig(calls(("t1", "act", {})), says("Done."), extra=[FakeTool()])
+    task_id = rig.submit()
+    rig.step()
+    assert rig.dispatcher.published[1:] == [(task_id, 1, rig.get(task_id).seq)]
+    assert rig.dispatcher.after[1:] == ["tool_completed"]
+    rig.drain()
+    assert len(rig.dispatcher.after) == 2, "the task is over"
