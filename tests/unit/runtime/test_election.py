@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -56,6 +57,42 @@ def test_a_holder_shows_itself_while_it_looks(elections: list[HostElection], tmp
     while time.monotonic() < until_s:
         assert [first.leads(), second.leads()] == [True, False]
         time.sleep(SILENT_S / 50)  # the pace of looks, not a wait for anything
+
+
+def test_a_holder_writes_no_more_often_than_it_has_to(
+    elections: list[HostElection], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four times in SILENT_S, where it looks ten times a second."""
+    first, _, _ = elections
+    (lock,) = tmp_path.glob("*.lock")
+    now_s, written = time.monotonic() + SILENT_S, []
+    monkeypatch.setattr("neuraphage.runtime.election.time", SimpleNamespace(monotonic=lambda: now_s, time=time.time))
+    for number in range(100):
+        now_s += SILENT_S / 50
+        os.utime(lock, (1.0, 1.0))
+        assert first.leads()
+        if lock.stat().st_mtime > 1.0:
+            written.append(number)
+    assert written[:3] == [0, 13, 26]
+    assert len(written) == 8
+
+
+def test_a_holder_that_resigns_in_the_midst_of_a_look_fails_at_nothing(
+    elections: list[HostElection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that ends gives the watch back while its watcher may just look; another one takes it."""
+    first, second, _ = elections
+    won = first.won
+
+    def won_and_resigned() -> bool:
+        answer = won()
+        first.resign()
+        return answer
+
+    first._shown_s = -SILENT_S
+    monkeypatch.setattr(first, "won", won_and_resigned)
+    assert first.leads()
+    assert second.won()
 
 
 def test_the_lock_of_a_holder_that_is_gone_is_taken(elections: list[HostElection]) -> None:
