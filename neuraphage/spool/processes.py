@@ -65,7 +65,6 @@ def _prctl(option: int, value: int) -> None:
 def wake_on_child_end() -> int:
     """Have the kernel write to a pipe whenever a child ends; returns its reading end."""
     reading, writing = os.pipe()
-    os.set_blocking(reading, False)
     os.set_blocking(writing, False)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda _signum, _frame: None)
@@ -76,7 +75,7 @@ def wait_for_child_end(wake: int, timeout_s: float) -> None:
     """Return when a child has ended, or after the timeout."""
     poll = select.poll()
     poll.register(wake, select.POLLIN)
-    if poll.poll(max(1, round(timeout_s * 1000))):
+    if poll.poll(round(timeout_s * 1000)):
         os.read(wake, 4096)
 
 

@@ -81,9 +81,11 @@ def test_a_worker_that_is_stopped_is_not_stood_in_for(start_worker: Start) -> No
 def test_it_ends_with_its_worker(start_worker: Start, leaks: bool) -> None:
     """kill -9; also when a child of the worker has inherited its end of the pipe."""
     worker = start_worker()
-    worker.hold()
+    task_id = worker.hold()
     child = int(worker.ask("leak")) if leaks else 0
     beside = identify(worker.beside)
+    worker.tell(f"stick {LONG_S}")
+    worker.is_renewed(task_id, times=1)  # by then it waits for the end of its worker
     worker.kill()
     killed_s = time.monotonic()
     until(lambda: process_gone(beside))
