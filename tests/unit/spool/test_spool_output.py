@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,6 +45,24 @@ def test_huge_file_is_not_read_whole(tmp_path):
     assert len(text) <= 200
 
 
+@pytest.mark.parametrize("redact", [None, str])
+def test_left_out_bytes_are_counted(tmp_path, redact):
+    """What is shown and what is left out make up the file, also where its middle is not read."""
+    (tmp_path / "o").write_text("ä" * 500_000, encoding="utf-8")
+    head, count, tail = re.split(
+        r"\n\[\.\.\. ([\d,]+) bytes of output left out \.\.\.\]\n", read_output(tmp_path / "o", 200, redact)
+    )
+    assert int(count.replace(",", "")) + len((head + tail).encode()) == 1_000_000
+    assert head == tail == "ä" * 60
+
+
+@pytest.mark.parametrize("limit_chars", [0, -1])
+def test_without_room_nothing_is_shown(tmp_path, limit_chars):
+    """Not even the note."""
+    (tmp_path / "o").write_text("words", encoding="utf-8")
+    assert read_output(tmp_path / "o", limit_chars) == ""
+
+
 @given(st.binary(max_size=3000), st.integers(-1, 700))
 def test_never_over_the_limit_and_never_an_error(tmp_path_factory, content, limit_chars):
     """Any bytes and any limit give text inside the limit, and short text comes whole."""
@@ -71,6 +91,25 @@ def test_progress_pushes_nothing_out(tmp_path, frames):
     assert text.startswith("error: no such crate\ncompiling ")
     assert text.endswith(lines.decode())
     assert "left out" not in text
+
+
+@pytest.mark.parametrize("progress_first", [True, False])
+def test_progress_at_one_end_pushes_nothing_out_either(tmp_path, progress_first):
+    """Where lines alone are at the other end, however many frames there are at the one."""
+    lines = b"".join(b"line %03d\n" % n for n in range(2_000))
+    frames = FRAMES[:400_000] + b"\n"
+    (tmp_path / "o").write_bytes(frames + lines if progress_first else lines + frames)
+    text = read_output(tmp_path / "o", 20_000, str)
+    assert "left out" not in text
+    assert text.count("line ") == 2_000
+    assert text.count("compiling") == 1
+
+
+def test_more_than_is_read_to_be_folded_is_shown_to_who_wants_more(tmp_path):
+    """A reader with a large limit gets as much of an output with progress as of one without."""
+    (tmp_path / "o").write_bytes(b"\rgone\r" + b"words\n" * 500_000)
+    text = read_output(tmp_path / "o", 3_100_000)
+    assert text.count("words") == 500_000
 
 
 def test_more_progress_than_is_read_leaves_both_ends(tmp_path):

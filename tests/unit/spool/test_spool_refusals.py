@@ -39,8 +39,10 @@ def test_ids_that_are_no_ids(spool, effect_id):
         {"argv": ("\ud800",)},
         {"env": {"A=B": "x"}},
         {"env": {"A": "x\0"}},
+        {"env": {"": "x"}},
         {"timeout_s": 0.0},
         {"timeout_s": float("nan")},
+        {"timeout_s": float("inf")},
         {"argv": ("x" * 5_000_000,)},
     ],
 )
