@@ -154,7 +154,7 @@ def end_with(pid: int) -> None:
 def read_order() -> dict[str, Any]:
     """The order, from standard input: it holds the password."""
     data = b""
-    while len(data) < 4 or len(data) < 4 + int.from_bytes(data[:4], "little"):
+    while len(data) < 4 + int.from_bytes(data[:4], "little"):
         piece = os.read(0, 65_536)
         if not piece:
             os._exit(0)

@@ -294,24 +294,25 @@ def test_elsewhere_a_command_that_has_no_group_yet_is_ended(monkeypatch: pytest.
 def test_own_children_are_those_that_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not what has ended, nor what is below them; one that goes while it is looked at is passed over."""
     listed, opened = os.listdir, os.open
-    with (
-        subprocess.Popen(["sleep", "600"]) as runs,
-        subprocess.Popen(["sh", "-c", "sleep 600 & echo $!; wait"], stdout=subprocess.PIPE, text=True) as parent,
-        subprocess.Popen(["true"]) as ended,
-    ):
-        assert parent.stdout is not None
-        below = int(parent.stdout.readline())
+    gone = {"2147483646": None, "2147483645": "/dev/null", "2147483644": "/proc/self/mem"}
+    runs = subprocess.Popen(["sleep", "600"])
+    parent = subprocess.Popen(["sh", "-c", "sleep 600 & echo $!; wait"], stdout=subprocess.PIPE, text=True)
+    ended = subprocess.Popen(["true"])
+    assert parent.stdout is not None
+    below = int(parent.stdout.readline())
+    try:
         until(lambda: b") Z " in Path(f"/proc/{ended.pid}/stat").read_bytes())
-        gone = {"2147483646": None, "2147483645": "/dev/null", "2147483644": "/proc/self/mem"}
         monkeypatch.setattr(os, "listdir", lambda path: [*gone, "self", *listed(path)])
         monkeypatch.setattr(os, "open", lambda path, flags: opened(gone.get(path.split("/")[2]) or path, flags))
         files = len(listed("/dev/fd"))
         found = processes._own_children()
         assert len(listed("/dev/fd")) == files
+    finally:
         monkeypatch.undo()
-        for process in (runs, parent):
-            process.kill()
         os.kill(below, KILL)
+        for process in (runs, parent, ended):
+            process.kill()
+            process.communicate()
     assert {runs.pid, parent.pid} <= set(found)
     assert not {ended.pid, below, os.getpid()} & set(found)
 
