@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from neuraphage.decide.redaction import Redactor
 from neuraphage.decide.terminal_text import shown_output
-from neuraphage.spool.output import read_output, shorten
+from neuraphage.spool.output import read_output, shorten, without_cut_end
 
 
 def test_whole_when_it_fits(tmp_path):
@@ -61,6 +61,28 @@ def test_without_room_nothing_is_shown(tmp_path, limit_chars):
     """Not even the note."""
     (tmp_path / "o").write_text("words", encoding="utf-8")
     assert read_output(tmp_path / "o", limit_chars) == ""
+
+
+def test_with_little_room_the_note_comes_first():
+    """Where head and tail have no room, it says that there was more."""
+    assert shorten("x" * 500, 60) == "\n[... 500 characters of output left out ...]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("one\ntwo words\nhalf of a", "one\ntwo words"),
+        ("two words and ha", "two words and"),
+        ("x" * 6_000, "x" * (6_000 - 4_096)),
+        ("a\n" + "x" * 6_000, "a\n" + "x" * (6_000 - 4_096)),
+        ("half", ""),
+        ("", ""),
+    ],
+    ids=["lines", "words", "one word", "a line far before", "less than a word", "nothing"],
+)
+def test_the_end_of_what_was_cut_off_is_dropped(text, kept):
+    """Its last line, or the last word of one line: it may be half of a secret. At most some thousand characters."""
+    assert without_cut_end(text) == kept
 
 
 @given(st.binary(max_size=3000), st.integers(-1, 700))
