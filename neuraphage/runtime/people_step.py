@@ -106,8 +106,7 @@ class PeopleStep:
     def _drop_strays(self) -> None:
         """An answer whose prompt is gone has nothing to say to anyone."""
         for raw, item in list(self._work.inbox):
-            known = item.prompt_id in self._work.prompts or (item.prompt_id or "").endswith(":conversation")
-            if item.kind == "answer" and not known:
+            if item.kind == "answer" and item.prompt_id not in self._work.prompts:
                 self._work.consume(raw)
 
     def _answered(self, call: ToolCall, prompt: Prompt, item: InboxItem) -> None:
