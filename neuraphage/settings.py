@@ -139,6 +139,10 @@ class Settings(BaseModel):
     max_empty_replies: int = Field(default=3, ge=0, le=MAX_AMOUNT)
     """Consecutive replies without words and calls after which the model is asked again; the next one fails the task."""
 
+    # turns
+    turns_per_message: Literal[1, "auto"] = 1
+    """Turns of a task in one Celery message: 1, or auto: the next ones too, while no other message waits."""
+
     # tools
     tools: tuple[str, ...] = Field(default=(), max_length=100)
     """Tools of one's own, each as package.module:object; workers import them. Installed packages announce theirs."""
@@ -210,6 +214,11 @@ class Settings(BaseModel):
         except SettingsError as error:
             raise ValueError(str(error)) from None
         return value
+
+    @field_validator("turns_per_message", mode="before")
+    @classmethod
+    def _number(cls, value: Any) -> Any:
+        return 1 if value == "1" else value
 
     @field_validator("tools", mode="before")
     @classmethod

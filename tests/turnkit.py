@@ -205,6 +205,9 @@ class LocalDispatcher:
         self.after.append(after)
         return True
 
+    def has_waiting(self) -> bool:
+        return self.refusing or bool(self.messages)
+
     def queue_length(self) -> int | None:
         return None if self.refusing else len(self.messages)
 

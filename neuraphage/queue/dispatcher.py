@@ -101,6 +101,14 @@ class CeleryDispatcher:
             return False
         return True
 
+    def has_waiting(self) -> bool:
+        """See ports.Dispatcher."""
+        try:
+            size: int = self._producer().channel._size(RUN_QUEUE)
+        except BROKER_DOWN:
+            return True  # the next publication makes the connection anew
+        return size > 0
+
     def _producer(self) -> Any:
         """A producer with a connection of its own, one a thread; made again after a fork."""
         mine = self._mine

@@ -45,6 +45,7 @@ PARTS: dict[type, list[type]] = {
     ports.TaskStore: [RedisStore, RedisRequests],
     ports.Tool: [ParsedTool],
     ports.ToolBox: [StaticToolBox],
+    ports.TurnDispatcher: [CeleryDispatcher],
     ports.TurnStore: [RedisStore],
     ports.Waker: [CeleryWaker],
     ports.WorkingFiles: [LocalFiles],
