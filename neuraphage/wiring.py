@@ -13,12 +13,12 @@ from celery import Celery
 from neuraphage.client_wiring import API_KEY_VARIABLE, build_store, redactor
 from neuraphage.data_folder import SPOOL
 from neuraphage.decide.cost import cost_microusd
-from neuraphage.decide.redacted_ends import Redact
 from neuraphage.errors import SettingsError, SpoolError
 from neuraphage.llm import AnthropicClient, PriceTable
 from neuraphage.model.usage import Usage
 from neuraphage.ports import ModelClient, ProcessRow, Spool, ToolBox
 from neuraphage.queue import CeleryDispatcher
+from neuraphage.redaction.ends import Redact
 from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.health import HealthBeat, health_folder
 from neuraphage.runtime.host import host_id, this_process

@@ -19,10 +19,10 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from neuraphage.decide.redacted_ends import Redact
 from neuraphage.errors import CancelRequested, LeaseLost, SpoolError
 from neuraphage.own_session import terminal_signals_held
 from neuraphage.ports import Interrupt, SpoolCommand, SpoolState, SpoolStatus
+from neuraphage.redaction.ends import Redact
 from neuraphage.tools.output_buffer import OutputBuffer
 
 _GUARD = str(Path(__file__).with_name("command_guard.py"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import codecs
 
-from neuraphage.decide.redacted_ends import Redact, redacted_ends
 from neuraphage.decide.terminal_text import shown_output
+from neuraphage.redaction.ends import Redact, redacted_ends
 from neuraphage.tools.shorten import join_ends, shorten
 
 KEPT_CHARS = 256_000

@@ -10,10 +10,10 @@ from typing import Any, Protocol
 import pytest
 
 from neuraphage import ports
-from neuraphage.decide.redaction import Redactor
 from neuraphage.llm.client import AnthropicClient
 from neuraphage.local_files import LocalFiles
 from neuraphage.queue import CeleryDispatcher
+from neuraphage.redaction.redactor import Redactor
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.held_lease import HeldLease
 from neuraphage.spool.command_spool import CommandSpool

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from neuraphage.decide.redacted_ends import GAP_CHARS
-from neuraphage.decide.redaction import Redactor
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.tool import ToolDeclaration, ToolResult
 from neuraphage.ports import Spool, SpoolCommand, SpoolStatus, ToolContext
+from neuraphage.redaction.ends import GAP_CHARS
+from neuraphage.redaction.redactor import Redactor
 from neuraphage.settings import Settings
 from neuraphage.spool.command_spool import CommandSpool
 from neuraphage.spool.output import read_output

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator
 
-from neuraphage.decide.redaction_patterns import Pattern
+from neuraphage.redaction.patterns import Pattern
 
 # The first half of a character that came in two must stay with the second one.
 _FOREIGN = re.compile(r"[^\x00-\x7f\ud800-\udbff]")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from neuraphage.decide.redaction import DEFAULT_PATTERNS, Redactor
-from neuraphage.decide.redaction_borders import foreign_border
-from neuraphage.decide.redaction_patterns import Pattern
+from neuraphage.redaction.borders import foreign_border
+from neuraphage.redaction.patterns import Pattern
+from neuraphage.redaction.redactor import DEFAULT_PATTERNS, Redactor
 
 ASSIGNMENT, URL = (
     next(pattern for pattern in DEFAULT_PATTERNS if pattern.reach and pattern.kind == kind)

@@ -1,7 +1,7 @@
 """Cut secrets out of text and JSON before anything is stored, shown or logged. Pure; linear in the text.
 
-A secret is a value this process knows (from its environment, see `redaction_environment`) or a text that looks like a
-known kind of key (`redaction_patterns`). The replacement is `[redacted:<kind>]`; redacting twice changes nothing.
+A secret is a value this process knows (from its environment, see `environment`) or a text that looks like a
+known kind of key (`patterns`). The replacement is `[redacted:<kind>]`; redacting twice changes nothing.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from neuraphage.decide.redaction_borders import foreign_border, pattern_spans, value_spans
-from neuraphage.decide.redaction_needles import Needles
-from neuraphage.decide.redaction_patterns import MIN_MATCH_CHARS, MIN_VALUE_CHARS, PATTERN_WORDS_MAX, Pattern
-from neuraphage.decide.redaction_pem import key_spans, private_keys
-from neuraphage.decide.redaction_places import PLACES
-from neuraphage.decide.redaction_tokens import TOKENS
+from neuraphage.redaction.borders import foreign_border, pattern_spans, value_spans
+from neuraphage.redaction.needles import Needles
+from neuraphage.redaction.patterns import MIN_MATCH_CHARS, MIN_VALUE_CHARS, PATTERN_WORDS_MAX, Pattern
+from neuraphage.redaction.pem import key_spans, private_keys
+from neuraphage.redaction.places import PLACES
+from neuraphage.redaction.tokens import TOKENS
 
 DEFAULT_PATTERNS: tuple[Pattern, ...] = (*TOKENS, *PLACES)
 """Every shape but private keys, which are cut out first because they span lines."""

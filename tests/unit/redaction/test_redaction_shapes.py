@@ -8,7 +8,7 @@ import uuid
 
 import pytest
 
-from neuraphage.decide.redaction import Redactor
+from neuraphage.redaction.redactor import Redactor
 
 HEX = "0123456789abcdef" * 8
 MIX = "aB3dE5fG7hJ9kL1mN0pQ2rS4tU6vW8xY" * 5

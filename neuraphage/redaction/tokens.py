@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from neuraphage.decide.redaction_patterns import Pattern, Regex, anything, looks_random
+from neuraphage.redaction.patterns import Pattern, Regex, anything, looks_random
 
 _HEX = r"[0-9a-f]"
 _WORD = r"[A-Za-z0-9]"

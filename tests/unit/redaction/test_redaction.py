@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neuraphage.decide.redaction import MAX_DEPTH, Redactor
-from neuraphage.decide.redaction_environment import secrets_in
-from neuraphage.decide.redaction_patterns import Pattern, looks_random
+from neuraphage.redaction.environment import secrets_in
+from neuraphage.redaction.patterns import Pattern, looks_random
+from neuraphage.redaction.redactor import MAX_DEPTH, Redactor
 
 # Built at run time, so that no scanner takes this file for a leak.
 ANT = "sk-" + "ant-api03-" + "Zx9" * 12

@@ -10,7 +10,7 @@ import base64
 import binascii
 import re
 
-from neuraphage.decide.redaction_patterns import MIN_VALUE_CHARS, Pattern, Regex, looks_random, turns
+from neuraphage.redaction.patterns import MIN_VALUE_CHARS, Pattern, Regex, looks_random, turns
 
 _FLAGS = re.IGNORECASE | re.ASCII
 _WORDS = r"pass(?:word|wd|phrase|code)|psk|secret|credentials?"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from urllib.parse import unquote
 
-from neuraphage.decide.redaction_patterns import MIN_VALUE_CHARS
+from neuraphage.redaction.patterns import MIN_VALUE_CHARS
 
 _WORDS = frozenset(
     {
