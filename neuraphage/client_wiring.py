@@ -35,6 +35,11 @@ def redactor() -> Redactor:
     return Redactor(secrets=secrets_in(os.environ))
 
 
+def redacted(text: str) -> str:
+    """A text without secrets; for what is shown seldom, since the patterns are made at the call."""
+    return redactor().text(text)
+
+
 def settings_here() -> Settings:
     """Settings of the environment and the files; where they name no server, those of the local stack if one runs.
 

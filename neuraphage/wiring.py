@@ -84,9 +84,9 @@ def build_model(settings: Settings) -> ModelClient:
     )
 
 
-def build_toolbox(settings: Settings) -> ToolBox:
+def build_toolbox(settings: Settings, redact: Redact) -> ToolBox:
     """The built-in tools and those of others; what cannot be loaded is logged, and left out."""
-    loaded = load_tools(settings.tools)
+    loaded = load_tools(settings.tools, redact=redact)
     for problem in loaded.problems:
         log.error("tool not loaded: %s", problem)
     return default_toolbox(extra=(one.tool for one in loaded.tools), problems=loaded.problems)
@@ -106,7 +106,7 @@ def build_services(settings: Settings, app: Celery, store: RedisStore) -> Servic
         store=store,
         dispatcher=CeleryDispatcher(app),
         model=build_model(settings),
-        tools=build_toolbox(settings),
+        tools=build_toolbox(settings, redaction.text),
         spool=build_spool(settings, redaction.text),
         redaction=redaction,
         cost_microusd=cost,

@@ -167,6 +167,29 @@ def test_no_part_of_a_secret_is_left_at_a_cut(
     assert parts_of(secret, result) == []
 
 
+def test_no_part_of_a_secret_is_left_of_a_place_that_is_gone() -> None:
+    """The path of a working directory is shown whole to the redaction, wherever a cut of it would be."""
+    secret = PLANTED[0][1]
+    for before in range(60, 160):
+        place = Path("/gone", f"{'y' * before} {secret}", "z" * 250)
+        said = ReadFile().run({"path": "f"}, context_in(place)).text
+        assert "[redacted:" in said
+        assert parts_of(secret, said) == []
+
+
+def test_no_part_of_a_secret_is_left_of_a_link_into_a_long_path(tmp_path: Path) -> None:
+    """Where a link leads to is read from the disk: nobody has redacted it before."""
+    secret = PLANTED[0][1]
+    for before in range(60, 160, 4):
+        place = tmp_path / f"{'y' * before} {secret}" / ("z" * 250)
+        place.mkdir(parents=True)
+        link = tmp_path / f"link{before}"
+        link.symlink_to(place)
+        said = ReadFile().run({"path": link.name}, context_in(tmp_path)).text
+        assert "[redacted:" in said
+        assert parts_of(secret, said) == []
+
+
 def test_what_is_left_out_is_counted_of_the_text_without_secrets(tmp_path: Path) -> None:
     """Head, note and tail add up to the whole, also where only the ends of an output are read."""
     secret = PLANTED[0][1]
