@@ -20,18 +20,18 @@ from neuraphage.configuration import load_or_exit
 from neuraphage.data_folder import make_data_folder
 from neuraphage.errors import BadInput
 from neuraphage.queue import make_app
+from neuraphage.queue.patched.consumer import ConsumerState, is_closed, is_consuming
+from neuraphage.queue.patched.flower import guard_flower
+from neuraphage.queue.patched.slots import FreeSlotStep
+from neuraphage.queue.patched.unacked import UnackedStep
+from neuraphage.queue.patched.unreadable import UnreadableStep
 from neuraphage.runtime.health import HealthBeat
 from neuraphage.runtime.process import WorkerProcess
 from neuraphage.runtime.watcher import Watcher
 from neuraphage.wiring import build_health, build_model, build_process, build_watcher
-from workers.consumer import ConsumerState, is_closed, is_consuming
-from workers.flower_guard import guard_flower
 from workers.logs import configure
 from workers.model_sdk import expect_turns
 from workers.options import refusal
-from workers.slots import FreeSlotStep
-from workers.unacked import UnackedStep
-from workers.unreadable import UnreadableStep
 
 settings = load_or_exit()
 guard_flower()

@@ -12,25 +12,26 @@ import secrets
 from typing import Any
 
 from celery import Celery, signals
-from celery.worker.request import Request
 
 from neuraphage.api.service import TaskService
 from neuraphage.client_wiring import build_store, redactor
 from neuraphage.configuration import load
 from neuraphage.errors import NeuraphageError
 from neuraphage.queue import RUN_TURN, CeleryDispatcher
+from neuraphage.queue.patched.requests import EndedRequest
 
 log = logging.getLogger(__name__)
 
 REASON = "its turn was revoked in Celery"
 
 
-class TurnRequest(Request):  # type: ignore[misc]  # Celery carries no types
-    """A turn's message in hand of a worker."""
+class TurnRequest(EndedRequest):
+    """A turn's message in hand of a worker; its end cancels the task."""
 
-    def terminate(self, pool: Any, signal: Any = None) -> None:  # noqa: ARG002 - as Celery calls it
-        """Cancel the task; killing the process that runs it would take other turns along."""
-        cancel_task(self.app, *self.args[:2])
+    @staticmethod
+    def ended(app: Celery, args: Any) -> None:
+        """See EndedRequest."""
+        cancel_task(app, *args[:2])
 
 
 @signals.task_revoked.connect

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from neuraphage.queue import SWEEP
+from neuraphage.queue.patched.flower import COLUMNS, FLOWER_COMMAND, OPEN_VARIABLE, guard_flower, show_reason
 from neuraphage.runtime.sweep import NOTHING_DUE, SKIPPED
-from workers.flower_guard import COLUMNS, FLOWER_COMMAND, OPEN_VARIABLE, guard_flower, show_reason
 from workers.quiet import SweepRequest
 
 LOGIN = {"basic_auth": ["user:password"], "auth": ""}
@@ -67,7 +67,7 @@ from flower.app import Flower
 from flower.urls import settings
 from flower.options import default_options
 from tornado.options import options
-from workers.flower_guard import guard_flower
+from neuraphage.queue.patched.flower import guard_flower
 from neuraphage.queue import make_app
 from neuraphage.settings import Settings
 

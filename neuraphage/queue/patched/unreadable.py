@@ -4,6 +4,9 @@ A turn's message is a hint that the sweep makes again, so what somebody else has
 dropped. Two places of kombu's Redis transport are wrapped, on the objects of one connection: where it reads a message
 and where it hands one on. Only errors about the content of a message are taken for it; a broken connection or pool
 ends the consumer's loop as before.
+
+Changes: `_deliver` of one transport and `on_readable` of its poller.
+Read against: Celery 5.7.0, kombu 5.7.0.
 """
 
 from __future__ import annotations

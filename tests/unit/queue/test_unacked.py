@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from workers.unacked import acknowledge_only_kept
+from neuraphage.queue.patched.unacked import acknowledge_only_kept
 
 
 class RecordingQoS:

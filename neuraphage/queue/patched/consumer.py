@@ -1,4 +1,11 @@
-"""What the Celery consumer does beyond its defaults: it ends its last pop, and tells whether it takes in messages."""
+"""What the Celery consumer does beyond its defaults: it ends its last pop, and tells whether it takes in messages.
+
+Changes: nothing of Celery's; a step of the consumer reads when its channel has sent a pop (`_in_poll`,
+`_brpop_sent_at`), ends that one's connection, and asks the pool for dead children at each tick.
+Why: a pop left behind takes a message that nobody handles, a pop that is never answered takes none in, and a child's
+death is else seen five seconds later. See ConsumerState.
+Read against: Celery 5.7.0, kombu 5.7.0.
+"""
 
 from __future__ import annotations
 

@@ -8,8 +8,17 @@ from typing import Any
 
 import pytest
 
-from workers import consumer
-from workers.consumer import AGAIN_S, FRESH_S, STEADY_S, TICK_S, ConsumerState, is_closed, is_consuming, is_overdue
+from neuraphage.queue.patched import consumer
+from neuraphage.queue.patched.consumer import (
+    AGAIN_S,
+    FRESH_S,
+    STEADY_S,
+    TICK_S,
+    ConsumerState,
+    is_closed,
+    is_consuming,
+    is_overdue,
+)
 
 
 @pytest.mark.parametrize(

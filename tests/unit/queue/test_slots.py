@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from celery.worker import state
 
-from workers import slots
+from neuraphage.queue.patched import slots
 
 
 class RecordingHub:

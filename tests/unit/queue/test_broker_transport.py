@@ -8,7 +8,7 @@ from celery import Celery
 from pydantic import SecretStr
 
 from neuraphage.queue import make_app
-from neuraphage.queue.broker_tls import Transport
+from neuraphage.queue.patched.connections import Transport
 from neuraphage.settings import Settings
 
 TLS_URL = "rediss://broker.example:6380/0"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from kombu.utils.json import loads
 
-from workers.unreadable import MAX_IN_A_ROW, guard
+from neuraphage.queue.patched.unreadable import MAX_IN_A_ROW, guard
 
 QUEUE = "np.run"
 

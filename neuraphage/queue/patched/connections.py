@@ -3,6 +3,9 @@
 kombu waits `socket_timeout` for a handshake, half a minute here, and as long again at each try. The connections of our
 app get this transport where kombu's own table says `rediss`: that name stays, since kombu writes it into URLs that
 Flower and people read, and so does the table, which other apps of the process use too.
+
+Changes: `get_transport_cls` and `ensure_connection` of the connections of our app.
+Read against: Celery 5.7.0, kombu 5.7.0, redis-py 8.1.0.
 """
 
 from __future__ import annotations
