@@ -13,7 +13,7 @@ import pytest
 from neuraphage.queue import SWEEP
 from neuraphage.queue.patched.flower import COLUMNS, FLOWER_COMMAND, OPEN_VARIABLE, guard_flower, show_reason
 from neuraphage.runtime.sweep import NOTHING_DUE, SKIPPED
-from workers.quiet import SweepRequest
+from neuraphage.worker.quiet import SweepRequest
 
 LOGIN = {"basic_auth": ["user:password"], "auth": ""}
 NO_LOGIN = {"basic_auth": None, "auth": ""}
@@ -137,7 +137,7 @@ def test_a_sweep_is_told_when_there_is_something_to_tell(ends: tuple[str, str], 
 
 def test_sweeps_are_declared_so() -> None:
     """Celery tells of the arrival of a message before anything of ours runs."""
-    from workers.tasks import sweep
+    from neuraphage.worker.tasks import sweep
 
     assert sweep.send_events is False
-    assert sweep.Request == "workers.quiet:SweepRequest"
+    assert sweep.Request == "neuraphage.worker.quiet:SweepRequest"

@@ -13,9 +13,9 @@ from source_tree import ROOT
 
 BEGIN = """
 import gc, logging, signal, sys, threading
-import workers.app, workers.tasks
+import neuraphage.worker.app, neuraphage.worker.tasks
 from celery import signals
-from workers.model_sdk import load_behind_ready, share_with_children
+from neuraphage.worker.model_sdk import load_behind_ready, share_with_children
 
 def show(): print("anthropic" in sys.modules)
 def begin(queue): signals.celeryd_init.send("a", options={"queues": queue})

@@ -11,8 +11,8 @@ from neuraphage.errors import StoreUnavailable
 from neuraphage.model.task import Status
 from neuraphage.queue import RUN_TURN, SWEEP, make_app
 from neuraphage.settings import Settings
+from neuraphage.worker import revoked
 from storekit import StoreKit, new_kit
-from workers import revoked
 
 
 class Dropped:

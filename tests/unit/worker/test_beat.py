@@ -9,7 +9,7 @@ import pytest
 from neuraphage.data_folder import is_ours
 from neuraphage.queue import make_app
 from neuraphage.settings import Settings
-from workers.beat import Scheduler
+from neuraphage.worker.beat import Scheduler
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest
 
 from neuraphage.runtime.sweep import Sweep
 from neuraphage.testing import ManualClock
+from neuraphage.worker import tasks
 from storekit import StoreKit, new_kit
 from turnkit import LocalDispatcher
-from workers import tasks
 
 
 def test_a_broken_record_is_named_by_one_sweep_of_a_process(

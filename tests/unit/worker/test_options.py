@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from celery import concurrency
 
-from workers.options import refusal
+from neuraphage.worker.options import refusal
 
 KNOWN = ("np.run", "np.control")
 POOLS = ("prefork", "processes", "threads", "solo")
