@@ -64,16 +64,15 @@ RELIED_ON = {
     ],
     "connections": lambda: [
         AMQP.Connection is Connection,
-        method(Connection, "get_transport_cls"),
         method(Connection, "_ensure_connection", "interval_start", "interval_step", "interval_max"),
         sets(Connection.ensure_connection, "_ensure_connection"),
-        sets(Connection.get_transport_cls, "transport_cls"),
     ],
     "one_client": lambda: [
         method(CHANNEL, "conn_or_acquire", "client"),
         method(CHANNEL, "_create_client"),
         method(CHANNEL, "_size", "queue"),
         sets(CHANNEL._put, "conn_or_acquire"),
+        method(Connection, "get_transport_cls"),
         sets(Connection.get_transport_cls, "transport_cls"),
     ],
     "consumer": lambda: [
