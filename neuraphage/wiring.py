@@ -34,7 +34,6 @@ from neuraphage.store.presence import NamedConnection
 from neuraphage.store.standby_order import standby_order
 from neuraphage.store.tasks import RedisStore
 from neuraphage.tools.loading import load_tools
-from neuraphage.tools.local_command import UnspooledCommands
 from neuraphage.tools.registry import default_toolbox
 
 log = logging.getLogger(__name__)
@@ -50,16 +49,12 @@ def command_spool(settings: Settings, redact: Redact | None = None) -> CommandSp
 
 
 def build_spool(settings: Settings, redact: Redact) -> Spool:
-    """Commands that outlive the worker; or, with the spool off, commands that die with it."""
-    if settings.spool_enabled:
-        return command_spool(settings, redact)
-    return UnspooledCommands(settings.spool_max_bytes, redact=redact)
+    """Commands that outlive the worker."""
+    return command_spool(settings, redact)
 
 
 def spool_identity(settings: Settings) -> str:
-    """Name of the spool folder that this process can reach; empty without one, or when it cannot be used."""
-    if not settings.spool_enabled:
-        return ""
+    """Name of the spool folder that this process can reach; empty when it cannot be used."""
     try:
         return command_spool(settings).identity
     except SpoolError:
@@ -155,8 +150,7 @@ def build_watcher(settings: Settings, app: Celery) -> Watcher:
     store = build_store(settings)
     sweep = Sweep(store, CeleryDispatcher(app), store.clock, settings, Owners(store, host_id()).living)
     election = build_election(settings)
-    spool = command_spool(settings) if settings.spool_enabled else None
-    return Watcher(store, sweep, store.clock, settings, host_id(), election, spool)
+    return Watcher(store, sweep, store.clock, settings, host_id(), election, command_spool(settings))
 
 
 def build_health(settings: Settings, name: str, consuming: Callable[[], bool]) -> HealthBeat:

@@ -22,8 +22,8 @@ from neuraphage.store.presence import NamedConnection
 from neuraphage.store.reads import RedisReads
 from neuraphage.store.requests import RedisRequests
 from neuraphage.store.tasks import RedisStore
+from neuraphage.testing.unspooled_commands import UnspooledCommands
 from neuraphage.tools.base import ParsedTool
-from neuraphage.tools.local_command import UnspooledCommands
 from neuraphage.tools.registry import StaticToolBox
 from neuraphage.tools.write_tools import Edit, WriteFile
 from neuraphage.waking import CeleryWaker

@@ -20,7 +20,7 @@ from neuraphage.dev.process import end, in_own_session, spawn
 from neuraphage.own_session import TERMINAL_SIGNALS, terminal_signals_held
 from neuraphage.ports import SpoolCommand
 from neuraphage.spool import CommandSpool
-from neuraphage.tools.local_command import UnspooledCommands
+from neuraphage.testing.unspooled_commands import UnspooledCommands
 from patience import PATIENCE_S
 
 STATUS = ("/bin/sh", "-c", "grep -E '^Sig(Blk|Ign)' /proc/self/status")
@@ -71,7 +71,7 @@ def by_the_spool(tmp_path: Path) -> str:
 
 
 def without_the_spool(tmp_path: Path) -> str:
-    """As a command of a task where the spool is off."""
+    """As a command of the negative control."""
     commands, command = UnspooledCommands(10_000), order(tmp_path)
     commands.start(command)
     return commands.wait(command.effect_id, 10_000, Calm()).output

@@ -20,8 +20,9 @@ from neuraphage.redaction.redactor import Redactor
 from neuraphage.settings import Settings
 from neuraphage.spool.command_spool import CommandSpool
 from neuraphage.spool.output import read_output
+from neuraphage.testing.output_buffer import OutputBuffer
+from neuraphage.testing.unspooled_commands import UnspooledCommands
 from neuraphage.tools.base import Params, ParsedTool, input_schema
-from neuraphage.tools.output_buffer import OutputBuffer
 from neuraphage.tools.read_tools import ReadFile
 from neuraphage.tools.search_child import MARGIN_CHARS, MAX_LINE_CHARS, long_line
 from neuraphage.tools.search_tools import Grep, cut_line
@@ -246,14 +247,14 @@ def test_a_long_line_that_shrinks_does_not_show_the_edge_of_what_was_sent(tmp_pa
     assert "characters left out]" in shown
 
 
-@pytest.mark.parametrize("spool_enabled", [True, False])
-def test_the_spool_of_a_worker_cuts_no_secret(tmp_path: Path, spool_enabled: bool) -> None:
-    """As it is put together for a worker, with and without the spool."""
+@pytest.mark.parametrize("build", [build_spool, lambda made, redact: UnspooledCommands(redact=redact)])
+def test_the_spool_of_a_worker_cuts_no_secret(tmp_path: Path, build: Callable[[Settings, Any], Spool]) -> None:
+    """As it is put together for a worker, and its negative control."""
     secret = PLANTED[0][1]
     (tmp_path / "f").write_text("x" * 449 + f" {secret}" + " y" * 1_000, encoding="utf-8")
-    made = Settings(data_dir=tmp_path / "data", spool_enabled=spool_enabled)
-    assert parts_of(secret, printed(build_spool(made, REDACTOR.text), tmp_path).output) == []
-    assert parts_of(secret, printed(build_spool(made, str), tmp_path).output) != []
+    made = Settings(data_dir=tmp_path / "data")
+    assert parts_of(secret, printed(build(made, REDACTOR.text), tmp_path).output) == []
+    assert parts_of(secret, printed(build(made, str), tmp_path).output) != []
 
 
 def test_an_output_that_reached_its_limit_ends_before_the_cut(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """A Spool that is none: commands run below the worker, die with it, and leave nothing on disk.
 
-For `spool_enabled` off: the negative control that shows what the spool is good for. Another process knows
-nothing of these commands, so after a crash their outcome is unknown.
+The negative control that shows what the spool is good for, and enough to try a tool out. Another process knows nothing
+of these commands, so after a crash their outcome is unknown.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from neuraphage.errors import CancelRequested, LeaseLost, SpoolError
 from neuraphage.own_session import terminal_signals_held
 from neuraphage.ports import Interrupt, SpoolCommand, SpoolState, SpoolStatus
 from neuraphage.redaction.ends import Redact
-from neuraphage.tools.output_buffer import OutputBuffer
+from neuraphage.testing.output_buffer import OutputBuffer
 
 _GUARD = str(Path(__file__).with_name("command_guard.py"))
 _CHUNK_BYTES = 65_536
