@@ -20,7 +20,7 @@ import sys
 import time
 from pathlib import Path
 
-_PR_SET_PDEATHSIG = 1
+_PR_SET_PDEATHSIG = 1  # as in other programs that start without the package, see neuraphage/proc
 _PR_SET_CHILD_SUBREAPER = 36
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP)
 _POLL_S = 0.02

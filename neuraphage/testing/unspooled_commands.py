@@ -20,8 +20,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from neuraphage.errors import CancelRequested, LeaseLost, SpoolError
-from neuraphage.own_session import terminal_signals_held
 from neuraphage.ports import Interrupt, SpoolCommand, SpoolState, SpoolStatus
+from neuraphage.proc import own_session
 from neuraphage.redaction.ends import Redact
 from neuraphage.testing.output_buffer import OutputBuffer
 
@@ -151,17 +151,15 @@ class _GuardedCommand:
             *(word.encode("utf-8", "surrogateescape") for word in command.argv),
         ]
         try:
-            with terminal_signals_held():
-                self._guard = subprocess.Popen(  # noqa: S603 - argv as given, no shell here
-                    argv,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                    cwd=command.cwd,
-                    env=dict(command.env),
-                    pass_fds=(report_end,),
-                    start_new_session=True,
-                )
+            self._guard = own_session.start(
+                argv,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                cwd=command.cwd,
+                env=dict(command.env),
+                pass_fds=(report_end,),
+            )
         except (OSError, ValueError) as error:
             os.close(self._report_fd)
             raise SpoolError(f"no process could be started in {command.cwd}: {error}") from error

@@ -16,9 +16,9 @@ import psutil
 import pytest
 
 from neuraphage.dev import process
-from neuraphage.dev.process import end, in_own_session, spawn
-from neuraphage.own_session import TERMINAL_SIGNALS, terminal_signals_held
+from neuraphage.dev.process import by_tether, end, spawn
 from neuraphage.ports import SpoolCommand
+from neuraphage.proc.own_session import TERMINAL_SIGNALS, terminal_signals_held
 from neuraphage.spool import CommandSpool
 from neuraphage.testing.unspooled_commands import UnspooledCommands
 from patience import PATIENCE_S
@@ -143,7 +143,7 @@ def test_a_program_that_outlives_its_starter_does_not_begin_after_its_end(
 
 def test_an_ignored_signal_stays_ignored(tmp_path: Path) -> None:
     """What was started by nohup stays deaf for the end of its terminal."""
-    words = in_own_session(("/bin/sleep", "60"))
+    words = by_tether(("/bin/sleep", "60"))
     deaf = f"import os, signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); os.execv({words[0]!r}, {words!r})"
     child = psutil.Popen([sys.executable, "-c", deaf], start_new_session=True)
     until(lambda: child.cmdline() == ["/bin/sleep", "60"])
