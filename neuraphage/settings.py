@@ -118,8 +118,6 @@ class Settings(BaseModel):
     """Leases run out under a living process (frozen, hung, cut off) without a new outcome before a task is given up."""
     saved_max_age_s: Seconds = 86_400.0
     """An orphan whose last commit is older is failed, not resumed."""
-    spool_enabled: bool = True
-    """Off: commands run as children of the worker and die with it. A negative control; keep it on."""
 
     # the model
     anthropic_base_url: str | None = None
@@ -193,6 +191,11 @@ class Settings(BaseModel):
     """How long the record, conversation and history of an ended task are kept."""
     tombstone_retention_s: Seconds = 365 * 86_400.0
     """How long the id of a deleted task is remembered."""
+
+    @property
+    def spool_enabled(self) -> bool:
+        """True: no setting, but the turn still asks whether a command goes on without its worker."""
+        return True
 
     @property
     def names_servers(self) -> bool:
