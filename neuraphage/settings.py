@@ -193,11 +193,6 @@ class Settings(BaseModel):
     """How long the id of a deleted task is remembered."""
 
     @property
-    def spool_enabled(self) -> bool:
-        """True: no setting, but the turn still asks whether a command goes on without its worker."""
-        return True
-
-    @property
     def names_servers(self) -> bool:
         """Whether somebody said where a server is; else it is that of the local stack."""
         return bool({"state_url", "broker_url"} & self.model_fields_set)

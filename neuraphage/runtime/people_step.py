@@ -202,4 +202,5 @@ class PeopleStep:
         return self._clean(params_summary(call.params, declaration.traits if declaration else ToolTraits()))
 
     def _clean(self, text: str) -> str:
-        return self._services.redaction.text(shorten(text, SUMMARY_CHARS))
+        # in this order: a cut could leave half of a secret, which nothing recognizes
+        return shorten(self._services.redaction.text(text), SUMMARY_CHARS)
