@@ -21,7 +21,7 @@ from neuraphage.store.requests import RedisRequests
 from neuraphage.waking import CeleryWaker
 
 if TYPE_CHECKING:
-    from neuraphage.decide.redaction import Redactor
+    from neuraphage.redaction.redactor import Redactor
     from neuraphage.store.tasks import RedisStore
 
 API_KEY_VARIABLE = "ANTHROPIC_API_KEY"
@@ -29,10 +29,15 @@ API_KEY_VARIABLE = "ANTHROPIC_API_KEY"
 
 def redactor() -> Redactor:
     """Takes out known token shapes and the secrets of this process's own environment."""
-    from neuraphage.decide.redaction import Redactor  # noqa: PLC0415 - a read needs none, and its patterns take as long as its answer
-    from neuraphage.decide.redaction_environment import secrets_in  # noqa: PLC0415 - as above
+    from neuraphage.redaction.environment import secrets_in  # noqa: PLC0415 - as above
+    from neuraphage.redaction.redactor import Redactor  # noqa: PLC0415 - a read needs none, and its patterns take as long as its answer
 
     return Redactor(secrets=secrets_in(os.environ))
+
+
+def redacted(text: str) -> str:
+    """A text without secrets; for what is shown seldom, since the patterns are made at the call."""
+    return redactor().text(text)
 
 
 def settings_here() -> Settings:

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Literal, TextIO
 
-from neuraphage.decide.redaction import Redactor
+from neuraphage.redaction.redactor import Redactor
 
 CONTEXT = ("task", "turn", "fence", "tool")
 MAX_MESSAGE_CHARS = 20_000

@@ -118,8 +118,6 @@ class Settings(BaseModel):
     """Leases run out under a living process (frozen, hung, cut off) without a new outcome before a task is given up."""
     saved_max_age_s: Seconds = 86_400.0
     """An orphan whose last commit is older is failed, not resumed."""
-    spool_enabled: bool = True
-    """Off: commands run as children of the worker and die with it. A negative control; keep it on."""
 
     # the model
     anthropic_base_url: str | None = None
@@ -138,6 +136,10 @@ class Settings(BaseModel):
     """Consecutive turns that ended by max_tokens or pause_turn, with or without calls."""
     max_empty_replies: int = Field(default=3, ge=0, le=MAX_AMOUNT)
     """Consecutive replies without words and calls after which the model is asked again; the next one fails the task."""
+
+    # turns
+    turns_per_message: Literal[1, "auto"] = 1
+    """Turns of a task in one Celery message: 1, or auto: the next ones too, while no other message waits."""
 
     # tools
     tools: tuple[str, ...] = Field(default=(), max_length=100)
@@ -210,6 +212,11 @@ class Settings(BaseModel):
         except SettingsError as error:
             raise ValueError(str(error)) from None
         return value
+
+    @field_validator("turns_per_message", mode="before")
+    @classmethod
+    def _number(cls, value: Any) -> Any:
+        return 1 if value == "1" else value
 
     @field_validator("tools", mode="before")
     @classmethod

@@ -13,12 +13,12 @@ from celery import Celery
 from neuraphage.client_wiring import API_KEY_VARIABLE, build_store, redactor
 from neuraphage.data_folder import SPOOL
 from neuraphage.decide.cost import cost_microusd
-from neuraphage.decide.redacted_ends import Redact
 from neuraphage.errors import SettingsError, SpoolError
 from neuraphage.llm import AnthropicClient, PriceTable
 from neuraphage.model.usage import Usage
 from neuraphage.ports import ModelClient, ProcessRow, Spool, ToolBox
 from neuraphage.queue import CeleryDispatcher
+from neuraphage.redaction.ends import Redact
 from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.health import HealthBeat, health_folder
 from neuraphage.runtime.host import host_id, this_process
@@ -34,7 +34,6 @@ from neuraphage.store.presence import NamedConnection
 from neuraphage.store.standby_order import standby_order
 from neuraphage.store.tasks import RedisStore
 from neuraphage.tools.loading import load_tools
-from neuraphage.tools.local_command import UnspooledCommands
 from neuraphage.tools.registry import default_toolbox
 
 log = logging.getLogger(__name__)
@@ -50,16 +49,12 @@ def command_spool(settings: Settings, redact: Redact | None = None) -> CommandSp
 
 
 def build_spool(settings: Settings, redact: Redact) -> Spool:
-    """Commands that outlive the worker; or, with the spool off, commands that die with it."""
-    if settings.spool_enabled:
-        return command_spool(settings, redact)
-    return UnspooledCommands(settings.spool_max_bytes, redact=redact)
+    """Commands that outlive the worker."""
+    return command_spool(settings, redact)
 
 
 def spool_identity(settings: Settings) -> str:
-    """Name of the spool folder that this process can reach; empty without one, or when it cannot be used."""
-    if not settings.spool_enabled:
-        return ""
+    """Name of the spool folder that this process can reach; empty when it cannot be used."""
     try:
         return command_spool(settings).identity
     except SpoolError:
@@ -84,9 +79,9 @@ def build_model(settings: Settings) -> ModelClient:
     )
 
 
-def build_toolbox(settings: Settings) -> ToolBox:
+def build_toolbox(settings: Settings, redact: Redact) -> ToolBox:
     """The built-in tools and those of others; what cannot be loaded is logged, and left out."""
-    loaded = load_tools(settings.tools)
+    loaded = load_tools(settings.tools, redact=redact)
     for problem in loaded.problems:
         log.error("tool not loaded: %s", problem)
     return default_toolbox(extra=(one.tool for one in loaded.tools), problems=loaded.problems)
@@ -106,7 +101,7 @@ def build_services(settings: Settings, app: Celery, store: RedisStore) -> Servic
         store=store,
         dispatcher=CeleryDispatcher(app),
         model=build_model(settings),
-        tools=build_toolbox(settings),
+        tools=build_toolbox(settings, redaction.text),
         spool=build_spool(settings, redaction.text),
         redaction=redaction,
         cost_microusd=cost,
@@ -155,8 +150,7 @@ def build_watcher(settings: Settings, app: Celery) -> Watcher:
     store = build_store(settings)
     sweep = Sweep(store, CeleryDispatcher(app), store.clock, settings, Owners(store, host_id()).living)
     election = build_election(settings)
-    spool = command_spool(settings) if settings.spool_enabled else None
-    return Watcher(store, sweep, store.clock, settings, host_id(), election, spool)
+    return Watcher(store, sweep, store.clock, settings, host_id(), election, command_spool(settings))
 
 
 def build_health(settings: Settings, name: str, consuming: Callable[[], bool]) -> HealthBeat:

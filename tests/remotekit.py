@@ -8,7 +8,6 @@ import socket
 import ssl
 import subprocess
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -168,11 +167,9 @@ class TlsFront:
     Args:
         certificates: its own.
         target_port: of the plain server.
-        delay_s: how late it answers to each handshake, as on a slow way.
     """
 
-    def __init__(self, certificates: Certificates, target_port: int, delay_s: float = 0.0) -> None:
-        self._delay_s = delay_s
+    def __init__(self, certificates: Certificates, target_port: int) -> None:
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.load_cert_chain(certificates.certificate, certificates.key)
         self._target_port = target_port
@@ -194,7 +191,6 @@ class TlsFront:
 
     def _serve(self, plain: socket.socket) -> None:
         with contextlib.suppress(OSError), plain:
-            time.sleep(self._delay_s)
             client = self._context.wrap_socket(plain, server_side=True)
             with client, socket.create_connection(("127.0.0.1", self._target_port)) as server:
                 back = threading.Thread(target=_pump, args=(server, client), daemon=True)

@@ -20,13 +20,13 @@ import orjson
 from neuraphage.api.service import TaskService
 from neuraphage.client_wiring import new_task_id
 from neuraphage.decide.conversation import tool_calls
-from neuraphage.decide.redaction import Redactor
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.message import ModelReply, ModelRequest
 from neuraphage.model.task import TaskRecord, TaskSpec
 from neuraphage.model.tool import Probe, ProbeVerdict, ToolDeclaration, ToolResult
 from neuraphage.model.usage import Usage
 from neuraphage.ports import Delta, Interrupt, ModelClient, ToolContext
+from neuraphage.redaction.redactor import Redactor
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.lease_keeper import LeaseKeeper
 from neuraphage.runtime.runner import TurnRunner
@@ -204,6 +204,9 @@ class LocalDispatcher:
         self.published.append((task_id, iteration, seq))
         self.after.append(after)
         return True
+
+    def has_waiting(self) -> bool:
+        return self.refusing or bool(self.messages)
 
     def queue_length(self) -> int | None:
         return None if self.refusing else len(self.messages)

@@ -1,4 +1,4 @@
-"""The Celery processes: `celery -A workers.app worker|beat`."""
+"""`celery -A workers.app worker|beat` finds this; all but the care for the current folder is `neuraphage/worker/`."""
 
 import importlib
 import os

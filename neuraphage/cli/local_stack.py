@@ -18,12 +18,12 @@ from neuraphage.cli.console import complain
 from neuraphage.cli.flags import chosen_flags
 from neuraphage.client_wiring import API_KEY_VARIABLE
 from neuraphage.data_folder import make_data_folder
-from neuraphage.dev.process import in_own_session, is_full, without_current_folder
+from neuraphage.dev.process import by_tether, is_full, without_current_folder
 from neuraphage.dev.server import LOADING_TIMEOUT_S
 from neuraphage.dev.stack_use import is_taken, lock_start, use_stack
 from neuraphage.errors import BadInput, StackError
-from neuraphage.own_session import terminal_signals_held
 from neuraphage.private_files import open_private, private_folder
+from neuraphage.proc import own_session
 from neuraphage.setting_sources import variable
 from neuraphage.settings import Settings
 
@@ -144,15 +144,9 @@ class LocalStack:
         _log.info("starts a stack: %s; its output is in %s", shlex.join(argv), log_path)
         log = open_private(log_path, os.O_WRONLY | os.O_TRUNC | os.O_APPEND)
         try:
-            with terminal_signals_held():
-                self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and command
-                    in_own_session(argv),
-                    env=env,
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    start_new_session=True,
-                )
+            self._process = own_session.start(
+                by_tether(argv), env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
         finally:
             os.close(log)
         self._await(

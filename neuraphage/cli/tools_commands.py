@@ -21,6 +21,7 @@ from neuraphage.cli.console import (
     print_table,
     print_wrapped,
 )
+from neuraphage.client_wiring import redacted
 from neuraphage.errors import BadInput
 from neuraphage.model.tool import ToolDeclaration
 from neuraphage.testing.tool_check import ToolFinding, check_tool
@@ -119,7 +120,7 @@ def check(
 
 
 def _all() -> tuple[list[LoadedTool], LoadedTools]:
-    loaded = load_tools(load_settings().tools)
+    loaded = load_tools(load_settings().tools, redact=redacted)
     box = default_toolbox()
     built_in = [tool for one in box.declarations() if (tool := box.get(one.name)) is not None]
     return [*(LoadedTool(tool, BUILT_IN) for tool in built_in), *loaded.tools], loaded

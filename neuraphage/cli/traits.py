@@ -26,11 +26,12 @@ def traits_of(tool: str) -> ToolTraits:
 @cache
 def _installed() -> dict[str, ToolTraits]:
     from neuraphage import configuration  # noqa: PLC0415 - most calls shown are of built-in tools
+    from neuraphage.client_wiring import redacted  # noqa: PLC0415 - as above
     from neuraphage.errors import SettingsError  # noqa: PLC0415 - as above
     from neuraphage.tools.loading import load_tools  # noqa: PLC0415 - as above
 
     try:
-        loaded = load_tools(configuration.load(**chosen_flags()).tools)
+        loaded = load_tools(configuration.load(**chosen_flags()).tools, redact=redacted)
     except SettingsError as error:
         _log.debug("tools not loaded: %s", error)
         return {}

@@ -34,8 +34,8 @@ def prompt_id(task_id: str, iteration: int, call: str, purpose: str) -> str:
 
 
 def conversation_prompt_id(task_id: str, iteration: int) -> str:
-    """Id of the prompt of a conversational task that waits for the next message (see prelude.lua)."""
-    return sha256_hex([task_id, iteration])[:16] + ":conversation"
+    """Id of the prompt of a conversational task that waits for the next message."""
+    return prompt_id(task_id, iteration, "", "conversation")
 
 
 def request_id(task_id: str, iteration: int, fence: int) -> str:

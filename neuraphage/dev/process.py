@@ -14,8 +14,8 @@ from pathlib import Path
 import psutil
 
 from neuraphage.errors import StackError
-from neuraphage.own_session import terminal_signals_held
 from neuraphage.private_files import open_private, private_folder
+from neuraphage.proc import own_session
 
 MAX_LOG_BYTES = 10_000_000
 """A log larger than this is set aside as `<name>.1` when its process starts."""
@@ -43,24 +43,23 @@ def spawn(
         private_folder(log.parent)
         output = open_private(log, os.O_WRONLY | os.O_APPEND)
         try:
-            with terminal_signals_held():
-                return psutil.Popen(
-                    in_own_session(argv, tethered=tethered),
-                    env=without_current_folder(env),
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                    umask=umask,
-                )
+            return own_session.start_as(
+                psutil.Popen,
+                by_tether(argv, tethered=tethered),
+                env=without_current_folder(env),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                umask=umask,
+            )
         finally:
             os.close(output)
     except OSError as error:
         raise StackError(f"start {argv[0]} with its output in {log}: {error.strerror or error}") from error
 
 
-def in_own_session(argv: Sequence[str], *, tethered: bool = False) -> list[str]:
-    """The words that start a program by way of tether.py; for use with `terminal_signals_held`, in this process.
+def by_tether(argv: Sequence[str], *, tethered: bool = False) -> list[str]:
+    """The words that start a program by way of tether.py; for `own_session.start`, in this process.
 
     Args:
         argv: program and arguments.
@@ -150,7 +149,5 @@ def end(process: psutil.Process, timeout_s: float) -> None:
 
 def kill_group(process: psutil.Process) -> None:
     """Kill a process that leads a session, with all that it left in its group."""
-    if not is_alive(process):
-        return
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+    if is_alive(process):
+        own_session.kill_group(process.pid)

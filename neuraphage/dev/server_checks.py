@@ -10,6 +10,7 @@ from celery import Celery
 
 from neuraphage.configuration import masked_url
 from neuraphage.decide.diagnosis import ServerReading
+from neuraphage.dev.plain_port import refuse_plain_port
 from neuraphage.errors import StackError
 from neuraphage.queue import BROKER_DOWN, make_app
 from neuraphage.settings import Settings
@@ -24,18 +25,22 @@ def read_state_server(settings: Settings) -> ServerReading:
 
     Raises:
         StoreError: it does not answer, or does not let us in.
+        StackError: its URL asks for TLS, which its port does not speak.
         SettingsError: its URL cannot be read.
     """
-    return read_server(settings.state_url.get_secret_value())
+    url = settings.state_url.get_secret_value()
+    refuse_plain_port(url, "the state server")
+    return read_server(url)
 
 
 def read_broker(settings: Settings) -> ServerReading:
     """What the broker tells about itself, over a connection as Celery makes it.
 
     Raises:
-        StackError: it does not answer, or does not let us in.
+        StackError: it does not answer, or does not let us in, or its URL asks for TLS, which its port does not speak.
         SettingsError: its URL cannot be read.
     """
+    refuse_plain_port(settings.broker_url.get_secret_value(), "the broker")
     with _app(settings) as (_, connection):
         return reading_of(connection.default_channel.client)
 

@@ -9,7 +9,7 @@ the kernel cannot do this (macOS), the program simply runs.
 A free program outlives its parent, but does not begin after the parent's end: until it has begun nobody can find it,
 and whoever starts next would start another one, on the same data.
 
-Whoever starts this holds the signals of a terminal back (neuraphage.own_session): what the parent's terminal sent
+Whoever starts this holds the signals of a terminal back (neuraphage.proc.own_session): what the parent's terminal sent
 before this process had its own session is forgotten here, and from here on they are heard.
 """
 
@@ -18,7 +18,7 @@ import os
 import signal
 import sys
 
-PR_SET_PDEATHSIG = 1
+PR_SET_PDEATHSIG = 1  # as in other programs that start without the package, see neuraphage/proc
 
 
 def let_terminal_signals_through() -> None:

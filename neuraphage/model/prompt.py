@@ -56,7 +56,7 @@ class InboxItem(Frozen):
     """Input or an answer from a person, kept until a commit consumes it.
 
     Args:
-        kind: `input` (a message to the model) or `answer` (to one prompt).
+        kind: `input` (words to the model, also those that answered a prompt which waited for any) or `answer`.
         key: idempotency key of the signal.
         text: the words.
         prompt_id: answer: the prompt it answers.

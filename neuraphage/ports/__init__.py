@@ -21,7 +21,17 @@ from neuraphage.ports.effects import (
 from neuraphage.ports.files import WorkingFiles
 from neuraphage.ports.foresight import ForeseesRefusal
 from neuraphage.ports.health import HealthStore
-from neuraphage.ports.people import Dispatcher, NextTurn, Signal, SignalKind, Signalled, SignalVerdict, TaskStore, Waker
+from neuraphage.ports.people import (
+    Dispatcher,
+    NextTurn,
+    Signal,
+    SignalKind,
+    Signalled,
+    SignalVerdict,
+    TaskStore,
+    TurnDispatcher,
+    Waker,
+)
 from neuraphage.ports.reading import ReadStore
 from neuraphage.ports.standby import HeldRow, Standby
 from neuraphage.ports.sweeping import HeldTask, ProcessRow, Recovered, RecoverVerdict, SpoolWatch, SweepStore
@@ -83,6 +93,7 @@ __all__ = [
     "Tool",
     "ToolBox",
     "ToolContext",
+    "TurnDispatcher",
     "TurnStore",
     "Waker",
     "WorkingFiles",

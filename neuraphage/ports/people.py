@@ -122,6 +122,17 @@ class Dispatcher(Protocol):
         ...
 
 
+class TurnDispatcher(Dispatcher, Protocol):
+    """A dispatcher of a process that takes turns."""
+
+    def has_waiting(self) -> bool:
+        """Whether a message waits for a worker; asked after a turn, so it must cost little.
+
+        True where the broker cannot tell.
+        """
+        ...
+
+
 class Waker(Dispatcher, Protocol):
     """A dispatcher of a process that often needs none: it is made when its first message is sent."""
 

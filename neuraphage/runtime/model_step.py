@@ -114,7 +114,7 @@ class ModelStep:
             work.close_prompt(prompt.prompt_id)
         texts = []
         for raw, item in list(work.inbox):
-            if item.kind == "input" or (item.prompt_id or "").endswith(":conversation"):
+            if item.kind == "input":
                 texts.append(self._services.redaction.text(item.text))
                 work.consume(raw)
         blocks = [{"type": "text", "text": text} for text in texts if text.strip()]

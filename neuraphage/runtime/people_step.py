@@ -106,8 +106,7 @@ class PeopleStep:
     def _drop_strays(self) -> None:
         """An answer whose prompt is gone has nothing to say to anyone."""
         for raw, item in list(self._work.inbox):
-            known = item.prompt_id in self._work.prompts or (item.prompt_id or "").endswith(":conversation")
-            if item.kind == "answer" and not known:
+            if item.kind == "answer" and item.prompt_id not in self._work.prompts:
                 self._work.consume(raw)
 
     def _answered(self, call: ToolCall, prompt: Prompt, item: InboxItem) -> None:
@@ -203,4 +202,5 @@ class PeopleStep:
         return self._clean(params_summary(call.params, declaration.traits if declaration else ToolTraits()))
 
     def _clean(self, text: str) -> str:
-        return self._services.redaction.text(shorten(text, SUMMARY_CHARS))
+        # in this order: a cut could leave half of a secret, which nothing recognizes
+        return shorten(self._services.redaction.text(text), SUMMARY_CHARS)

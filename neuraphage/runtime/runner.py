@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from neuraphage.errors import LeaseLost, SchemaTooNew, StoreError, WriteLost
 from neuraphage.logs import add_to_log_context, log_context
@@ -23,6 +24,35 @@ log = logging.getLogger(__name__)
 CLOSING_LIMIT_S = 1.0
 """How long a leaving process holds a message back until it takes in no more; then it is sent all the same."""
 _CLOSING_POLL_S = 0.02
+
+
+MOST_TURNS = 20
+LONGEST_S = 30.0
+"""Of the turns in one message: other tasks, a drain and a person who looks at Flower are not kept waiting for long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What came of one claim.
+
+    Args:
+        outcome: in words.
+        settled: the answer to the last write; None where no turn was begun.
+        marker: the last one that was reached.
+        has_next: whether the turn was finished and the next one waits.
+        is_done: whether the message is dealt with although nothing was settled.
+    """
+
+    outcome: str
+    settled: Settled | None = None
+    marker: MarkerName | None = None
+    has_next: bool = False
+    is_done: bool = False
+
+
+def in_outbox(settled: Settled) -> bool:
+    """Whether the task waits for a message."""
+    return settled.place == Place.OUTBOX
 
 
 class TurnRunner:
@@ -59,7 +89,7 @@ class TurnRunner:
             return Outcome.DRAINING.value
         with log_context(task=task_id, turn=iteration):
             try:
-                return self._claimed(task_id, seq)
+                return self._turns(task_id, seq)
             except WriteLost as lost:
                 log.warning("write lost: %s", lost)
                 return Outcome.TAIL_LOST.value
@@ -70,12 +100,34 @@ class TurnRunner:
                 log.warning("turn given up: %s", error)
                 return not_done(error)
 
-    def _claimed(self, task_id: str, seq: int) -> str:
+    def _turns(self, task_id: str, seq: int) -> str:
+        """The announced turn, and with `turns_per_message` auto those that follow it."""
+        began_s = self._services.clock.boottime_s()
+        ended = self._claimed(task_id, seq)
+        for _ in range(MOST_TURNS - 1):
+            if not self._goes_on(ended, began_s):
+                break
+            further = self._claimed(task_id, ended.settled.seq if ended.settled else 0)
+            if further.settled is None and not further.is_done:
+                return ended.outcome  # another worker has it: the sweep had sent its message
+            ended = further
+        self._announce(task_id, ended)
+        return ended.outcome
+
+    def _goes_on(self, ended: Ended, began_s: float) -> bool:
+        """Whether the next turn of the task is taken in this message: its entry is in the outbox, so a death here loses
+        nothing, and the sweep sends it."""
+        if self._services.settings.turns_per_message == 1 or not ended.has_next or self._keeper.draining():
+            return False
+        late = self._services.clock.boottime_s() - began_s >= LONGEST_S
+        return not late and not self._services.dispatcher.has_waiting()
+
+    def _claimed(self, task_id: str, seq: int) -> Ended:
         claim_id = self._services.new_claim_id()
         with self._keeper.claiming(task_id, claim_id):
             return self._under_claim(task_id, seq, claim_id)
 
-    def _under_claim(self, task_id: str, seq: int, claim_id: str) -> str:
+    def _under_claim(self, task_id: str, seq: int, claim_id: str) -> Ended:
         store, draining = self._services.store, self._keeper.draining
         # A lease runs from the first try: a later one may only get the answer that the first had lost.
         sent_s = self._services.clock.boottime_s()
@@ -86,20 +138,21 @@ class TurnRunner:
         except ClaimUnreadableError as unreadable:
             add_to_log_context(fence=unreadable.lease.fence)
             if isinstance(unreadable.__cause__, SchemaTooNew):
-                return self._leave_to_newer(task_id, unreadable)
+                return Ended(self._leave_to_newer(task_id, unreadable), is_done=True)
             detail = {"error": f"The stored task cannot be read: {unreadable}", "recoverable": False}
             settled = store.suspend(unreadable.lease, Changes(), SuspendTo.POISONED, detail=detail)
             log.exception("stored task cannot be read", extra={"task": task_id})
-            return self._next(task_id, settled, None, error=str(detail["error"]))
+            return Ended(settled_outcome(settled, None, 0, error=str(detail["error"])), settled)
         if claimed.lease is None:
-            return refused(claimed.verdict).value
+            return Ended(refused(claimed.verdict).value)
         with self._keeper.hold(claimed.lease, sent_s) as held:
             work = UnitOfWork(self._services, held, claimed, draining)
             iteration = work.record.counters.iteration
             add_to_log_context(turn=iteration, fence=claimed.lease.fence)
             settled = Turn(self._services, work, draining).advance()
         name = work.record.spec.name
-        return self._next(task_id, settled, work.marker.name, iteration, name=name, error=work.error)
+        outcome = settled_outcome(settled, work.marker.name, iteration, name=name, error=work.error)
+        return Ended(outcome, settled, work.marker.name, has_next=settled.iteration > iteration and in_outbox(settled))
 
     def _leave_to_newer(self, task_id: str, unreadable: ClaimUnreadableError) -> str:
         """A newer release wrote it: give it back whole. The sweep publishes it again, for a newer worker to claim."""
@@ -107,20 +160,11 @@ class TurnRunner:
         self._services.store.suspend(unreadable.lease, Changes(), SuspendTo.SHUTDOWN)
         return Outcome.TOO_NEW.value
 
-    def _next(
-        self,
-        task_id: str,
-        settled: Settled,
-        marker: MarkerName | None,
-        iteration: int = 0,
-        *,
-        name: str = "",
-        error: str = "",
-    ) -> str:
-        if settled.place == Place.OUTBOX:
+    def _announce(self, task_id: str, ended: Ended) -> None:
+        settled = ended.settled
+        if settled is not None and in_outbox(settled):
             # a refused publish is no error: the sweep publishes what nobody claimed
-            self._publish(task_id, settled.iteration, settled.seq, marker.value if marker else "")
-        return settled_outcome(settled, marker, iteration, name=name, error=error)
+            self._publish(task_id, settled.iteration, settled.seq, ended.marker.value if ended.marker else "")
 
     def _publish(self, task_id: str, iteration: int, seq: int, after: str) -> None:
         """Send a message; a draining process first waits until it cannot take it in itself."""

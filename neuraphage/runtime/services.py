@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from neuraphage.model.tool import ToolDeclaration
 from neuraphage.model.usage import Usage
-from neuraphage.ports import Clock, Dispatcher, ModelClient, Redaction, Spool, ToolBox, TurnStore
+from neuraphage.ports import Clock, ModelClient, Redaction, Spool, ToolBox, TurnDispatcher, TurnStore
 from neuraphage.settings import Settings
 
 
@@ -31,7 +31,7 @@ class Services:
     settings: Settings
     clock: Clock
     store: TurnStore
-    dispatcher: Dispatcher
+    dispatcher: TurnDispatcher
     model: ModelClient
     tools: ToolBox
     spool: Spool

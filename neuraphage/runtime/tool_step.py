@@ -180,7 +180,7 @@ class ToolStep:
     def carry_out(self, tool: Tool, call: ToolCall, declaration: ToolDeclaration, context: ToolContext) -> None:
         """Run an announced call and note its result."""
         held = self._work.held
-        held.detachable = declaration.spooled and self._services.settings.spool_enabled
+        held.detachable = declaration.spooled
         held.effect_since_s = self._services.clock.boottime_s()
         try:
             result = _result(tool.run(call.params, context))

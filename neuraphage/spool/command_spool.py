@@ -12,10 +12,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from neuraphage.decide.redacted_ends import Redact
 from neuraphage.errors import BadInput, CancelRequested, SpoolError
 from neuraphage.ports import Interrupt, SpoolCommand, SpoolState, SpoolStatus
 from neuraphage.private_files import private_folder
+from neuraphage.redaction.ends import Redact
 from neuraphage.spool import identity, records, retention
 from neuraphage.spool.commands import pack, write_command
 from neuraphage.spool.entry import Entry

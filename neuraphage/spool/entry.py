@@ -11,9 +11,9 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, ValidationError
 
-from neuraphage.decide.redacted_ends import Redact
 from neuraphage.errors import SpoolError
 from neuraphage.ports import SpoolState, SpoolStatus
+from neuraphage.redaction.ends import Redact
 from neuraphage.spool import records
 from neuraphage.spool.output import read_output
 

@@ -14,12 +14,10 @@ from pathlib import Path
 from typing import IO
 
 from neuraphage.errors import SpoolError
-from neuraphage.own_session import terminal_signals_held
+from neuraphage.proc import own_session
 
 RUNNER = Path(__file__).with_name("runner.py")
 _ANSWER_MAX_BYTES = 65_536
-_LOADER_NAMES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
-"""All of our environment that a runner gets: what the Python program may need to load itself."""
 
 
 def launch(runner: Path, order: bytes, timeout_s: float) -> str:
@@ -40,17 +38,14 @@ def launch(runner: Path, order: bytes, timeout_s: float) -> str:
         with tempfile.TemporaryFile() as stdin:  # unlinked and ours alone: the order holds the environment
             stdin.write(order)
             stdin.seek(0)
-            with terminal_signals_held():
-                process = subprocess.Popen(  # noqa: S603 - our own program; the command goes through its input
-                    [sys.executable, "-I", "-S", str(runner)],
-                    stdin=stdin,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                    cwd="/",
-                    env={name: os.environ[name] for name in _LOADER_NAMES if name in os.environ},
-                    start_new_session=True,
-                    close_fds=True,
-                )
+            process = own_session.start(  # our own program; the command goes through its input
+                [sys.executable, "-I", "-S", str(runner)],
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                cwd="/",
+                env=own_session.bare_environment(),
+            )
     except OSError as error:
         raise SpoolError(
             f"cannot start a process for the command: {error.strerror}; check free memory, the limit of"

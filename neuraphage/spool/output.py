@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import BinaryIO
 
-from neuraphage.decide.redacted_ends import GAP_CHARS, Redact, redacted_ends
 from neuraphage.decide.terminal_text import holds_controls, shown_output
+from neuraphage.redaction.ends import GAP_CHARS, Redact, redacted_ends
 
 _UTF8_MAX_BYTES = 4
 _NOTE_CHARS = 80

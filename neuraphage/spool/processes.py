@@ -27,7 +27,7 @@ _FIRST_POLL_S = 0.005
 _LAST_POLL_S = 0.05
 _NOT_FOUND = 127
 _NOT_RUNNABLE = 126
-_PR_SET_PDEATHSIG = 1
+_PR_SET_PDEATHSIG = 1  # as in other programs that start without the package, see neuraphage/proc
 _PR_SET_CHILD_SUBREAPER = 36
 _IGNORED = (
     signal.SIGHUP,

@@ -14,15 +14,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from neuraphage.own_session import terminal_signals_held
 from neuraphage.ports import HeldRow
+from neuraphage.proc import own_session
 from neuraphage.standby.sheet import Sheet
 
 log = logging.getLogger(__name__)
 
 _PROGRAM = str(Path(__file__).with_name("program.py"))
-_LOADER_NAMES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR")
-"""All of our environment that it gets: what the Python program may need to load itself, and whom TLS trusts."""
+_TLS_NAMES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+"""Whom TLS trusts."""
 _AGAIN_S = 5.0
 """One that ended is started again after so long."""
 _LEAVE_S = 1.0
@@ -83,16 +83,14 @@ class StandbyProcess:
         """Start it; a machine that has no room for it now is asked again later."""
         descriptor = self._sheet.descriptor
         try:
-            with terminal_signals_held():
-                child = subprocess.Popen(  # noqa: S603 - our own program
-                    [sys.executable, "-I", "-S", _PROGRAM, str(descriptor), str(os.getpid())],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.DEVNULL,
-                    cwd="/",
-                    env={name: os.environ[name] for name in _LOADER_NAMES if name in os.environ},
-                    pass_fds=(descriptor,),
-                    start_new_session=True,
-                )
+            child = own_session.start(
+                [sys.executable, "-I", "-S", _PROGRAM, str(descriptor), str(os.getpid())],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                cwd="/",
+                env=own_session.bare_environment(_TLS_NAMES),
+                pass_fds=(descriptor,),
+            )
         except OSError as error:
             log.warning("no process beside this one (%s): a tool that holds the interpreter loses its leases", error)
             return

@@ -21,7 +21,6 @@ from neuraphage.errors import BadInput, CorruptRecord, SettingsError
 from neuraphage.store.failover import leaving_replicas
 from neuraphage.store.refusals import OLDEST_SERVER, ServerTooOld, store_error, too_old_text
 from neuraphage.store.sentinel import LoginRefused, sentinel_client
-from neuraphage.store.tls import TlsConnection
 
 RedisClient = Any
 """A redis.Redis whose replies are bytes. Untyped, because redis-py types each reply as a union over all
@@ -62,8 +61,6 @@ def connect(url: str, *, client_name: str | None = None, socket_timeout_s: float
     }
     if not url.startswith("unix://"):
         options["socket_keepalive"] = True  # a path that a firewall forgot is noticed
-    if url.startswith("rediss://"):
-        options["connection_class"] = TlsConnection
     try:
         client = (
             sentinel_client(parse_sentinel(url), options) if is_sentinel(url) else redis.Redis.from_url(url, **options)

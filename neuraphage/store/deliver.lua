@@ -23,7 +23,9 @@ local function put_in_inbox()
   end
   -- answers are bounded by their prompts; refusing one would leave a full task waiting for ever
   if given.kind == 'input' and redis.call('LLEN', INBOX) >= given.inbox_max then return reply('FULL') end
-  redis.call('RPUSH', INBOX, given.value)
+  local value = given.value
+  if given.kind == 'answer' and talks(prompt) then value = 'i' .. string.match(value, '\n.*') end -- words to the model
+  redis.call('RPUSH', INBOX, value)
   if given.kind == 'answer' then
     redis.call('HSET', TASK, 'a:' .. prompt, given.key)
     redis.call('ZREM', DEADLINES, ID .. '|' .. prompt)

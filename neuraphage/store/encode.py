@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 COMPRESS_ABOVE_BYTES = 1_024
 """Text shrinks by half in a few microseconds a kilobyte, and each of these bytes is synced to disk."""
 _JOURNAL_ENTRY: TypeAdapter[JournalEntry] = TypeAdapter(JournalEntry)
+_TALK_OF_SCHEMA_1 = b":conversation"
+"""End of the ids of prompts that waited for a person's next words."""
 ENTRY_MAX_BYTES = 64 * 1024 * 1024
 """Largest entry that is unpacked; far above every limit on writing."""
 
@@ -117,16 +119,18 @@ def stored_entry(raw: bytes) -> dict[str, Any]:
 
 
 def inbox_bytes(item: InboxItem) -> bytes:
-    """One inbox value: `<a|i><prompt id>`, a line break, JSON (see prelude.lua)."""
+    """One inbox value: `<a|i><prompt id>`, a line break, JSON (see `sent` in prelude.lua)."""
     head = "a" + (item.prompt_id or "") if item.kind == "answer" else "i"
     return head.encode() + b"\n" + compact(item)
 
 
 def inbox_item(raw: bytes) -> InboxItem:
-    """The item of one inbox value."""
-    _, _, body = raw.partition(b"\n")
+    """The item of one inbox value: what its head calls words to the model is that, also where it came as an answer."""
+    head, _, body = raw.partition(b"\n")
+    is_words = head == b"i" or head.endswith(_TALK_OF_SCHEMA_1)
     try:
-        return InboxItem.model_validate_json(body)
+        item = InboxItem.model_validate_json(body)
+        return item.model_copy(update={"kind": "input"}) if is_words else item
     except ValidationError as error:
         raise corrupt("inbox item", error) from None
 

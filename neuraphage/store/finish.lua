@@ -25,13 +25,13 @@ end
 
 -- What a person sent and no turn has read is never dropped: the task goes on with it. Input that only this write
 -- takes in was read by no model yet; an answer that it takes in was read by the turn. An answer to a prompt that is
--- gone (its task failed and was retried) says nothing to anyone, unless it was part of a conversation.
+-- gone (its task failed and was retried) says nothing to anyone.
 local function unread()
   local taken = {}
   for _, value in ipairs(groups.consumed) do taken[value] = true end
   for _, value in ipairs(redis.call('LRANGE', INBOX, 0, -1)) do
-    local kind, prompt = string.match(value, '^(%a)([^\n]*)\n')
-    local heard = string.sub(prompt, -13) == ':conversation' or redis.call('HEXISTS', TASK, 'p:' .. prompt) == 1
+    local kind, prompt = sent(value)
+    local heard = kind == 'a' and redis.call('HEXISTS', TASK, 'p:' .. prompt) == 1
     if kind == 'i' or (heard and not taken[value]) then return true end
   end
   return false

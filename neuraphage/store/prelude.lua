@@ -76,26 +76,36 @@ local function open_prompts()
   return open
 end
 
--- Whether the inbox holds what the task waits for: an answer to an open prompt, or input for a conversation.
--- Inbox values are `<a|i><prompt id>\n<json>`; a conversation prompt's id ends in `:conversation`.
-local function inbox_ready()
-  local open, talks = {}, false
-  for _, prompt in ipairs(open_prompts()) do
-    open[prompt] = true
-    if string.sub(prompt, -13) == ':conversation' then talks = true end
-  end
-  for _, value in ipairs(redis.call('LRANGE', INBOX, 0, -1)) do
-    local kind, prompt = string.match(value, '^(%a)([^\n]*)\n')
-    if kind == 'a' and open[prompt] then return true end
-    if kind == 'i' and talks then return true end
-  end
-  return false
+-- Whether an open prompt waits for a person's next words, of whatever content.
+local function talks(prompt)
+  local readable, stored = pcall(cjson.decode, redis.call('HGET', TASK, 'p:' .. prompt) or '')
+  return readable and type(stored) == 'table' and stored.kind == PROMPT.conversation
 end
 
 -- Whether the model has ended its turn and waits for a person's next words.
 local function talking()
   for _, prompt in ipairs(open_prompts()) do
-    if string.sub(prompt, -13) == ':conversation' then return true end
+    if talks(prompt) then return true end
+  end
+  return false
+end
+
+-- What an inbox value is: `i` for words to the model, `a` with the prompt that it answers. Values are
+-- `<a|i><prompt id>\n<json>`. Schema 1 kept the words of a conversation as an answer to a prompt whose id says so.
+local function sent(value)
+  local kind, prompt = string.match(value, '^(%a)([^\n]*)\n')
+  if kind == 'a' and string.sub(prompt, -13) == ':conversation' then return 'i', '' end
+  return kind, prompt
+end
+
+-- Whether the inbox holds what the task waits for: an answer to an open prompt, or words for a conversation.
+local function inbox_ready()
+  local open, waits_for_words = {}, talking()
+  for _, prompt in ipairs(open_prompts()) do open[prompt] = true end
+  for _, value in ipairs(redis.call('LRANGE', INBOX, 0, -1)) do
+    local kind, prompt = sent(value)
+    if kind == 'a' and open[prompt] then return true end
+    if kind == 'i' and waits_for_words then return true end
   end
   return false
 end

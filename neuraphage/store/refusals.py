@@ -10,7 +10,6 @@ import redis
 
 from neuraphage.errors import AccessRefused, DamagedKey, StoreError, StoreUnavailable
 from neuraphage.store.sentinel import LoginRefused, NoSuchService
-from neuraphage.store.tls import SpeaksNoTls
 
 OLDEST_SERVER = (6, 2)
 """Celery's broker needs it; Valkey counts on from Redis 7.2."""
@@ -45,6 +44,11 @@ _NOT_ALLOWED_PREFIXES = ("NOPERM", "ACL failure in script", "The user executing 
 """A refusal by the user's rules: of a command of its own, and inside a script of servers from 7 and before."""
 _INSIDE_A_SCRIPT = re.compile(r"Error running script \(call to f_\w+\): (?:@user_script: ?\d+: )+")
 """What a server before Redis 7 puts before a refusal that a script of ours met."""
+
+
+_HANDSHAKE_ADVICE = "; whether its port speaks TLS at all, `neuraphage doctor` tells"
+_PLAIN_WORDS = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"})
+"""OpenSSL's names for an answer that is no TLS."""
 
 
 class ServerTooOld(redis.exceptions.RedisError):
@@ -93,7 +97,7 @@ def store_error(what: str, error: redis.exceptions.RedisError) -> StoreError:
         state = "refuses this now" if said else "did not answer"
         return StoreUnavailable(
             f"{what}: the state server {state} ({type(error).__name__}: {error}); "
-            "nothing was half done, repeat when it is back",
+            f"nothing was half done, repeat when it is back{_HANDSHAKE_ADVICE * _is_slow_handshake(error)}",
             words=said,
         )
     return StoreError(f"{what}: the state server refused ({type(error).__name__}: {error})")
@@ -104,7 +108,7 @@ def refused_because(error: redis.exceptions.RedisError) -> str | None:
     text = words_of(error)
     if isinstance(error, NoSuchService):
         return f"{text}; correct service_name in the server's URL"
-    if isinstance(error, ServerTooOld | SpeaksNoTls):
+    if isinstance(error, ServerTooOld):
         return text
     if isinstance(error, LoginRefused | redis.exceptions.AuthenticationError) or text.startswith(_LOGIN_PREFIXES):
         return _login_advice(text)
@@ -138,7 +142,14 @@ def _tls_advice(error: BaseException) -> str | None:
             return f"the certificate of the state server is not trusted ({said}); {trust}"
         if isinstance(cause, ssl.SSLError) and "CERTIFICATE_REQUIRED" in str(cause):
             return "the state server asks for a certificate: ?ssl_certfile=/path/cert.pem&ssl_keyfile=/path/key.pem"
+        if isinstance(cause, ssl.SSLError) and getattr(cause, "reason", None) in _PLAIN_WORDS:
+            return "the state server answers without TLS; write redis:// in place of rediss://, or name its TLS port"
     return None
+
+
+def _is_slow_handshake(error: BaseException) -> bool:
+    """Whether nothing came back to the beginning of TLS: from a frozen server, or from a port that speaks none."""
+    return any(isinstance(cause, TimeoutError) and "handshake" in str(cause) for cause in _causes(error))
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -152,15 +152,15 @@ end
 
 -- An answer counts as given while its bytes are in the inbox: the task would wait for one that never comes.
 local function prompts()
-  local given = {}
+  local given, words = {}, false
   for _, value in ipairs(redis.call('LRANGE', INBOX, 0, -1)) do
-    local kind, prompt = string.match(value, '^(%a)([^\n]*)\n')
-    if kind == 'a' then given[prompt] = true end
+    local kind, prompt = sent(value)
+    if kind == 'a' then given[prompt] = true else words = true end
   end
   local open = open_prompts()
   for _, prompt in ipairs(open) do
     local answered = redis.call('HEXISTS', TASK, 'a:' .. prompt) == 1
-    if status == 'WaitingForUser' and answered and not given[prompt] then
+    if status == 'WaitingForUser' and answered and not given[prompt] and not (words and talks(prompt)) then
       tell(SAY.answer_gone)
       if fix then redis.call('HDEL', TASK, 'a:' .. prompt) end
       answered = false

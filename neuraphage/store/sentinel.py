@@ -11,7 +11,6 @@ from redis.retry import Retry
 from redis.sentinel import MasterNotFoundError
 
 from neuraphage.decide.server_url import SentinelUrl, sentinel_login
-from neuraphage.store.tls import MasterByTls
 
 _sentinel: Any = _untyped
 """Its classes carry no types."""
@@ -35,7 +34,7 @@ def sentinel_client(found: SentinelUrl, options: dict[str, Any]) -> redis.Redis:
     sentinels = _Sentinels(
         found.sentinels, sentinel_kwargs=sentinel_login(found) | {"retry": Retry(NoBackoff(), 0), "protocol": 2}
     )
-    tls = {"connection_class": MasterByTls, **found.tls_options} if found.tls else {}
+    tls = {"connection_class": _sentinel.SentinelManagedSSLConnection, **found.tls_options} if found.tls else {}
     login = {"db": found.db, "username": found.username, "password": found.password}
     return redis.Redis(
         connection_pool=_sentinel.SentinelConnectionPool(found.service_name, sentinels, **login, **tls, **options)

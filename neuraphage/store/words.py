@@ -9,6 +9,7 @@ from neuraphage.model.base import SCHEMA_VERSION
 from neuraphage.model.effect import MarkerName
 from neuraphage.model.event import EventKind
 from neuraphage.model.place import PLACES_OF, Place
+from neuraphage.model.prompt import PromptKind
 from neuraphage.model.task import TERMINAL, Status
 
 _ENDS = tuple(f"Task{status.value}" for status in TERMINAL)
@@ -28,6 +29,7 @@ def head(text: str) -> str:
         else "",
         _table("EVENT", {kind.value: f"'{kind.value}'" for kind in EventKind}, text, _ENDS),
         _table("PLACE", {place.value: f"'{place.value}'" for place in Place}, text),
+        _table("PROMPT", {kind.value: f"'{kind.value}'" for kind in PromptKind}, text),
         _table("MARKER", {name.value: f"'{name.value}'" for name in MarkerName}, text),
     ]
     if re.search(r"\bMOVES\b", text):

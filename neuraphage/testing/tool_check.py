@@ -20,8 +20,8 @@ from typing import Any
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.tool import ProbeVerdict, ToolResult
 from neuraphage.ports import Tool, ToolContext
+from neuraphage.testing.unspooled_commands import UnspooledCommands
 from neuraphage.tools.function_tool import FunctionTool
-from neuraphage.tools.local_command import UnspooledCommands
 from neuraphage.tools.tool_names import name_problem
 
 EFFECT_LIMIT_S = 3_600.0

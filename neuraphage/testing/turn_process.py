@@ -31,11 +31,15 @@ _LOOK_AGAIN_S = 0.01
 
 
 class NoBroker:
-    """Implements ports.Dispatcher: nobody listens, the record says what is next."""
+    """Implements ports.TurnDispatcher: nobody listens, the record says what is next."""
 
     def publish_turn(self, task_id: str, iteration: int, seq: int, after: str = "") -> bool:  # noqa: ARG002 - the port's shape
         """See ports.Dispatcher."""
         return True
+
+    def has_waiting(self) -> bool:
+        """See ports.TurnDispatcher."""
+        return False
 
     def queue_length(self) -> int | None:
         """See ports.Dispatcher."""

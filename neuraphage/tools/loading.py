@@ -17,6 +17,7 @@ from typing import Any
 from neuraphage.model.effect import TOOL_CLASSES, EffectClass
 from neuraphage.model.tool import ToolDeclaration
 from neuraphage.ports import Tool
+from neuraphage.redaction.ends import Redact
 from neuraphage.tools.builtin_traits import BUILTIN_TRAITS
 from neuraphage.tools.function_tool import FunctionTool
 from neuraphage.tools.tool_names import name_problem
@@ -67,24 +68,25 @@ class _NotATool(Exception):
     pass
 
 
-def load_tools(named: Iterable[str], taken: Iterable[str] = BUILTIN_TRAITS) -> LoadedTools:
+def load_tools(named: Iterable[str], taken: Iterable[str] = BUILTIN_TRAITS, *, redact: Redact = str) -> LoadedTools:
     """Load the tools of this installation: those of its packages first, then those that are named.
 
     Args:
         named: `package.module:object`, from the settings; an object is a tool, or a list or tuple of tools.
         taken: names that others have.
+        redact: takes secrets out of what the code of others says, before it is shortened.
     """
     tools: list[LoadedTool] = []
     problems: list[ToolProblem] = []
     names = set(taken)
     for origin, reference in _references(named):
         try:
-            found = _tools_of(reference)
+            found = _tools_of(reference, redact)
         except _NotATool as error:
             problems.append(ToolProblem(origin, str(error)))
             continue
         for tool in found:
-            problem = _problem(tool, names)
+            problem = _problem(tool, names, redact)
             if problem is not None:
                 problems.append(ToolProblem(origin, problem))
                 continue
@@ -110,7 +112,7 @@ def _package(point: EntryPoint) -> str:
     return f"{point.dist.name} {point.dist.version}" if point.dist is not None else "an installed package"
 
 
-def _tools_of(reference: str) -> list[Any]:
+def _tools_of(reference: str, redact: Redact) -> list[Any]:
     """Import what is named.
 
     Raises:
@@ -120,9 +122,13 @@ def _tools_of(reference: str) -> list[Any]:
     try:
         found = attrgetter(path)(import_module(module))
     except (Exception, SystemExit) as error:  # the code of others, which may do anything when it is imported
-        reason = f"{type(error).__name__}: {error}".rstrip(": ")
-        raise _NotATool(f"it cannot be imported: {reason[:_MAX_REASON_CHARS]}{_in_this_folder(error)}") from error
+        raise _NotATool(f"it cannot be imported: {_said(error, redact)}{_in_this_folder(error)}") from error
     return list(found) if isinstance(found, list | tuple) else [found]
+
+
+def _said(error: BaseException, redact: Redact) -> str:
+    """What an error of others' code says, without secrets and halves of them."""
+    return redact(f"{type(error).__name__}: {error}".rstrip(": "))[:_MAX_REASON_CHARS]
 
 
 def _in_this_folder(error: BaseException) -> str:
@@ -135,7 +141,7 @@ def _in_this_folder(error: BaseException) -> str:
     return ""
 
 
-def _problem(tool: Any, names: set[str]) -> str | None:
+def _problem(tool: Any, names: set[str], redact: Redact) -> str | None:
     """Why an object cannot be used as a tool, or None."""
     if isinstance(tool, type) or not all(hasattr(tool, part) for part in _METHODS):
         what = "a class; name an instance of it" if isinstance(tool, type) else f"a {type(tool).__name__}"
@@ -143,7 +149,7 @@ def _problem(tool: Any, names: set[str]) -> str | None:
     try:
         declaration = tool.declaration
     except Exception as error:  # noqa: BLE001 - the code of others
-        return f"its declaration fails: {type(error).__name__}: {error}"[:_MAX_REASON_CHARS]
+        return f"its declaration fails: {_said(error, redact)}"
     if not isinstance(declaration, ToolDeclaration):
         return f"its declaration is a {type(declaration).__name__}, not a ToolDeclaration"
     name = declaration.name

@@ -116,9 +116,9 @@ def resolve(path: str, working_dir: str | None) -> Place:
     if not found.is_relative_to(root):
         raise ToolCallError(
             f"Could not use {shown_path(path)}: it leads outside the working directory. Use a path inside"
-            f" {shown_path(str(root))}."
+            f" {printable(str(root))}."
         )
-    return Place(root, found, shown_path(found.relative_to(root).as_posix()))
+    return Place(root, found, printable(found.relative_to(root).as_posix()))
 
 
 def _refuse_shell_words(path: str, root: Path) -> None:
@@ -127,10 +127,14 @@ def _refuse_shell_words(path: str, root: Path) -> None:
     if found is not None and not os.path.lexists(root / found[0].rstrip("/")):
         raise ToolCallError(
             f"Could not use {shown_path(path)}: {found[0].rstrip('/')} is not replaced here, as a shell would do, and"
-            f" there is nothing of that name. Use a path inside {shown_path(str(root))}."
+            f" there is nothing of that name. Use a path inside {printable(str(root))}."
         )
 
 
 def shown_path(path: str) -> str:
-    """A path fit to be shown: any byte is printable, and it is never very long."""
+    """A path of a call fit to be shown: any byte is printable, and it is never very long.
+
+    Only for what a call names, which was redacted before it was stored. A path that was found on the disk may have a
+    secret in it that the cut would halve; the file system bounds its length.
+    """
     return shorten(printable(path), _MAX_SHOWN_CHARS)

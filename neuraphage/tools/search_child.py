@@ -35,7 +35,7 @@ MARGIN_CHARS = 4_096
 """Of a longer line so much on each side goes to the parent, which takes secrets out before it cuts."""
 MAX_OUTPUT_CHARS = 400_000
 _MAX_MEMORY_BYTES = 2 * 1024**3
-_PR_SET_PDEATHSIG = 1
+_PR_SET_PDEATHSIG = 1  # as in other programs that start without the package, see neuraphage/proc
 
 
 class Stopped(Exception):

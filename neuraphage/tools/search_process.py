@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from neuraphage.own_session import terminal_signals_held
 from neuraphage.ports import Interrupt
+from neuraphage.proc import own_session
 from neuraphage.tools.base import ToolCallError
 
 _CHILD = str(Path(__file__).with_name("search_child.py"))
@@ -36,15 +34,13 @@ def run_search(request: Mapping[str, Any], timeout_s: float, interrupt: Interrup
     full = {**request, "timeout_s": timeout_s, "parent_pid": os.getpid()}
     interrupt.check()
     try:
-        with terminal_signals_held():
-            child = subprocess.Popen(  # noqa: S603 - fixed argv, no shell
-                [sys.executable, "-I", "-S", _CHILD],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=_ENVIRONMENT,
-                start_new_session=True,
-            )
+        child = own_session.start(
+            [sys.executable, "-I", "-S", _CHILD],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=_ENVIRONMENT,
+        )
     except OSError as error:
         raise ToolCallError(
             f"The search could not be started ({error.strerror}). Try again, or search with run_command."
@@ -69,8 +65,7 @@ def run_search(request: Mapping[str, Any], timeout_s: float, interrupt: Interrup
 def kill_group(child: subprocess.Popen[bytes]) -> None:
     """Kill a child that leads its own process group, with all of the group."""
     if child.poll() is None:
-        with suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)
+        own_session.kill_group(child.pid)
 
 
 def _read(answer: bytes, returncode: int) -> dict[str, Any]:

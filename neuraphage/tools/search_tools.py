@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from neuraphage.decide.redacted_ends import Redact
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.tool import ToolDeclaration, ToolResult
 from neuraphage.ports import ToolContext
+from neuraphage.redaction.ends import Redact
 from neuraphage.tools.base import Params, ParsedTool, PathText, Text, ToolCallError, input_schema
 from neuraphage.tools.builtin_traits import BUILTIN_TRAITS
 from neuraphage.tools.grep_dialects import dialect_hint

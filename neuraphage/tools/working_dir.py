@@ -6,9 +6,8 @@ import os
 import stat
 from pathlib import Path
 
-from neuraphage.tools.shorten import printable, shorten
+from neuraphage.tools.shorten import printable
 
-_MAX_SHOWN_CHARS = 300
 WHAT_TO_DO = (
     "Nothing in it can be read, written or run, and no tool can make it again. A person can: put it back at this very"
     " path (restore or mount it, or check it out again), readable for the worker, and say so, or retry the task; or"
@@ -25,7 +24,7 @@ def working_dir_problem(working_dir: str) -> str | None:
     Returns:
         The beginning of a sentence: the path and what was found there.
     """
-    shown = f"The working directory {shorten(printable(working_dir), _MAX_SHOWN_CHARS)}"
+    shown = f"The working directory {printable(working_dir)}"  # whole: whoever shows it redacts it first
     try:
         mode = Path(working_dir).stat().st_mode
     except FileNotFoundError:

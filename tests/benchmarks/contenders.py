@@ -171,12 +171,22 @@ class Chain(Workers):
         wait_until(lambda: int(self._client.get(CHAIN_DONE) or 0) == len(tasks), "the chain to end", limit_s=600)
 
 
-class Runtime(Workers):
-    """neuraphage with a fake model."""
+TOGETHER = "neuraphage, turns together"
 
-    def __init__(self, server: BenchServer, broker: BenchServer, folder: Path) -> None:
-        env = environment(server, broker, folder)
-        super().__init__("neuraphage", "tests.benchmarks.runtime_app", "np.run", env, folder)
+
+class Runtime(Workers):
+    """neuraphage with a fake model.
+
+    Args:
+        server, broker: of the state, and of the messages.
+        folder: logs and data.
+        together: whether turns of a task follow in one message (`turns_per_message`).
+    """
+
+    def __init__(self, server: BenchServer, broker: BenchServer, folder: Path, *, together: bool = False) -> None:
+        env = environment(server, broker, folder) | {"NEURAPHAGE_TURNS_PER_MESSAGE": "auto" if together else "1"}
+        name = TOGETHER if together else "neuraphage"
+        super().__init__(name, "tests.benchmarks.runtime_app", "np.run", env, folder)
         self.settings = Settings(state_url=server.state_url(), broker_url=broker.broker_url(), data_dir=folder / "data")
         self.store = RedisStore(self.settings, SystemClock())
         self.dispatcher = CeleryDispatcher(make_app(self.settings))

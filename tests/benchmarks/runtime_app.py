@@ -74,12 +74,12 @@ def _model(settings: Settings) -> FakeModel:
     return FakeModel()
 
 
-def _toolbox() -> StaticToolBox:
+def _toolbox(settings: Settings) -> StaticToolBox:
     return StaticToolBox([NoteTool(), complete_task()])
 
 
 signals.worker_ready.connect(mark_ready)
-vars(wiring).update(build_model=_model, default_toolbox=_toolbox)
+vars(wiring).update(build_model=_model, build_toolbox=_toolbox)
 
 from workers.app import app  # noqa: E402 - the app is built from the parts put in above
 

@@ -48,6 +48,7 @@ def measure_speed(
     with BenchServer(folder / "r") as server:
         contenders: list[Contender] = [Loop(), Loop(server.client(1))]
         contenders += [Chain(server, server, folder), Runtime(server, server, folder)]
+        contenders.append(Runtime(server, server, folder, together=True))
         for _ in range(rounds):
             for contender in contenders:
                 figures = found.setdefault(contender.name, Figures())

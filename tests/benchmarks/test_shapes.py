@@ -10,7 +10,7 @@ import pytest
 
 from tests.benchmarks import commands, memory, recovery, report, scale, speed, start, view
 from tests.benchmarks.__main__ import PARTS
-from tests.benchmarks.contenders import Pool
+from tests.benchmarks.contenders import TOGETHER, Pool
 from tests.benchmarks.workload import FOLDER_VARIABLE
 
 pytestmark = [pytest.mark.real_redis, pytest.mark.real_workers]
@@ -29,12 +29,12 @@ def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def test_every_contender_does_the_same_work(folder: Path, pool: Pool) -> None:
     """Each step of each turn once, in order (checked while it is measured); a reading of each kind for each."""
     figures = speed.measure_speed(folder, pool, rounds=1, turns=4, tasks=2, task_turns=2, quiet_s=0)
-    assert list(figures) == ["no durability", "raw Redis loop", "bare chain", "neuraphage"]
+    assert list(figures) == ["no durability", "raw Redis loop", "bare chain", "neuraphage", TOGETHER]
     for found in figures.values():
         assert [len(values) for values in (found.gap_ms, found.turns_per_s, found.cpu_ms, found.busy)] == [1] * 4
         assert min(*found.gap_ms, *found.turns_per_s) > 0
     rows = report.speed_rows(figures, pool)
-    assert [row.goal for row in rows[-4:]] == ["1.3 at most", "0.8 at least", "1.3 at most", ""]
+    assert [row.goal for row in rows[-7:]] == ["1.3 at most", "0.8 at least", "1.3 at most", "0.5", "2", "0.6", ""]
 
 
 def test_a_turn_writes_its_words_and_little_more(folder: Path) -> None:

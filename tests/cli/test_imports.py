@@ -41,7 +41,7 @@ WATCHING = """
 class plugin:
     new_schema_validator = staticmethod(lambda *_: (None, None, None))
 """
-READS = WORKERS_ONLY | EVERYWHERE | {"psutil", "neuraphage.decide.redaction", "neuraphage.api.service", TURNS}
+READS = WORKERS_ONLY | EVERYWHERE | {"psutil", "neuraphage.redaction.redactor", "neuraphage.api.service", TURNS}
 """What a command that changes nothing has no use for."""
 CHANGES = (
     WORKERS_ONLY

@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from neuraphage.model.effect import EffectState, ModelEffect, ToolEffect
+from neuraphage.model.prompt import InboxItem
 from neuraphage.model.task import Status
 from neuraphage.ports import Changes, CommitVerdict, FinishTo, Lease, RecoverVerdict, SignalKind
+from neuraphage.store.encode import inbox_bytes
 from storekit import ASK, MODEL_CALL, TALK, StoreKit, question, text_entry
 
 TALKING = Changes(prompts_opened=(question(TALK),), add=MODEL_CALL)
@@ -97,6 +99,16 @@ def test_an_unread_answer_makes_completed_go_on(kit: StoreKit) -> None:
     kit.store.commit(replace(lease, token=1), Changes(prompts_closed=(TALK,)))
     assert kit.finish(replace(lease, token=2), FinishTo.COMPLETED).place == "outbox"
     assert kit.inbox(task_id) == [raw]
+
+
+def test_words_that_schema_1_kept_as_an_answer_are_not_lost(kit: StoreKit) -> None:
+    """They stood in the inbox as an answer to a prompt whose id said what it was, also when that prompt was closed."""
+    task_id, lease = kit.running()
+    sent = InboxItem(kind="answer", key="k", text="words", prompt_id=TALK)
+    kit.client.rpush(kit.keys.inbox(task_id), inbox_bytes(sent))
+    assert kit.finish(lease, FinishTo.COMPLETED, Changes(add=MODEL_CALL)).place == "outbox"
+    ((_, read),) = kit.try_claim(task_id).inbox
+    assert (read.kind, read.text) == ("input", "words")
 
 
 def test_an_unread_answer_to_an_open_prompt_makes_completed_go_on(kit: StoreKit) -> None:

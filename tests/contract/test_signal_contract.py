@@ -10,6 +10,7 @@ import pytest
 from neuraphage.errors import BadInput
 from neuraphage.model.effect import EffectState, Marker, MarkerName, ModelEffect, ToolEffect
 from neuraphage.model.limits import LimitChange
+from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.task import TERMINAL, Status
 from neuraphage.ports import Changes, FinishTo, SignalKind, SignalVerdict, SuspendTo
 from patience import PATIENCE_S
@@ -128,6 +129,22 @@ def test_input_wakes_a_conversation(kit: StoreKit) -> None:
     task_id = kit.waiting(question(TALK))
     assert kit.send(task_id, SignalKind.INPUT, text="go on").status is Q
     assert kit.place(task_id) == "outbox"
+
+
+def test_an_answer_in_a_conversation_is_words_to_the_model(kit: StoreKit) -> None:
+    """It wakes the task, and a worker reads it as it reads any message; the prompt is known by its kind alone."""
+    task_id = kit.waiting(Prompt(prompt_id="next", kind=PromptKind.CONVERSATION, text="Your turn."))
+    assert kit.send(task_id, SignalKind.ANSWER, prompt_id="next", text="go on").place == "outbox"
+    assert kit.send(task_id, SignalKind.ANSWER, "other", prompt_id="next").verdict is SignalVerdict.PROMPT_NOT_OPEN
+    ((_, sent),) = kit.try_claim(task_id).inbox
+    assert (sent.kind, sent.text, sent.prompt_id) == ("input", "go on", "next")
+
+
+def test_input_answers_no_permission(kit: StoreKit) -> None:
+    """It waits for the next request; the task goes on waiting for its answer."""
+    task_id = kit.waiting()
+    assert kit.send(task_id, SignalKind.INPUT, text="hello").status is Status.WAITING_FOR_USER
+    assert kit.place(task_id) == "waits"
 
 
 def test_a_full_inbox_refuses_input(kit: StoreKit) -> None:

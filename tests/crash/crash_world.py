@@ -139,6 +139,9 @@ class ListDispatcher:
         self._client.rpush(self._key, f"{task_id} {seq}")
         return True
 
+    def has_waiting(self) -> bool:
+        return bool(self.queue_length())
+
     def queue_length(self) -> int | None:
         return int(self._client.llen(self._key))
 

@@ -111,9 +111,10 @@ def test_the_demo_holds(tmp_path: Path) -> None:
     assert left_over(run.folder) == []
 
 
-def test_with_the_spool_off_a_command_is_started_again(tmp_path: Path) -> None:
+def test_without_the_spool_a_command_is_started_again(tmp_path: Path) -> None:
     """Without its own process the running command dies with the worker, and the table says so."""
-    run = StartedDemo(tmp_path, *PATIENT, settings={"NEURAPHAGE_SPOOL_ENABLED": "false"}).ended()
+    path = filter(None, (str(Path(__file__).with_name("unspooled")), os.environ.get("PYTHONPATH")))
+    run = StartedDemo(tmp_path, *PATIENT, settings={"PYTHONPATH": os.pathsep.join(path)}).ended()
     assert run.code == 1, run.out
     assert "It does not hold:" in run.out
     assert run.value("commands started again") == "1"

@@ -25,6 +25,9 @@ class QueueDispatcher:
         self.messages.put((task_id, iteration, seq))
         return True
 
+    def has_waiting(self) -> bool:
+        return not self.messages.empty()
+
     def queue_length(self) -> int:
         return self.messages.qsize()
 

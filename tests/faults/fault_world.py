@@ -20,12 +20,12 @@ from neuraphage.api.service import TaskService
 from neuraphage.client_wiring import new_task_id
 from neuraphage.decide.conversation import tool_calls
 from neuraphage.decide.hashing import effect_id
-from neuraphage.decide.redaction import Redactor
 from neuraphage.errors import StoreError
 from neuraphage.llm.client import AnthropicClient
 from neuraphage.model.event import Event
 from neuraphage.model.task import Status, TaskRecord, TaskSpec
 from neuraphage.ports import ProcessRow
+from neuraphage.redaction.redactor import Redactor
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.host import host_id, this_process

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from neuraphage.decide.redaction import Redactor
 from neuraphage.errors import FaultKind, ModelFault
 from neuraphage.ports import Delta
+from neuraphage.redaction.redactor import Redactor
 from neuraphage.runtime.live_text import HELD_MAX_CHARS, LiveText
 from neuraphage.store import live
 from neuraphage.testing.clock import ManualClock

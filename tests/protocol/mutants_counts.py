@@ -102,8 +102,8 @@ COUNT_MUTANTS = (
     Mutant(
         "no answer is remembered of plain input",
         "deliver",
-        "  redis.call('RPUSH', INBOX, given.value)\n  if given.kind == 'answer' then",
-        "  redis.call('RPUSH', INBOX, given.value)\n  if true then",
+        "  redis.call('RPUSH', INBOX, value)\n  if given.kind == 'answer' then",
+        "  redis.call('RPUSH', INBOX, value)\n  if true then",
         "signal::test_input_wakes_a_conversation",
     ),
     Mutant(

@@ -69,6 +69,27 @@ OTHER_MUTANTS = (
         {"kind": "input", "status": Status.CANCELLED},
     ),
     Mutant(
+        "words of a conversation kept as an answer",
+        "deliver",
+        "if given.kind == 'answer' and talks(prompt) then value = 'i' .. string.match(value, '\\n.*') end",
+        "",
+        "signal::test_an_answer_in_a_conversation_is_words_to_the_model",
+    ),
+    Mutant(
+        "every prompt waits for any words",
+        "prelude",
+        "stored.kind == PROMPT.conversation",
+        "PROMPT.conversation",
+        "signal::test_input_answers_no_permission",
+    ),
+    Mutant(
+        "words of a conversation as schema 1 kept them",
+        "prelude",
+        "if kind == 'a' and string.sub(prompt, -13) == ':conversation' then return 'i', '' end",
+        "",
+        "finish::test_words_that_schema_1_kept_as_an_answer_are_not_lost",
+    ),
+    Mutant(
         "limit of the inbox",
         "deliver",
         "if given.kind == 'input' and redis.call('LLEN', INBOX) >= given.inbox_max then return reply('FULL') end",

@@ -10,10 +10,10 @@ from typing import Any, Protocol
 import pytest
 
 from neuraphage import ports
-from neuraphage.decide.redaction import Redactor
 from neuraphage.llm.client import AnthropicClient
 from neuraphage.local_files import LocalFiles
 from neuraphage.queue import CeleryDispatcher
+from neuraphage.redaction.redactor import Redactor
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.held_lease import HeldLease
 from neuraphage.spool.command_spool import CommandSpool
@@ -22,8 +22,8 @@ from neuraphage.store.presence import NamedConnection
 from neuraphage.store.reads import RedisReads
 from neuraphage.store.requests import RedisRequests
 from neuraphage.store.tasks import RedisStore
+from neuraphage.testing.unspooled_commands import UnspooledCommands
 from neuraphage.tools.base import ParsedTool
-from neuraphage.tools.local_command import UnspooledCommands
 from neuraphage.tools.registry import StaticToolBox
 from neuraphage.tools.write_tools import Edit, WriteFile
 from neuraphage.waking import CeleryWaker
@@ -45,6 +45,7 @@ PARTS: dict[type, list[type]] = {
     ports.TaskStore: [RedisStore, RedisRequests],
     ports.Tool: [ParsedTool],
     ports.ToolBox: [StaticToolBox],
+    ports.TurnDispatcher: [CeleryDispatcher],
     ports.TurnStore: [RedisStore],
     ports.Waker: [CeleryWaker],
     ports.WorkingFiles: [LocalFiles],

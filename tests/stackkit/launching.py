@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import psutil
 
-from neuraphage.dev.process import in_own_session, is_alive, spawn
+from neuraphage.dev.process import by_tether, is_alive, spawn
 from stackkit.waiting import wait_for
 
 
@@ -57,7 +57,7 @@ class Zygote:
 
     def __init__(self, env: Mapping[str, str], log: Path) -> None:
         self._lock = threading.Lock()
-        argv = in_own_session((sys.executable, "-m", "stackkit.zygote"), tethered=True)
+        argv = by_tether((sys.executable, "-m", "stackkit.zygote"), tethered=True)
         with log.open("ab") as errors:
             self._process = subprocess.Popen(
                 argv, env=dict(env), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True

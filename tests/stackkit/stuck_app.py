@@ -11,6 +11,7 @@ import neuraphage.wiring as wiring
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.tool import Probe, ProbeVerdict, ToolDeclaration, ToolResult
 from neuraphage.ports import ToolContext
+from neuraphage.settings import Settings
 from neuraphage.tools.registry import default_toolbox
 
 
@@ -52,11 +53,11 @@ class Sticking:
         return Probe(verdict=ProbeVerdict.UNKNOWN)
 
 
-def _toolbox() -> Any:
+def _toolbox(settings: Settings) -> Any:
     return default_toolbox(extra=[Sticking("stick", EffectClass.KEYED), Sticking("stick_opaque", EffectClass.OPAQUE)])
 
 
-wiring.default_toolbox = _toolbox  # type: ignore[assignment]  # the app below builds its tools by this name
+wiring.build_toolbox = _toolbox  # the app below builds its tools by this name
 
 from workers.app import app  # noqa: E402 - after the tools are set
 

@@ -19,8 +19,8 @@ from neuraphage.dev.exit_cause import read_tail
 from neuraphage.dev.log_rotation import LogRotation
 from neuraphage.log_files import RotatingLogFile, aside, copy_aside
 from neuraphage.settings import Settings
+from neuraphage.worker.logs import configure
 from patience import PATIENCE_S
-from workers.logs import configure
 
 WRITER = """
 import logging, sys

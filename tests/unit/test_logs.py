@@ -10,8 +10,8 @@ from types import TracebackType
 
 import pytest
 
-from neuraphage.decide.redaction import Redactor
 from neuraphage.logs import MAX_MESSAGE_CHARS, LineFormatter, configure_logging
+from neuraphage.redaction.redactor import Redactor
 
 SECRET = "correct horse battery"
 

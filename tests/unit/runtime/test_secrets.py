@@ -12,7 +12,6 @@ import fakeredis
 import pytest
 
 from neuraphage.client_wiring import new_task_id, redactor
-from neuraphage.decide.redaction import Redactor
 from neuraphage.errors import BadInput, FaultKind, ModelFault
 from neuraphage.logs import configure_logging
 from neuraphage.model.effect import EffectClass
@@ -20,6 +19,7 @@ from neuraphage.model.message import ModelReply
 from neuraphage.model.task import Mode, Status, TaskSpec
 from neuraphage.model.tool import ToolResult
 from neuraphage.ports import Delta, Signal, SignalKind
+from neuraphage.redaction.redactor import Redactor
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.settings import Settings
 from neuraphage.store import live

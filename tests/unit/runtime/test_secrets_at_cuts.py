@@ -12,16 +12,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from neuraphage.decide.redacted_ends import GAP_CHARS
-from neuraphage.decide.redaction import Redactor
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.tool import ToolDeclaration, ToolResult
 from neuraphage.ports import Spool, SpoolCommand, SpoolStatus, ToolContext
+from neuraphage.redaction.ends import GAP_CHARS
+from neuraphage.redaction.redactor import Redactor
 from neuraphage.settings import Settings
 from neuraphage.spool.command_spool import CommandSpool
 from neuraphage.spool.output import read_output
+from neuraphage.testing.output_buffer import OutputBuffer
+from neuraphage.testing.unspooled_commands import UnspooledCommands
 from neuraphage.tools.base import Params, ParsedTool, input_schema
-from neuraphage.tools.output_buffer import OutputBuffer
 from neuraphage.tools.read_tools import ReadFile
 from neuraphage.tools.search_child import MARGIN_CHARS, MAX_LINE_CHARS, long_line
 from neuraphage.tools.search_tools import Grep, cut_line
@@ -167,6 +168,29 @@ def test_no_part_of_a_secret_is_left_at_a_cut(
     assert parts_of(secret, result) == []
 
 
+def test_no_part_of_a_secret_is_left_of_a_place_that_is_gone() -> None:
+    """The path of a working directory is shown whole to the redaction, wherever a cut of it would be."""
+    secret = PLANTED[0][1]
+    for before in range(60, 160):
+        place = Path("/gone", f"{'y' * before} {secret}", "z" * 250)
+        said = ReadFile().run({"path": "f"}, context_in(place)).text
+        assert "[redacted:" in said
+        assert parts_of(secret, said) == []
+
+
+def test_no_part_of_a_secret_is_left_of_a_link_into_a_long_path(tmp_path: Path) -> None:
+    """Where a link leads to is read from the disk: nobody has redacted it before."""
+    secret = PLANTED[0][1]
+    for before in range(60, 160, 4):
+        place = tmp_path / f"{'y' * before} {secret}" / ("z" * 250)
+        place.mkdir(parents=True)
+        link = tmp_path / f"link{before}"
+        link.symlink_to(place)
+        said = ReadFile().run({"path": link.name}, context_in(tmp_path)).text
+        assert "[redacted:" in said
+        assert parts_of(secret, said) == []
+
+
 def test_what_is_left_out_is_counted_of_the_text_without_secrets(tmp_path: Path) -> None:
     """Head, note and tail add up to the whole, also where only the ends of an output are read."""
     secret = PLANTED[0][1]
@@ -223,14 +247,14 @@ def test_a_long_line_that_shrinks_does_not_show_the_edge_of_what_was_sent(tmp_pa
     assert "characters left out]" in shown
 
 
-@pytest.mark.parametrize("spool_enabled", [True, False])
-def test_the_spool_of_a_worker_cuts_no_secret(tmp_path: Path, spool_enabled: bool) -> None:
-    """As it is put together for a worker, with and without the spool."""
+@pytest.mark.parametrize("build", [build_spool, lambda made, redact: UnspooledCommands(redact=redact)])
+def test_the_spool_of_a_worker_cuts_no_secret(tmp_path: Path, build: Callable[[Settings, Any], Spool]) -> None:
+    """As it is put together for a worker, and its negative control."""
     secret = PLANTED[0][1]
     (tmp_path / "f").write_text("x" * 449 + f" {secret}" + " y" * 1_000, encoding="utf-8")
-    made = Settings(data_dir=tmp_path / "data", spool_enabled=spool_enabled)
-    assert parts_of(secret, printed(build_spool(made, REDACTOR.text), tmp_path).output) == []
-    assert parts_of(secret, printed(build_spool(made, str), tmp_path).output) != []
+    made = Settings(data_dir=tmp_path / "data")
+    assert parts_of(secret, printed(build(made, REDACTOR.text), tmp_path).output) == []
+    assert parts_of(secret, printed(build(made, str), tmp_path).output) != []
 
 
 def test_an_output_that_reached_its_limit_ends_before_the_cut(tmp_path: Path) -> None:

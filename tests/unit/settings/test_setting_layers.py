@@ -148,7 +148,6 @@ def test_a_file_without_the_right_to_read(home: Path) -> None:
         ("neuraphage_leas_s", "20", "did you mean NEURAPHAGE_LEASE_S?"),
         ("NEURAPHAGE_LEASE_S", "abc", "NEURAPHAGE_LEASE_S: input should be a valid number"),
         ("NEURAPHAGE_LEASE_S", "0", "NEURAPHAGE_LEASE_S: input should be greater than or equal to 0.001"),
-        ("NEURAPHAGE_SPOOL_ENABLED", "maybe", "NEURAPHAGE_SPOOL_ENABLED: input should be a valid boolean"),
     ],
 )
 def test_a_wrong_variable(monkeypatch: pytest.MonkeyPatch, variable: str, value: str, words: str) -> None:

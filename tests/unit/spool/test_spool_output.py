@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuraphage.decide.redaction import Redactor
 from neuraphage.decide.terminal_text import shown_output
+from neuraphage.redaction.redactor import Redactor
 from neuraphage.spool.output import read_output, shorten, without_cut_end
 
 

@@ -10,7 +10,6 @@ import redis
 from neuraphage.errors import AccessRefused, DamagedKey, StoreError, StoreUnavailable
 from neuraphage.store.refusals import ServerTooOld, store_error
 from neuraphage.store.sentinel import LoginRefused, NoSuchService
-from neuraphage.store.tls import SpeaksNoTls
 
 exceptions = redis.exceptions
 IN_A_SCRIPT = (
@@ -23,6 +22,13 @@ def caused(cause: BaseException) -> redis.exceptions.RedisError:
     """As redis-py raises it: while the cause is handled."""
     error = exceptions.ConnectionError("Error 1 connecting to h:1")
     error.__context__ = cause
+    return error
+
+
+def answer_without_tls() -> ssl.SSLError:
+    """As OpenSSL calls an answer in plain words."""
+    error = ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version number")
+    error.reason = "WRONG_VERSION_NUMBER"
     return error
 
 
@@ -45,7 +51,7 @@ def caused(cause: BaseException) -> redis.exceptions.RedisError:
         (NoSuchService("the Sentinels know no service 'x'"), "service_name"),
         (caused(ssl.SSLCertVerificationError(1, "certificate verify failed")), "not trusted"),
         (caused(ssl.SSLError(1, "[SSL: TLSV13_ALERT_CERTIFICATE_REQUIRED]")), "ssl_certfile"),
-        (SpeaksNoTls("the server speaks no TLS on this port"), "no TLS"),
+        (caused(answer_without_tls()), "without TLS; write redis://"),
     ],
 )
 def test_refused(error: redis.exceptions.RedisError, words: str) -> None:

@@ -11,8 +11,8 @@ from tools_fakes import FakeInterrupt
 
 from neuraphage.decide.files_seen import SeenFile
 from neuraphage.ports import ToolContext
+from neuraphage.testing.unspooled_commands import UnspooledCommands
 from neuraphage.tools.freshness import digest
-from neuraphage.tools.local_command import UnspooledCommands
 
 
 @pytest.fixture

@@ -21,10 +21,10 @@ from tools_fakes import FakeInterrupt, until
 from neuraphage.errors import CancelRequested, LeaseLost, SpoolError
 from neuraphage.model.tool import ToolResult
 from neuraphage.ports import SpoolCommand, SpoolState, SpoolStatus, ToolContext
+from neuraphage.testing.unspooled_commands import UnspooledCommands
 from neuraphage.tools.command_result import interrupted_result, result_of_status
 from neuraphage.tools.command_tool import RunCommand
 from neuraphage.tools.environment import clean_environment
-from neuraphage.tools.local_command import UnspooledCommands
 from patience import PATIENCE_S
 
 
@@ -286,7 +286,7 @@ def test_a_killed_worker_takes_its_command_along(mark: str) -> None:
     code = f"""
         import os, threading
         from neuraphage.ports import SpoolCommand
-        from neuraphage.tools.local_command import UnspooledCommands
+        from neuraphage.testing.unspooled_commands import UnspooledCommands
         env = {{"PATH": os.environ["PATH"], "MARK": {mark!r}}}
         spool = UnspooledCommands(grace_s=0.2)
         spool.start(SpoolCommand("e1", ("/bin/sh", "-c", {FAMILY!r}), "/", 100, env))
@@ -346,7 +346,7 @@ def test_old_commands_are_forgotten(
     spool: UnspooledCommands, interrupt: FakeInterrupt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Memory is bounded: only the last few ended ones are remembered, running ones always."""
-    monkeypatch.setattr("neuraphage.tools.local_command._MAX_ENDED", 2)
+    monkeypatch.setattr("neuraphage.testing.unspooled_commands._MAX_ENDED", 2)
     spool.start(command("sleep 300", "running"))
     for number in range(4):
         spool.start(command("true", f"e{number}"))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from neuraphage.redaction.redactor import Redactor
 from neuraphage.tools import loading
 from neuraphage.tools.loading import load_tools
 from neuraphage.tools.registry import default_toolbox
@@ -153,6 +154,16 @@ def test_a_module_of_the_current_folder_is_hinted_at(tmp_path: Path, monkeypatch
     assert problem.reason.endswith(
         f"near_of_test.py is in the current folder, which is not looked into; set PYTHONPATH={tmp_path / 'here'}"
     )
+
+
+def test_no_half_of_a_secret_is_told_of_a_tool_that_fails(shop: Path) -> None:
+    """What the code of others says is redacted before it is shortened."""
+    secret = "sk-" + "ant-api03-" + "Zx9" * 12
+    for before in range(440, 500, 7):
+        (shop / f"leaks{before}.py").write_text(f"raise RuntimeError('{'x' * before} {secret}')", encoding="utf-8")
+        (problem,) = load_tools((f"leaks{before}:tool",), redact=Redactor().text).problems
+        assert problem.reason.startswith("it cannot be imported: RuntimeError: xxx")
+        assert secret[:8] not in problem.reason
 
 
 def test_the_first_of_two_tools_of_one_name_counts() -> None:

@@ -16,7 +16,7 @@ from neuraphage.errors import BadInput, CancelRequested
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.tool import ControlKind, ProbeVerdict
 from neuraphage.ports import ToolBox, ToolContext
-from neuraphage.tools.output_buffer import OutputBuffer
+from neuraphage.testing.output_buffer import OutputBuffer
 from neuraphage.tools.read_tools import ReadFile
 from neuraphage.tools.registry import StaticToolBox, default_toolbox
 from neuraphage.tools.shorten import join_ends, shorten

@@ -1,0 +1,6 @@
+"""Processes that neuraphage starts: their sessions, their groups, and what they get of our environment.
+
+Five programs start without the package, since importing it takes longer than they may: `dev/tether.py`,
+`spool/runner.py` with its neighbours, `standby/program.py`, `tools/search_child.py` and `testing/command_guard.py`.
+Each has its few lines of prctl and of /proc to itself.
+"""

@@ -1,0 +1,147 @@
+"""What our patched parts rely on is there in the installed versions: an upgrade that removes it is noticed here."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from types import CodeType
+from typing import Any
+
+import pytest
+from celery import Celery
+from celery.app.amqp import AMQP
+from celery.bin import worker as _worker  # noqa: F401 - completes the import of celery.worker
+from celery.concurrency.base import BasePool
+from celery.loaders.app import AppLoader
+from celery.worker import state
+from celery.worker.consumer.consumer import Consumer
+from celery.worker.request import Request
+from kombu import Connection
+from kombu.asynchronous.hub import Hub
+from kombu.asynchronous.timer import Timer
+from kombu.transport import redis as kombu_redis
+from kombu.transport import virtual
+from kombu.utils import json as kombu_json
+
+import neuraphage
+from source_tree import ROOT
+
+PATCHED = ROOT / "neuraphage" / "queue" / "patched"
+CHANNEL, POLLER, QOS = kombu_redis.Channel, kombu_redis.MultiChannelPoller, kombu_redis.QoS
+INNER = re.compile(
+    r"(?:from|import) "
+    r"(celery\.(?:worker|app|loaders|concurrency|bin)|kombu\.(?:transport|asynchronous|utils)|billiard|flower)\b"
+)
+"""Modules that are no part of the public face of these libraries."""
+
+
+def names_in(code: CodeType) -> set[str]:
+    """Names that a function's body uses."""
+    inner = (const for const in code.co_consts if isinstance(const, CodeType))
+    return set(code.co_names).union(*map(names_in, inner))
+
+
+def method(owner: Any, name: str, *parameters: str) -> bool:
+    """Whether a class has a method that takes these parameters, in this order."""
+    found = [one for one in inspect.signature(getattr(owner, name)).parameters if one in parameters]
+    return found == list(parameters)
+
+
+def sets(function: Any, *names: str) -> bool:
+    """Whether a function still speaks of these names."""
+    return set(names) <= names_in(inspect.unwrap(function).__code__)
+
+
+RELIED_ON = {
+    "app": lambda: [
+        method(AppLoader, "import_from_cwd", "module", "imp", "package"),
+        method(Celery, "connection", "hostname"),
+        method(Celery, "connection_for_read", "url"),
+        method(Celery, "connection_for_write", "url"),
+        {"backend_cls", "loader_cls", "builtin_fixups", "amqp_cls"} <= vars(Celery).keys(),
+        sets(Celery.__init__, "builtin_fixups", "amqp_cls", "loader_cls"),
+    ],
+    "connections": lambda: [
+        AMQP.Connection is Connection,
+        method(Connection, "_ensure_connection", "interval_start", "interval_step", "interval_max"),
+        sets(Connection.ensure_connection, "_ensure_connection"),
+    ],
+    "one_client": lambda: [
+        method(CHANNEL, "conn_or_acquire", "client"),
+        method(CHANNEL, "_create_client"),
+        method(CHANNEL, "_size", "queue"),
+        sets(CHANNEL._put, "conn_or_acquire"),
+        method(Connection, "get_transport_cls"),
+        sets(Connection.get_transport_cls, "transport_cls"),
+    ],
+    "consumer": lambda: [
+        CHANNEL._in_poll is False,
+        CHANNEL._brpop_sent_at is None,
+        sets(CHANNEL._brpop_start, "_in_poll", "_brpop_sent_at", "brpop_timeout"),
+        method(BasePool, "maintain_pool"),
+        method(Timer, "call_repeatedly", "secs", "fun", "args"),
+        sets(Consumer.__init__, "timer", "pool"),
+    ],
+    "slots": lambda: [
+        isinstance(state.requests, dict),
+        hasattr(state.reserved_requests, "discard"),
+        "reserved_requests" in inspect.getsource(state.task_ready),
+        method(Hub, "call_soon", "callback"),
+        sets(Consumer.__init__, "hub"),
+    ],
+    "unacked": lambda: [
+        method(QOS, "ack", "delivery_tag"),
+        sets(virtual.QoS.__init__, "_delivered"),
+        sets(virtual.Channel.basic_ack, "qos", "ack"),
+    ],
+    "unreadable": lambda: [
+        method(virtual.Transport, "_deliver", "message", "queue"),
+        method(POLLER, "on_readable", "fileno"),
+        sets(kombu_redis.Transport.__init__, "cycle"),
+        sets(virtual.Message.__init__, "_raw"),
+        sets(virtual.QoS.__init__, "_delivered"),
+        method(virtual.Channel, "basic_reject", "delivery_tag", "requeue"),
+        method(state, "task_ready", "request"),
+        method(kombu_json, "loads", "s"),
+    ],
+    "requests": lambda: [
+        method(Request, "send_event", "type", "fields"),
+        method(Request, "terminate", "pool", "signal"),
+        {"eventer", "id", "name", "argsrepr", "kwargsrepr", "app", "args"} <= set(dir(Request)),
+        sets(Request.__init__, "_eventer", "_argsrepr", "_kwargsrepr"),
+    ],
+    "flower": lambda: [
+        method(importlib.import_module("flower.app").Flower, "__init__", "options"),
+        hasattr(importlib.import_module("flower.command"), "Flower"),
+        method(importlib.import_module("flower.views.monitor").Metrics, "get"),
+        callable(importlib.import_module("tornado.web").authenticated),
+        {"basic-auth", "auth", "format-task", "tasks-columns"}
+        <= importlib.import_module("flower.options").options._options.keys(),
+    ],
+}
+"""For each of our modules: what it calls, replaces or reads."""
+
+
+@pytest.mark.parametrize("name", RELIED_ON)
+def test_what_a_patched_part_relies_on_is_there(name: str) -> None:
+    """By signature or by attribute, each at its place in the list."""
+    assert [place for place, is_there in enumerate(RELIED_ON[name]()) if not is_there] == []
+
+
+def test_each_patched_part_says_what_why_and_of_which_versions() -> None:
+    """And has a row above."""
+    modules = {path.stem: path for path in PATCHED.glob("*.py") if path.stem != "__init__"}
+    assert modules.keys() == RELIED_ON.keys()
+    for name in modules:
+        said = importlib.import_module(f"neuraphage.queue.patched.{name}").__doc__ or ""
+        assert re.search(r"^Changes: ", said, re.MULTILINE), name
+        assert re.search(r"^Read against: \w[^\n]* \d+\.\d+", said, re.MULTILINE), name
+
+
+def test_what_is_not_public_is_used_nowhere_else() -> None:
+    """Neither a module of theirs nor a part that begins with an underscore."""
+    home = neuraphage.__path__[0]
+    files = [path for folder in (home, str(ROOT / "workers")) for path in sorted((ROOT / folder).rglob("*.py"))]
+    others = [path for path in files if PATCHED not in path.parents and "demo_project" not in path.parts]
+    assert [str(path) for path in others if INNER.search(path.read_text(encoding="utf-8"))] == []
