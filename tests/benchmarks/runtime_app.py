@@ -74,7 +74,7 @@ def _model(settings: Settings) -> FakeModel:
     return FakeModel()
 
 
-def _toolbox(settings: Settings) -> StaticToolBox:
+def _toolbox(*_: Any) -> StaticToolBox:
     return StaticToolBox([NoteTool(), complete_task()])
 
 

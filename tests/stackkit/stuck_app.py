@@ -11,7 +11,6 @@ import neuraphage.wiring as wiring
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.tool import Probe, ProbeVerdict, ToolDeclaration, ToolResult
 from neuraphage.ports import ToolContext
-from neuraphage.settings import Settings
 from neuraphage.tools.registry import default_toolbox
 
 
@@ -53,7 +52,7 @@ class Sticking:
         return Probe(verdict=ProbeVerdict.UNKNOWN)
 
 
-def _toolbox(settings: Settings) -> Any:
+def _toolbox(*_: Any) -> Any:
     return default_toolbox(extra=[Sticking("stick", EffectClass.KEYED), Sticking("stick_opaque", EffectClass.OPAQUE)])
 
 
