@@ -16,6 +16,7 @@ from neuraphage.runtime.approved_file import approved_file, as_evidence, to_be_a
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_result import note_result
 from neuraphage.runtime.unit_of_work import UnitOfWork
+from neuraphage.tools.base import raised_result
 from neuraphage.tools.shorten import printable, shorten
 
 log = logging.getLogger(__name__)
@@ -188,7 +189,7 @@ class ToolStep:
             if is_of_the_pool(error):
                 raise
             log.exception("tool %s failed", call.name, extra={"task": context.task_id})
-            result = ToolResult(text=f"{call.name} failed: {type(error).__name__}: {error}", is_error=True)
+            result = raised_result(declaration, error)
         finally:
             held.effect_since_s = None
             held.detachable = False

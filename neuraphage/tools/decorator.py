@@ -59,11 +59,7 @@ def tool(
     """
     if function is not None:
         raise BadInput('write @tool(effect="pure") or another effect: what a repeat of a call does cannot be guessed')
-    if effect not in TOOL_CLASSES:
-        known = ", ".join(one.value for one in TOOL_CLASSES)
-        raise BadInput(f"{effect!r} is no effect of a tool; it is one of: {known}")
-    effect_class = EffectClass(effect)
-
+    effect_class = _effect_class(effect)
     frame = inspect.currentframe()
     around = dict(frame.f_back.f_locals) if frame is not None and frame.f_back is not None else {}
     means = traits or ToolTraits()
@@ -71,14 +67,11 @@ def tool(
     def made(function: Callable[..., Any]) -> FunctionTool:
         signature = signature_of(function, around)
         called = name or function.__name__
-        said = inspect.cleandoc(description or function.__doc__ or "")
-        if not said:
-            raise BadInput(f"{called}: it has no docstring, and the model reads that to know what the tool is for")
         if strange := means.parameters() - set(signature.fields.values()):
             raise BadInput(f"{called}: its traits name {', '.join(sorted(strange))}, which is none of its parameters")
         declaration = ToolDeclaration(
             name=called,
-            description=said,
+            description=_words(called, description or function.__doc__),
             input_schema=signature.schema,
             effect_class=effect_class,
             side_effecting=(effect_class is not EffectClass.PURE) if asks is None else asks,
@@ -90,3 +83,17 @@ def tool(
         return FunctionTool(function, signature, declaration)
 
     return made
+
+
+def _effect_class(effect: EffectClass | str) -> EffectClass:
+    if effect not in TOOL_CLASSES:
+        known = ", ".join(one.value for one in TOOL_CLASSES)
+        raise BadInput(f"{effect!r} is no effect of a tool; it is one of: {known}")
+    return EffectClass(effect)
+
+
+def _words(name: str, description: str | None) -> str:
+    said = inspect.cleandoc(description or "")
+    if not said:
+        raise BadInput(f"{name}: it has no docstring, and the model reads that to know what the tool is for")
+    return said

@@ -10,10 +10,9 @@ from typing import Any
 from pydantic_core import to_json
 
 from neuraphage.errors import CancelRequested, LeaseLost
-from neuraphage.model.effect import EffectClass
 from neuraphage.model.tool import Probe, ProbeVerdict, ToolDeclaration, ToolResult
 from neuraphage.ports import ToolContext
-from neuraphage.tools.base import Params, ParsedTool, ToolCallError
+from neuraphage.tools.base import Params, ParsedTool, ToolCallError, raised_result
 from neuraphage.tools.function_async import run_coroutine
 from neuraphage.tools.function_params import Signature, accepted, check_names
 
@@ -76,18 +75,15 @@ class FunctionTool(ParsedTool[Params]):
     # --- the port ---
 
     def carry_out(self, params: Params, context: ToolContext) -> ToolResult:
-        """Call the function; what it raises is a result, see `_raised`."""
+        """Call the function; what it raises is a result, see `raised_result`."""
         arguments = self._signature.arguments(params, context)
         try:
-            if inspect.iscoroutinefunction(self.function):
-                returned = run_coroutine(self.function(**arguments), context.interrupt, self.declaration.timeout_s)
-            else:
-                returned = self.function(**arguments)
+            returned = self._awaited(self.function(**arguments), context)
         except (ToolCallError, CancelRequested, LeaseLost):
             raise
         except Exception as error:  # whatever it is, the model is told of it
             log.exception("tool %s failed", self.declaration.name, extra={"task": context.task_id})
-            return self._raised(error)
+            return raised_result(self.declaration, error)
         return self._as_result(returned)
 
     def facts_before(self, params: Params, context: ToolContext) -> dict[str, Any]:
@@ -113,20 +109,14 @@ class FunctionTool(ParsedTool[Params]):
         evidence: Mapping[str, Any] | None = None,
     ) -> Any:
         given = {**self._signature.arguments(params, context), self._signature.context or "context": context}
-        called = function(**accepted(function, given | ({} if evidence is None else {"evidence": dict(evidence)})))
+        named = accepted(function, given | ({} if evidence is None else {"evidence": dict(evidence)}))
+        return self._awaited(function(**named), context)
+
+    def _awaited(self, called: Any, context: ToolContext) -> Any:
+        """What a call comes to: a coroutine is run to its end, within the tool's time."""
         if inspect.iscoroutine(called):
             return run_coroutine(called, context.interrupt, self.declaration.timeout_s)
         return called
-
-    def _raised(self, error: Exception) -> ToolResult:
-        """A failure that the function did not put into words: it may have come before the effect, or after it."""
-        text = f"{self.declaration.name} failed: {type(error).__name__}: {error}".rstrip(": ")
-        if self.declaration.effect_class is not EffectClass.PURE:
-            text += (
-                "\nWhether it took effect is not known. Look at the present state before you call it again: that would"
-                " be another effect."
-            )
-        return ToolResult(text=text, is_error=True)
 
     def _as_result(self, returned: Any) -> ToolResult:
         """What the function returned, as the model reads it: text as it is, all else as JSON."""
@@ -137,4 +127,5 @@ class FunctionTool(ParsedTool[Params]):
         try:
             return ToolResult(text=returned if isinstance(returned, str) else to_json(returned).decode())
         except ValueError:
-            return self._raised(TypeError(f"it returned {type(returned).__name__}, which is no text and no JSON"))
+            error = TypeError(f"it returned {type(returned).__name__}, which is no text and no JSON")
+            return raised_result(self.declaration, error)

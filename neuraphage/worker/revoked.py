@@ -29,7 +29,7 @@ class TurnRequest(EndedRequest):
     """A turn's message in hand of a worker; its end cancels the task."""
 
     @staticmethod
-    def ended(app: Celery, args: Any) -> None:
+    def end(app: Celery, args: Any) -> None:
         """See EndedRequest."""
         cancel_task(app, *args[:2])
 

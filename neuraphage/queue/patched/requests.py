@@ -9,6 +9,7 @@ Read against: Celery 5.7.0.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 from celery import Celery
@@ -35,18 +36,18 @@ class QuietRequest(Request):  # type: ignore[misc]  # Celery carries no types
 
 
 class EndedRequest(Request):  # type: ignore[misc]  # Celery carries no types
-    """A message that is ended by `ended`, where Celery would kill a process."""
+    """A message that is ended by `end`, where Celery would kill a process."""
 
     @staticmethod
-    def ended(app: Celery, args: Any) -> None:
+    @abstractmethod
+    def end(app: Celery, args: Any) -> None:
         """Carry it out.
 
         Args:
             app: of this process.
             args: of the message.
         """
-        raise NotImplementedError
 
     def terminate(self, pool: Any, signal: Any = None) -> None:  # noqa: ARG002 - as Celery calls it
         """See Celery's Request."""
-        self.ended(self.app, self.args)
+        self.end(self.app, self.args)

@@ -77,6 +77,23 @@ def test_a_tool_that_exits_ends_its_call_and_nothing_else(make_rig: MakeRig) -> 
     assert rig.results(task_id)["t1"]["content"] == "act failed: SystemExit: 3"
 
 
+@pytest.mark.parametrize(("effect_class", "is_open"), [(EffectClass.PURE, False), (EffectClass.KEYED, True)])
+def test_what_a_tool_raises_leaves_open_whether_its_effect_came(
+    make_rig: MakeRig, effect_class: EffectClass, is_open: bool
+) -> None:
+    """Also of a tool that implements the port itself: a time-out of a payment may have come before it or after it."""
+
+    def act(*_: Any) -> ToolResult:
+        raise TimeoutError("no answer")
+
+    rig = make_rig(calls(("t1", "act", {})), says("Done."), extra=[FakeTool(effect_class=effect_class, act=act)])
+    task_id = rig.submit()
+    rig.drain()
+    text = rig.results(task_id)["t1"]["content"]
+    assert text.startswith("act failed: TimeoutError: no answer")
+    assert ("Whether it took effect is not known." in text) is is_open
+
+
 @pytest.mark.parametrize("shutdown", [WorkerTerminate(0), WorkerShutdown(0)])
 def test_the_end_of_the_process_is_no_failure_of_the_tool(make_rig: MakeRig, shutdown: SystemExit) -> None:
     """Celery raises these into whatever its main thread runs."""

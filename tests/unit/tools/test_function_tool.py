@@ -208,6 +208,20 @@ def test_a_coroutine_function_is_run(context: ToolContext) -> None:
     assert waits.run({"word": "w"}, context).text == "w"
 
 
+def test_a_function_that_gives_a_coroutine_is_run_to_its_end(context: ToolContext) -> None:
+    """As a decorator of its author may make one of it."""
+
+    async def slow(word: str) -> str:
+        return word
+
+    @tool(effect="pure")
+    def wrapped(word: str) -> Any:
+        """Wrap."""
+        return slow(word)
+
+    assert wrapped.run({"word": "w"}, context).text == "w"
+
+
 def test_a_coroutine_is_ended_by_its_time(context: ToolContext) -> None:
     """A thread cannot be ended so, a coroutine can."""
     ended = threading.Event()
