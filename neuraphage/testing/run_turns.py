@@ -21,7 +21,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,6 +110,7 @@ class RunTurns:
         allow: Sequence[str] = ("*",),
         answer: Callable[[Prompt], str] | None = None,
         on_unknown_outcome: OnUnknownOutcome = OnUnknownOutcome.TELL_MODEL,
+        **settings: Any,
     ) -> RanTask:
         """Run one task; each worker process dies at its kill, one more goes on to the end.
 
@@ -122,6 +123,7 @@ class RunTurns:
             allow: tools that nobody is asked about; all by default.
             answer: what a person says to a prompt; without it the run ends where one is open.
             on_unknown_outcome: what happens when nothing knows whether a call ran.
+            settings: of the worker processes, by their names.
 
         Raises:
             AssertionError: a process failed, was stuck, or never came to its kill.
@@ -137,7 +139,7 @@ class RunTurns:
             allow=tuple(allow),
             on_unknown_outcome=on_unknown_outcome,
         )
-        process = TurnProcess(self._settings(), tools, ScriptedModel(replies), answer, self._folder / "notes")
+        process = TurnProcess(self._settings(settings), tools, ScriptedModel(replies), answer, self._folder / "notes")
         return self._run(spec, process, wanted)
 
     def every_kill(self, tools: Sequence[Tool], replies: Replies, **options: Any) -> list[KillAt]:
@@ -168,12 +170,13 @@ class RunTurns:
                 recover(settings, spec.task_id)
         return _ran(store, spec.task_id)
 
-    def _settings(self) -> Settings:
+    def _settings(self, chosen: Mapping[str, Any]) -> Settings:
         return Settings(
             state_url=SecretStr(self._server.state_url),
             broker_url=SecretStr(self._server.broker_url),
             namespace=f"test-{secrets.token_hex(6)}",
             data_dir=self._folder,
+            **chosen,
         )
 
 

@@ -76,16 +76,20 @@ def test_a_task_runs_to_its_end(run_turns: RunTurns, bank: Bank) -> None:
     assert (bank.charges(), bank.calls()) == (1, 1)
 
 
+@pytest.mark.parametrize("turns_per_message", [1, "auto"])
 @pytest.mark.parametrize("effect", ["keyed", "checkable"])
-def test_an_effect_happens_once_whenever_a_worker_is_killed(run_turns: RunTurns, bank: Bank, effect: str) -> None:
-    """At both sides of every marker that a run stores."""
-    charge = charging(bank, effect)
-    kills = run_turns.every_kill([charge], REPLIES)
+def test_an_effect_happens_once_whenever_a_worker_is_killed(
+    run_turns: RunTurns, bank: Bank, effect: str, turns_per_message: object
+) -> None:
+    """At both sides of every marker that a run stores; also where the next turn follows in the same message."""
+    charge, how = charging(bank, effect), {"turns_per_message": turns_per_message}
+    kills = run_turns.every_kill([charge], REPLIES, **how)
     assert {str(kill) for kill in kills} >= {"request_sent.after", "tool_started.before", "tool_completed.before"}
     for number, kill in enumerate(kills, start=bank.charges() + 1):
-        ran = run_turns([charge], REPLIES, kills=[kill])
+        ran = run_turns([charge], REPLIES, kills=[kill], **how)
         assert ran.status is Status.COMPLETED
         assert bank.charges() == number, f"killed at {kill}"
+        assert ran.record.counters.model_calls == len(REPLIES), "no committed reply is asked for again"
 
 
 def test_two_kills_one_charge(run_turns: RunTurns, bank: Bank) -> None:
