@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 from pathlib import Path
 from typing import BinaryIO
@@ -54,13 +55,25 @@ def read_output(path: Path, limit_chars: int, redact: Redact | None = None) -> s
 
 
 def _ends(file: BinaryIO, size_bytes: int, window_bytes: int) -> tuple[str, str]:
-    """The whole file and nothing, or its beginning and its end, if it is larger than the window."""
+    """The whole file and nothing, or its beginning and its end, if it is larger than the window.
+
+    Both ends are cut at a character: what folding brings next to the cut is shown.
+    """
     file.seek(0)
     if size_bytes <= window_bytes:
         return file.read(window_bytes).decode(errors="replace"), ""
     head = file.read(window_bytes // 2)
     file.seek(-(window_bytes // 2), os.SEEK_END)
-    return head.decode(errors="replace"), file.read(window_bytes // 2).decode(errors="replace")
+    tail = file.read(window_bytes // 2)
+    return codecs.utf_8_decode(head, "replace", False)[0], _from_character(tail).decode(errors="replace")
+
+
+def _from_character(data: bytes) -> bytes:
+    """Leave out the rest of a character that began before."""
+    begun = 0
+    while begun < min(len(data), _UTF8_MAX_BYTES - 1) and data[begun] & 0xC0 == 0x80:
+        begun += 1
+    return data[begun:]
 
 
 def shorten(text: str, limit_chars: int) -> str:

@@ -98,9 +98,9 @@ BUGS = (
         BUG + "test_a_thousand_events_have_a_thousand_ids",
     ),
     Bug(
-        "S-B13", "output is cut inside a character", "neuraphage/tools/output_buffer.py",
-        "text = self._decoder.decode(data, final)", "text = data.decode(\"utf-8\", \"replace\")",
-        "tests/unit/tools/test_toolbox.py::test_the_output_buffer_never_splits_a_character",
+        "S-B13", "output is cut inside a character", "neuraphage/spool/output.py",
+        "codecs.utf_8_decode(head, \"replace\", False)[0]", "head.decode(errors=\"replace\")",
+        "tests/unit/spool/test_spool_output.py::test_output_is_never_cut_inside_a_character",
     ),
     Bug(
         "S-B14", "what was read is known in memory only", "neuraphage/runtime/tool_step.py",
@@ -122,11 +122,11 @@ BUGS = (
     ),
     Bug(
         "S-B17", "a waiting task holds a place of its worker", "neuraphage/runtime/runner.py",
-        "        return self._next(task_id, settled, work.marker.name, iteration, name=name, error=work.error)\n",
+        "        outcome = settled_outcome(settled, work.marker.name, iteration, name=name, error=work.error)\n",
         "        if settled.place == 'waits':\n"
         "            self.kept = [*getattr(self, 'kept', ()), self._keeper.hold(claimed.lease, sent_s)]\n"
         "            self.kept[-1].__enter__()\n"
-        "        return self._next(task_id, settled, work.marker.name, iteration, name=name, error=work.error)\n",
+        "        outcome = settled_outcome(settled, work.marker.name, iteration, name=name, error=work.error)\n",
         BUG + "test_waiting_holds_no_worker",
     ),
     Bug(

@@ -6,8 +6,9 @@ A row whose feature is not built (locks between tasks, hooks, knowledge, worktre
 from __future__ import annotations
 
 import pytest
+from bugs import BUGS, Bug
 
-from source_tree import ids_of_tests
+from source_tree import ROOT, ids_of_tests
 
 CLAIM = "tests/contract/test_claim_contract.py::"
 COMMIT = "tests/contract/test_commit_contract.py::"
@@ -156,7 +157,7 @@ ROWS: dict[str, list[str]] = {
     "S-B12": [BUG + "test_a_thousand_events_have_a_thousand_ids"],
     "S-B13": [
         "tests/unit/tools/test_toolbox.py::test_no_mark_is_torn_off_its_letter",
-        "tests/unit/tools/test_toolbox.py::test_the_output_buffer_never_splits_a_character",
+        "tests/unit/spool/test_spool_output.py::test_output_is_never_cut_inside_a_character",
     ],
     "S-B14": ["tests/unit/runtime/test_tools_in_turns.py::test_read_before_edit_is_known_from_the_conversation"],
     "S-B15": [BUG + "test_a_safe_beginning_makes_no_command_safe"],
@@ -192,3 +193,9 @@ def test_the_tests_of_a_row_exist(row: str) -> None:
 def test_every_row_is_shown() -> None:
     """No row of the matrix, the measures, the edge cases or the bugs is left without a test."""
     assert set(DEMANDED) - ROWS.keys() == set()
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.row)
+def test_what_a_bug_takes_the_place_of_is_there_once(bug: Bug) -> None:
+    """Told in a moment by whoever changes that line, not by the slow test above."""
+    assert (ROOT / bug.file).read_text(encoding="utf-8").count(bug.old) == 1

@@ -56,6 +56,16 @@ def test_left_out_bytes_are_counted(tmp_path, redact):
     assert head == tail == "ä" * 60
 
 
+@pytest.mark.parametrize("offset_bytes", range(5))
+@pytest.mark.parametrize(("character", "count"), [("\r😀", 500_000), ("é", 30_000), ("語", 30_000), ("😀", 30_000)])
+def test_output_is_never_cut_inside_a_character(tmp_path, character, count, offset_bytes):
+    """Neither where the cut is shown, nor where folding brings what lies next to it into view."""
+    (tmp_path / "o").write_bytes(b"." * offset_bytes + character.encode() * count)
+    text = read_output(tmp_path / "o", 200)
+    assert "\ufffd" not in text
+    assert "left out" in text
+
+
 @pytest.mark.parametrize("limit_chars", [0, -1])
 def test_without_room_nothing_is_shown(tmp_path, limit_chars):
     """Not even the note."""
