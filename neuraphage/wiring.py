@@ -35,6 +35,7 @@ from neuraphage.store.standby_order import standby_order
 from neuraphage.store.tasks import RedisStore
 from neuraphage.tools.loading import load_tools
 from neuraphage.tools.registry import default_toolbox
+from neuraphage.tools.turn_files import LocalTurnFiles
 
 log = logging.getLogger(__name__)
 
@@ -103,6 +104,7 @@ def build_services(settings: Settings, app: Celery, store: RedisStore) -> Servic
         model=build_model(settings),
         tools=build_toolbox(settings, redaction.text),
         spool=build_spool(settings, redaction.text),
+        files=LocalTurnFiles(),
         redaction=redaction,
         cost_microusd=cost,
         new_claim_id=lambda: secrets.token_hex(8),

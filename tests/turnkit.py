@@ -39,6 +39,7 @@ from neuraphage.store.tasks import RedisStore
 from neuraphage.testing.scripted_api.rules import check_body
 from neuraphage.testing.scripted_api.shape import MessagesBody
 from neuraphage.tools.registry import default_toolbox
+from neuraphage.tools.turn_files import LocalTurnFiles
 from patience import PATIENCE_S
 from storekit import StoreKit
 
@@ -374,6 +375,7 @@ def new_rig(
         model=model,
         tools=default_toolbox(extra=tools),
         spool=CommandSpool(settings.data_dir / "spool", settings.spool_max_bytes, redact=redactor.text),
+        files=LocalTurnFiles(),
         redaction=redactor,
         cost_microusd=lambda _, usage: usage.input_tokens + usage.output_tokens,
         new_claim_id=lambda: secrets.token_hex(8),

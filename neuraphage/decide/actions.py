@@ -6,7 +6,9 @@ decision is made with it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from neuraphage.model.tool import ToolCall, ToolResult
 
@@ -76,22 +78,31 @@ class RunTool:
     Args:
         call: the call.
         attempt: starts of it that are known not to have run; part of its key.
+        evidence: from before an earlier start that had no effect; None takes it now.
     """
 
     call: ToolCall
     attempt: int = 0
+    evidence: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class LookAfter:
-    """Probe whether an interrupted, checkable call happened; run it if it did not."""
+    """Probe whether an interrupted, checkable call happened."""
 
     call: ToolCall
 
 
 @dataclass(frozen=True, slots=True)
 class AskDetached:
-    """Ask for what became of work that outlives workers: attach, read, or run what never started."""
+    """Ask for what became of work that outlives workers; what has not started is kept from ever starting."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Attach:
+    """Wait for work that a former lease has started, and note its result."""
 
     call: ToolCall
 
@@ -165,6 +176,7 @@ Action = (
     | RunTool
     | LookAfter
     | AskDetached
+    | Attach
     | Record
     | NextTurn
     | Complete

@@ -1,19 +1,17 @@
 """What a turn does next. One table serves fresh and resumed turns: recovery is not a mode.
 
 `decide` names the shape of the journal and who wrote it, looks the move up in MATRIX, and says by which action it is
-made now. A shape without a row is a bug. The matrix in GUARANTEES.md is printed from this table.
+made now. A shape without a row is a bug.
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from enum import StrEnum
 
 from neuraphage.decide.actions import (
     Action,
     AskDetached,
     AskPeople,
     AskWhatHappened,
+    Attach,
     CallModel,
     Fail,
     LookAfter,
@@ -23,8 +21,11 @@ from neuraphage.decide.actions import (
     TakeAnswers,
     WaitUntil,
 )
+from neuraphage.decide.begun_call import Finding, Found
 from neuraphage.decide.control import endings_last
+from neuraphage.decide.given_result import of_other_tools_result
 from neuraphage.decide.limits import limit_failure
+from neuraphage.decide.matrix import MATRIX, STARTED_SHAPES, Move, Origin, Shape
 from neuraphage.decide.next_call import next_call
 from neuraphage.decide.retry import advice, can_be_retried
 from neuraphage.decide.snapshot import Snapshot
@@ -43,93 +44,6 @@ from neuraphage.model.task import OnUnknownOutcome
 from neuraphage.model.tool import ToolCall, ToolDeclaration, ToolResult
 
 
-class Shape(StrEnum):
-    """What the journal says of the turn."""
-
-    EMPTY = "empty"
-    STARTED_BILLED = "request started"
-    CALL_WAITING = "call failed, its timer not due"
-    CALL_DUE = "call failed, its timer due"
-    CALL_DUE_BEGUN = "call failed after its reply had begun, its timer due"
-    CALL_OVER = "call failed for good"
-    ANSWERED = "prompt open, answer in the inbox"
-    PROMPT_OPEN = "prompt open, no answer"
-    TOOL_NEXT = "response received or tool completed, calls left"
-    TOOLS_DONE = "response received or tool completed, no calls left"
-    STARTED_PURE = "tool started, pure"
-    STARTED_KEYED = "tool started, keyed"
-    STARTED_CHECKABLE = "tool started, checkable"
-    STARTED_OPAQUE = "tool started, opaque"
-    STARTED_OTHERWISE = "tool started, not pure; gone or of another version now"
-
-
-class Origin(StrEnum):
-    """Who wrote the entry that the shape is about."""
-
-    OWN = "written by this lease"
-    INHERITED = "inherited"
-
-
-class Move(StrEnum):
-    """What the turn does."""
-
-    CALL_MODEL = "assemble context, call the model"
-    CALL_AGAIN = "call again under the same request id, count a possible double billing"
-    CALL_RETRY = "call again under the same request id"
-    WAIT_RETRY = "wait out the timer"
-    GIVE_UP = "fail the task"
-    USE_OUTCOME = "use the outcome in hand"
-    TAKE_ANSWERS = "consume the answers in the next commit and go on"
-    ANNOUNCE = "announce again and suspend"
-    NEXT_TOOL = "next tool: run it, ask a person, or record why not"
-    RUN_AGAIN = "run again"
-    RUN_AGAIN_KEYED = "run again with the same key"
-    PROBE = "probe the world, then skip or run"
-    ASK = "ask what became of it; still unknown: never re-run"
-    LEAVE_UNKNOWN = "never re-run: its outcome is unknown"
-    END_TURN = "finish the turn"
-
-
-_SAME = (Origin.OWN, Origin.INHERITED)
-
-
-def _rows(shape: Shape, move: Move) -> dict[tuple[Shape, Origin], Move]:
-    return {(shape, origin): move for origin in _SAME}
-
-
-MATRIX: Mapping[tuple[Shape, Origin], Move] = {
-    **_rows(Shape.EMPTY, Move.CALL_MODEL),
-    (Shape.STARTED_BILLED, Origin.OWN): Move.USE_OUTCOME,
-    (Shape.STARTED_BILLED, Origin.INHERITED): Move.CALL_AGAIN,
-    **_rows(Shape.CALL_WAITING, Move.WAIT_RETRY),
-    **_rows(Shape.CALL_DUE, Move.CALL_RETRY),
-    **_rows(Shape.CALL_DUE_BEGUN, Move.CALL_AGAIN),
-    **_rows(Shape.CALL_OVER, Move.GIVE_UP),
-    **_rows(Shape.ANSWERED, Move.TAKE_ANSWERS),
-    **_rows(Shape.PROMPT_OPEN, Move.ANNOUNCE),
-    **_rows(Shape.TOOL_NEXT, Move.NEXT_TOOL),
-    **_rows(Shape.TOOLS_DONE, Move.END_TURN),
-    (Shape.STARTED_PURE, Origin.OWN): Move.USE_OUTCOME,
-    (Shape.STARTED_PURE, Origin.INHERITED): Move.RUN_AGAIN,
-    (Shape.STARTED_KEYED, Origin.OWN): Move.USE_OUTCOME,
-    (Shape.STARTED_KEYED, Origin.INHERITED): Move.RUN_AGAIN_KEYED,
-    (Shape.STARTED_CHECKABLE, Origin.OWN): Move.USE_OUTCOME,
-    (Shape.STARTED_CHECKABLE, Origin.INHERITED): Move.PROBE,
-    (Shape.STARTED_OPAQUE, Origin.OWN): Move.USE_OUTCOME,
-    (Shape.STARTED_OPAQUE, Origin.INHERITED): Move.ASK,
-    (Shape.STARTED_OTHERWISE, Origin.OWN): Move.USE_OUTCOME,
-    (Shape.STARTED_OTHERWISE, Origin.INHERITED): Move.LEAVE_UNKNOWN,
-}
-
-STARTED_SHAPES: Mapping[EffectClass, Shape] = {
-    EffectClass.PURE: Shape.STARTED_PURE,
-    EffectClass.KEYED: Shape.STARTED_KEYED,
-    EffectClass.CHECKABLE: Shape.STARTED_CHECKABLE,
-    EffectClass.OPAQUE: Shape.STARTED_OPAQUE,
-    EffectClass.BILLED: Shape.STARTED_BILLED,
-}
-
-
 def decide(snapshot: Snapshot) -> Action:
     """Name the next action.
 
@@ -137,8 +51,8 @@ def decide(snapshot: Snapshot) -> Action:
         KeyError: the matrix has no row for what the journal holds; a bug.
     """
     move, entry, call = move_of(snapshot)
-    if call is not None and call.tool_use_id in snapshot.unknown:
-        return _unknown(snapshot, call, snapshot.unknown[call.tool_use_id])  # asked, and found by this lease, too
+    if call is not None and isinstance(entry, ToolEffect) and (found := snapshot.found.get(call.tool_use_id)):
+        return _settled(snapshot, entry, call, found)
     match move:
         case Move.CALL_MODEL | Move.CALL_RETRY | Move.CALL_AGAIN:
             reached = limit_failure(snapshot.record)
@@ -192,29 +106,32 @@ def _inherited(snapshot: Snapshot, move: Move, entry: ToolEffect, call: ToolCall
             return AskDetached(call)
         case Move.LEAVE_UNKNOWN:
             tool, problem = snapshot.tools.get(call.name), snapshot.problems.get(call.tool_use_id)
-            return _unknown(snapshot, call, _of_other_tools(call, tool, problem))
+            return _unknown(snapshot, call, of_other_tools_result(call.name, tool, problem))
         case _:
             raise AssertionError(f"{move} is no move about a begun call")
+
+
+def _settled(snapshot: Snapshot, entry: ToolEffect, call: ToolCall, found: Found) -> Action:
+    """What came of a begun call was found out."""
+    match found.finding:
+        case Finding.ENDED if found.result is not None:
+            return Record(call, found.result)
+        case Finding.NOT_DONE:
+            return RunTool(call, entry.attempt, entry.evidence)
+        case Finding.SEALED:
+            return RunTool(call, entry.attempt + 1)
+        case Finding.RUNNING:
+            return Attach(call)
+        case Finding.UNKNOWN if found.result is not None:
+            return _unknown(snapshot, call, found.result)
+        case _:
+            raise AssertionError(f"{found.finding} needs a result")
 
 
 def _unknown(snapshot: Snapshot, call: ToolCall, known: ToolResult) -> Action:
     """Nobody knows what came of a call: the model is told, or a person asked, as the task wants it."""
     asks = snapshot.record.spec.on_unknown_outcome is OnUnknownOutcome.ASK_USER
     return AskWhatHappened(call, known) if asks else Record(call, known)
-
-
-def _of_other_tools(call: ToolCall, tool: ToolDeclaration | None, problem: str | None) -> ToolResult:
-    """The result of a call that a worker with other tools had begun, while nobody has said what came of it."""
-    if tool is None:
-        now = f"The tool is gone since. {problem or ''}".rstrip()
-    else:
-        now = f"The tool has changed since (it is version {tool.version} now), so it was not called again."
-    return ToolResult(
-        text=f"{call.name} was interrupted and its outcome is unknown: it may have been done or not. {now} Look at the"
-        " present state before you go on.",
-        is_error=True,
-        unknown_outcome=True,
-    )
 
 
 def _shape(state: Snapshot) -> tuple[Shape, JournalEntry | None, ToolCall | None]:
@@ -251,12 +168,3 @@ def _started(entry: ToolEffect, tool: ToolDeclaration | None) -> Shape:
     if tool is None or (entry.version is not None and entry.version != tool.version):
         return Shape.STARTED_OTHERWISE
     return STARTED_SHAPES[effect_class]
-
-
-def matrix_markdown() -> str:
-    """The matrix as a Markdown table, for GUARANTEES.md."""
-    lines = ["| journal | written by this lease | inherited |", "| --- | --- | --- |"]
-    for shape in Shape:
-        own, inherited = MATRIX[shape, Origin.OWN].value, MATRIX[shape, Origin.INHERITED].value
-        lines.append(f"| {shape.value} | {own} | {'same' if own == inherited else inherited} |")
-    return "\n".join(lines)

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from neuraphage.decide.begun_call import Found
 from neuraphage.model.effect import Journal
 from neuraphage.model.prompt import Prompt
 from neuraphage.model.task import TaskRecord
-from neuraphage.model.tool import ToolCall, ToolDeclaration, ToolResult
+from neuraphage.model.tool import ToolCall, ToolDeclaration
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Snapshot:
         tools: declarations by name.
         problems: tool_use id -> why the call cannot be run at all.
         foreseen: tool_use id -> why the call can only fail as things stand, or None; of calls whose tool was asked.
-        unknown: tool_use id -> the result of an interrupted call of which nobody knows what came of it.
+        found: tool_use id -> what came of a call that a former lease had begun; of calls that were asked about.
         grants: remembered permissions by tool name.
         prompts: open prompts by id.
         answered: ids of open prompts that the inbox answers (a conversation prompt is answered by any input).
@@ -59,7 +60,7 @@ class Snapshot:
     now_ms: int
     bounds: Bounds
     foreseen: Mapping[str, str | None] = field(default_factory=dict)
-    unknown: Mapping[str, ToolResult] = field(default_factory=dict)
+    found: Mapping[str, Found] = field(default_factory=dict)
 
     def reply(self) -> Sequence[Mapping[str, Any]]:
         """The blocks of this turn's reply; a release before this one stored no entry of an empty one."""

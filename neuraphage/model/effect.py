@@ -122,7 +122,7 @@ class ToolEffect(_Effect):
         version: of what the call meant when it was begun; None from a release that kept none.
         evidence: checkable: facts read before the start which let a probe tell whether it happened, and
             `approved_file`, the file as it was when a person was asked about the call (then from the asking on);
-            spooled: `spool` and `at_ms`, whose spool knows of it and since when (server time).
+            detached: `spool` and `at_ms`, whose spool knows of it and since when (server time).
         permission: what a person decided, if anyone was asked.
         permission_by: who decided it (`user`, `timeout`: nobody had answered in time).
         prompt_id: the prompt that asks about this call, if one was opened.

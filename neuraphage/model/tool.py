@@ -106,7 +106,8 @@ class ToolDeclaration(Frozen):
             setting `effect_max_s` is all that bounds one that does not, by the end of its whole process.
         output_limit_chars: longest text shown to the model; head and tail are kept.
         control: set for tools that the turn carries out itself.
-        spooled: whether it runs in a process of its own that outlives the worker.
+        detached: whether a call is work that outlives the worker and is found again by its effect id
+            (`ports.DetachedTool`).
         version: of what a call means. A call that was begun under another version is never begun again: its outcome
             counts as unknown.
         traits: what its parameters and results mean to policy and to surfaces.
@@ -120,6 +121,6 @@ class ToolDeclaration(Frozen):
     timeout_s: float
     output_limit_chars: int = 30_000
     control: ControlKind | None = None
-    spooled: bool = False
+    detached: bool = False
     version: str = "1"
     traits: ToolTraits = ToolTraits()

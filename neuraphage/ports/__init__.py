@@ -3,6 +3,7 @@
 Tests plug recorders, crash injectors and fakes into the same places.
 """
 
+from neuraphage.ports.detached import Detached, DetachedStatus, Spool, SpoolCommand, SpoolStatus
 from neuraphage.ports.effects import (
     Clock,
     Delta,
@@ -10,16 +11,8 @@ from neuraphage.ports.effects import (
     ModelClient,
     Presence,
     Redaction,
-    Spool,
-    SpoolCommand,
-    SpoolState,
-    SpoolStatus,
-    Tool,
-    ToolBox,
-    ToolContext,
 )
-from neuraphage.ports.files import WorkingFiles
-from neuraphage.ports.foresight import ForeseesRefusal
+from neuraphage.ports.files import TurnFiles, WorkingFiles
 from neuraphage.ports.health import HealthStore
 from neuraphage.ports.people import (
     Dispatcher,
@@ -35,6 +28,7 @@ from neuraphage.ports.people import (
 from neuraphage.ports.reading import ReadStore
 from neuraphage.ports.standby import HeldRow, Standby
 from neuraphage.ports.sweeping import HeldTask, ProcessRow, Recovered, RecoverVerdict, SpoolWatch, SweepStore
+from neuraphage.ports.tools import DetachedTool, ForeseesRefusal, Tool, ToolBox, ToolContext
 from neuraphage.ports.turns import (
     Changes,
     Claimed,
@@ -59,6 +53,9 @@ __all__ = [
     "CommitVerdict",
     "Committed",
     "Delta",
+    "Detached",
+    "DetachedStatus",
+    "DetachedTool",
     "Dispatcher",
     "FinishTo",
     "ForeseesRefusal",
@@ -83,7 +80,6 @@ __all__ = [
     "Signalled",
     "Spool",
     "SpoolCommand",
-    "SpoolState",
     "SpoolStatus",
     "SpoolWatch",
     "Standby",
@@ -94,6 +90,7 @@ __all__ = [
     "ToolBox",
     "ToolContext",
     "TurnDispatcher",
+    "TurnFiles",
     "TurnStore",
     "Waker",
     "WorkingFiles",

@@ -1,4 +1,4 @@
-"""The files that tasks are asked about, for whoever is to answer on the same machine."""
+"""The files of a task's working directory: for turns, and for whoever is to answer on the same machine."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Protocol
 
 from neuraphage.decide.files_seen import SeenFile
 from neuraphage.model.tool import FileSight
+from neuraphage.ports.tools import ToolContext
 
 
 class WorkingFiles(Protocol):
@@ -31,5 +32,22 @@ class WorkingFiles(Protocol):
             approved: the file as it was when the person was asked.
             folder: the working directory.
             seen: the file as the conversation last saw it.
+        """
+        ...
+
+
+class TurnFiles(Protocol):
+    """What a turn itself must know of files, as its tools see them."""
+
+    def problem(self, working_dir: str) -> str | None:
+        """What keeps a working directory from being used and what a person can do about it; None when it can be."""
+        ...
+
+    def sight(self, path: str, context: ToolContext) -> FileSight | None:
+        """A file as it is now, or its absence; None when it cannot be read.
+
+        Args:
+            path: as the model gave it.
+            context: of the call that names it.
         """
         ...

@@ -25,7 +25,6 @@ from neuraphage.runtime.live_view import LiveView
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_result import note_result
 from neuraphage.runtime.unit_of_work import UnitOfWork
-from neuraphage.tools.working_dir import working_dir_report
 
 log = logging.getLogger(__name__)
 
@@ -94,7 +93,7 @@ class ModelStep:
         working_dir = self._work.record.spec.working_dir
         if working_dir is None:
             return
-        report = working_dir_report(working_dir)
+        report = self._services.files.problem(working_dir)
         if report is not None:
             report = self._services.redaction.text(report)
         note = place_note(self._work.entries, report)

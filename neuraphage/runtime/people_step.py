@@ -8,6 +8,7 @@ from typing import Any
 from neuraphage.decide.asking import SUMMARY_CHARS, params_summary
 from neuraphage.decide.hashing import call_name, prompt_id, sha256_hex
 from neuraphage.decide.policy import TIMEOUT, read_permission
+from neuraphage.decide.shorten import shorten
 from neuraphage.model.effect import EffectState, Marker, MarkerName, Permission, ToolEffect
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.prompt import PERMISSION_OPTIONS, InboxItem, Prompt, PromptKind
@@ -17,7 +18,6 @@ from neuraphage.ports import Settled, SuspendTo
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_step import ToolStep
 from neuraphage.runtime.unit_of_work import UnitOfWork
-from neuraphage.tools.shorten import shorten
 
 _PERMISSION_EVENTS = {
     Permission.GRANTED: EventKind.PERMISSION_GRANTED,

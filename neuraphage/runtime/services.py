@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from neuraphage.model.tool import ToolDeclaration
 from neuraphage.model.usage import Usage
-from neuraphage.ports import Clock, ModelClient, Redaction, Spool, ToolBox, TurnDispatcher, TurnStore
+from neuraphage.ports import Clock, ModelClient, Redaction, Spool, ToolBox, TurnDispatcher, TurnFiles, TurnStore
 from neuraphage.settings import Settings
 
 
@@ -23,6 +23,7 @@ class Services:
         model: the model client.
         tools: the tools.
         spool: commands that outlive the worker.
+        files: of the working directory, as the tools see them.
         redaction: takes secrets out.
         cost_microusd: price of a reply, by model id and usage.
         new_claim_id: random ids.
@@ -35,6 +36,7 @@ class Services:
     model: ModelClient
     tools: ToolBox
     spool: Spool
+    files: TurnFiles
     redaction: Redaction
     cost_microusd: Callable[[str, Usage], int]
     new_claim_id: Callable[[], str]

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
+from neuraphage.decide.approved_file import approved_file, as_evidence
 from neuraphage.decide.files_seen import files_seen
+from neuraphage.decide.given_result import raised_result
 from neuraphage.decide.hashing import call_name, canonical, effect_id, sha256_hex
+from neuraphage.decide.shorten import printable, shorten
 from neuraphage.errors import SpoolError
 from neuraphage.model.effect import EffectClass, EffectState, Marker, MarkerName, ToolEffect
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.tool import ToolCall, ToolDeclaration, ToolResult
 from neuraphage.ports import ForeseesRefusal, Tool, ToolContext
-from neuraphage.runtime.approved_file import approved_file, as_evidence, to_be_approved
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_result import note_result
 from neuraphage.runtime.unit_of_work import UnitOfWork
-from neuraphage.tools.base import raised_result
-from neuraphage.tools.shorten import printable, shorten
 
 log = logging.getLogger(__name__)
 
@@ -62,14 +64,20 @@ class ToolStep:
     def to_be_approved(self, call: ToolCall) -> dict[str, Any] | None:
         """Evidence for the journal of a call that a person is asked about: its file as it is now. None without one."""
         declaration = self.tool(call)[1]
-        return to_be_approved(call, declaration.traits, self.context(call, declaration, 0))
+        change = declaration.traits.change
+        path = call.params.get(change.path) if change is not None else None
+        if not isinstance(path, str):
+            return None
+        state = self._services.files.sight(path, self.context(call, declaration, 0))
+        return None if state is None else as_evidence(state)
 
-    def run(self, call: ToolCall, *, attempt: int = 0) -> None:
+    def run(self, call: ToolCall, *, attempt: int = 0, kept: Mapping[str, Any] | None = None) -> None:
         """Announce the call with its evidence, run it, note its result.
 
         Args:
             call: the call; policy has allowed it.
             attempt: raised when an earlier start of the same call is known not to have run.
+            kept: evidence from before an earlier start that had no effect; None takes it now.
 
         Raises:
             LeaseLost, CancelRequested, StoreUnavailable: nothing is noted as its result.
@@ -77,7 +85,9 @@ class ToolStep:
         tool, declaration = self.tool(call)
         context = self.context(call, declaration, attempt)
         evidence: dict[str, Any] | None = None
-        if declaration.spooled:
+        if kept is not None:
+            evidence = dict(kept)
+        elif declaration.detached:
             evidence = self._spool_facts()
         elif declaration.effect_class is EffectClass.CHECKABLE:
             evidence = self._prepared(tool, call, context)
@@ -180,20 +190,27 @@ class ToolStep:
 
     def carry_out(self, tool: Tool, call: ToolCall, declaration: ToolDeclaration, context: ToolContext) -> None:
         """Run an announced call and note its result."""
-        held = self._work.held
-        held.detachable = declaration.spooled
-        held.effect_since_s = self._services.clock.boottime_s()
         try:
-            result = _result(tool.run(call.params, context))
+            with self.effect_time(declaration):
+                result = _result(tool.run(call.params, context))
         except (Exception, SystemExit) as error:  # a bug of others is a result for the model, not a crash of the turn
             if is_of_the_pool(error):
                 raise
             log.exception("tool %s failed", call.name, extra={"task": context.task_id})
             result = raised_result(declaration, error)
+        self.note(call, result)
+
+    @contextmanager
+    def effect_time(self, declaration: ToolDeclaration) -> Iterator[None]:
+        """While a call's effect runs: its time is bounded, and a shutdown leaves detached work to the next lease."""
+        held = self._work.held
+        held.detachable = declaration.detached
+        held.effect_since_s = self._services.clock.boottime_s()
+        try:
+            yield
         finally:
             held.effect_since_s = None
             held.detachable = False
-        self.note(call, result)
 
 
 def is_of_the_pool(error: BaseException) -> bool:

@@ -11,6 +11,7 @@ from neuraphage.decide.actions import (
     AskDetached,
     AskPeople,
     AskWhatHappened,
+    Attach,
     CallModel,
     Complete,
     Fail,
@@ -24,6 +25,7 @@ from neuraphage.decide.actions import (
     TakeAnswers,
     WaitUntil,
 )
+from neuraphage.decide.begun_call import Found
 from neuraphage.decide.conversation import tool_calls
 from neuraphage.decide.machine import decide
 from neuraphage.decide.replies import unfinished_call, why_unfinished
@@ -33,9 +35,9 @@ from neuraphage.logs import log_context
 from neuraphage.model.effect import EffectState
 from neuraphage.model.message import StopReason
 from neuraphage.model.prompt import PromptKind
-from neuraphage.model.tool import ToolCall, ToolResult
+from neuraphage.model.tool import ToolCall
 from neuraphage.ports import Settled, SuspendTo
-from neuraphage.runtime.inherited_call import InheritedCalls
+from neuraphage.runtime.begun_calls import BegunCalls
 from neuraphage.runtime.model_step import ModelStep
 from neuraphage.runtime.people_step import PeopleStep
 from neuraphage.runtime.services import Services
@@ -61,13 +63,13 @@ class Turn:
         self._draining = draining
         self._model = ModelStep(services, work)
         self._tools = ToolStep(services, work)
-        self._inherited = InheritedCalls(services, work, self._tools)
+        self._begun = BegunCalls(services, work, self._tools)
         self._people = PeopleStep(services, work, self._tools)
         self._end = TurnEnd(work, self._people)
         self._bounds = Bounds(services.settings.max_continues, services.settings.max_empty_replies)
         self._problems: dict[str, str] = {}
         self._foreseen: dict[str, str | None] = {}
-        self._unknown: dict[str, ToolResult] = {}
+        self._found: dict[str, Found] = {}
         self._checked: set[str] = set()
         self._known_calls: tuple[ToolCall, ...] = ()
 
@@ -131,7 +133,7 @@ class Turn:
             now_ms=work.now_ms(),
             bounds=self._bounds,
             foreseen=self._foreseen,
-            unknown=self._unknown,
+            found=self._found,
         )
 
     def _calls(self) -> tuple[ToolCall, ...]:
@@ -173,8 +175,8 @@ class Turn:
             case Foresee(call=call):
                 self._foreseen[call.tool_use_id] = self._tools.refusal(call)
             case RunTool():
-                self._tools.run(action.call, attempt=action.attempt)
-            case LookAfter() | AskDetached():
+                self._tools.run(action.call, attempt=action.attempt, kept=action.evidence)
+            case LookAfter() | AskDetached() | Attach():
                 self._find_out(action)
             case Record():
                 self._tools.note(action.call, action.result)
@@ -199,13 +201,18 @@ class Turn:
         finally:
             self._work.held.effect_since_s = None
 
-    def _find_out(self, action: LookAfter | AskDetached) -> None:
-        """Settle a begun call; what stays unknown is a fact of the next decision."""
+    def _find_out(self, action: LookAfter | AskDetached | Attach) -> None:
+        """What is found out of a begun call is a fact of the next decision."""
         call = action.call
         entry = self._work.tool_effect(call.tool_use_id)
         if entry is None:
             raise AssertionError(f"{action} is about a call that was never begun")
-        settle = self._inherited.probe if isinstance(action, LookAfter) else self._inherited.ask
-        unknown = settle(call, entry)
-        if unknown is not None:
-            self._unknown[call.tool_use_id] = unknown
+        match action:
+            case LookAfter():
+                found: Found | None = self._begun.probe(call, entry)
+            case AskDetached():
+                found = self._begun.ask(call, entry)
+            case Attach():
+                found = self._begun.attach(call, entry)
+        if found is not None:
+            self._found[call.tool_use_id] = found

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from neuraphage.errors import BadInput, CancelRequested, SpoolError
-from neuraphage.ports import Interrupt, SpoolCommand, SpoolState, SpoolStatus
+from neuraphage.model.detached import DetachedState
+from neuraphage.ports import Interrupt, SpoolCommand, SpoolStatus
 from neuraphage.private_files import private_folder
 from neuraphage.redaction.ends import Redact
 from neuraphage.spool import identity, records, retention
@@ -80,7 +81,7 @@ class CommandSpool:
         """
         return identity.of_folder(self._root)  # not remembered: the folder may have been deleted and made anew
 
-    def start(self, command: SpoolCommand) -> SpoolState:
+    def start(self, command: SpoolCommand) -> DetachedState:
         """Start it, unless it was started or sealed before. Returns once that is decided and on the disk.
 
         Returns:
@@ -105,7 +106,7 @@ class CommandSpool:
                 return self._give_up(command.effect_id)
             answer = self._launch(order, left_s)
             if answer == records.STARTED:
-                return SpoolState.RUNNING
+                return DetachedState.RUNNING
             if answer == records.BUSY:
                 time.sleep(_FIRST_POLL_S)  # the other runner is about to decide
             elif time.monotonic() < deadline_s and not entry.is_decided():
@@ -122,16 +123,16 @@ class CommandSpool:
         """
         entry = self._entry(effect_id)
         state = entry.state()
-        if state is SpoolState.LOST:
+        if state is DetachedState.LOST:
             return SpoolStatus(state, output=entry.output(output_limit_chars, self._redact))
-        facts = entry.exit_facts() if state is SpoolState.DONE else None
+        facts = entry.exit_facts() if state is DetachedState.DONE else None
         if facts is None:
-            return SpoolStatus(SpoolState.ABSENT if state is SpoolState.DONE else state)  # deleted meanwhile
+            return SpoolStatus(DetachedState.ABSENT if state is DetachedState.DONE else state)  # deleted meanwhile
         output = entry.output(output_limit_chars, self._redact)
         cut_off = self._redact is not None and facts.reason == "output_limit"
         return entry.status(facts, without_cut_end(output) if cut_off else output)
 
-    def seal(self, effect_id: str) -> SpoolState:
+    def seal(self, effect_id: str) -> DetachedState:
         """Forbid a command that has not started from ever starting.
 
         Returns:
@@ -162,7 +163,7 @@ class CommandSpool:
         while True:
             try:
                 status = self.look(effect_id, output_limit_chars)
-                if status.state is not SpoolState.RUNNING:
+                if status.state is not DetachedState.RUNNING:
                     return status
                 read_s = time.monotonic()
             except SpoolError:
@@ -176,7 +177,7 @@ class CommandSpool:
             time.sleep(pause_s)
             pause_s = min(pause_s * 1.5, _LAST_POLL_S)
 
-    def cancel(self, effect_id: str) -> SpoolState:
+    def cancel(self, effect_id: str) -> DetachedState:
         """End a running command and everything below it, and wait until all are gone.
 
         One that has not started is sealed: after this call nothing of it runs, now or later.
@@ -196,11 +197,11 @@ class CommandSpool:
                 )
             time.sleep(pause_s)
             pause_s = min(pause_s * 1.5, _LAST_POLL_S)
-        return entry.state() if state is SpoolState.RUNNING else state
+        return entry.state() if state is DetachedState.RUNNING else state
 
     # --- for the host's watcher and for retention --------------------------------------------------------------
 
-    def revoke(self, effect_id: str) -> SpoolState:
+    def revoke(self, effect_id: str) -> DetachedState:
         """As cancel, with reason lease_moved and without waiting: the task's lease has moved to another host.
 
         Returns:
@@ -220,9 +221,9 @@ class CommandSpool:
                 state = entry.state()
             except SpoolError:
                 continue  # the others are still to be seen to
-            if state is SpoolState.RUNNING:
+            if state is DetachedState.RUNNING:
                 found.append((entry.path.name, entry.task_id()))
-            elif state is not SpoolState.ABSENT:
+            elif state is not DetachedState.ABSENT:
                 self._over.add(entry.path.name)
         return found
 
@@ -272,18 +273,18 @@ class CommandSpool:
     def _launch(self, order: bytes, timeout_s: float) -> str:
         return launch(self._runner_path, order, timeout_s)
 
-    def _give_up(self, effect_id: str) -> SpoolState:
+    def _give_up(self, effect_id: str) -> DetachedState:
         state = self.seal(effect_id)
-        if state is SpoolState.SEALED:
+        if state is DetachedState.SEALED:
             raise SpoolError(
                 f"the command {effect_id} did not start in {_START_LIMIT_S:.0f} s; it was sealed, so it never will."
                 " The host may be overloaded: look at its load and memory"
             )
         return state
 
-    def _ask_to_end(self, effect_id: str, name: str) -> SpoolState:
+    def _ask_to_end(self, effect_id: str, name: str) -> DetachedState:
         state = self.seal(effect_id)
-        if state is SpoolState.RUNNING:
+        if state is DetachedState.RUNNING:
             try:
                 self._entry(effect_id).ask(name)
             except OSError as error:

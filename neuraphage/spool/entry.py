@@ -12,7 +12,8 @@ import orjson
 from pydantic import BaseModel, ValidationError
 
 from neuraphage.errors import SpoolError
-from neuraphage.ports import SpoolState, SpoolStatus
+from neuraphage.model.detached import DetachedState
+from neuraphage.ports import SpoolStatus
 from neuraphage.redaction.ends import Redact
 from neuraphage.spool import records
 from neuraphage.spool.output import read_output
@@ -73,7 +74,7 @@ class Entry:
         finally:
             os.close(directory)
 
-    def state(self) -> SpoolState:
+    def state(self) -> DetachedState:
         """Where the entry stands.
 
         ABSENT covers every entry that nobody has decided about, also one whose runner is just about to:
@@ -86,7 +87,7 @@ class Entry:
             with self._read() as directory:
                 return self._state(directory)
         except FileNotFoundError:
-            return SpoolState.ABSENT
+            return DetachedState.ABSENT
 
     @contextmanager
     def _read(self) -> Iterator[int]:
@@ -99,18 +100,18 @@ class Entry:
         except OSError as error:
             raise SpoolError(_unreadable(self.path, error)) from error
 
-    def _state(self, directory: int) -> SpoolState:
+    def _state(self, directory: int) -> DetachedState:
         if self.exit_facts() is not None:
-            return SpoolState.DONE
+            return DetachedState.DONE
         decision = records.read_decision(directory)
         if decision is None:
-            return SpoolState.ABSENT
+            return DetachedState.ABSENT
         if decision == records.SEALED:
-            return SpoolState.SEALED
+            return DetachedState.SEALED
         if records.is_alive(directory):
-            return SpoolState.RUNNING
+            return DetachedState.RUNNING
         # it may have written its record between the two looks above
-        return SpoolState.LOST if self.exit_facts() is None else SpoolState.DONE
+        return DetachedState.LOST if self.exit_facts() is None else DetachedState.DONE
 
     def is_decided(self) -> bool:
         """Whether the command was started or sealed."""
@@ -175,7 +176,7 @@ class Entry:
             output += f"\n[{facts.detail}]"
         timeout_s = self._ordered("timeout_s")
         return SpoolStatus(
-            SpoolState.DONE,
+            DetachedState.DONE,
             facts.exit_code,
             facts.reason,
             output,

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from neuraphage.errors import SpoolError
-from neuraphage.ports import SpoolState
+from neuraphage.model.detached import DetachedState
 from neuraphage.spool import records
 from neuraphage.spool.entry import Entry
 
-_OVER = frozenset({SpoolState.DONE, SpoolState.SEALED, SpoolState.LOST})
+_OVER = frozenset({DetachedState.DONE, DetachedState.SEALED, DetachedState.LOST})
 _ABANDONED_S = 600.0
 """Age past which an entry that was made but never decided has no starter any more."""
 _TRASH = "trash."

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import codecs
 
+from neuraphage.decide.shorten import join_ends, shorten
 from neuraphage.decide.terminal_text import shown_output
 from neuraphage.redaction.ends import Redact, redacted_ends
-from neuraphage.tools.shorten import join_ends, shorten
 
 KEPT_CHARS = 256_000
 """Characters kept of the head, and of the tail."""

@@ -48,7 +48,8 @@ class Call:
 
 
 def _methods(port: type) -> frozenset[str]:
-    return frozenset(n for n, found in vars(port).items() if isinstance(found, FunctionType) and not n.startswith("_"))
+    public = (name for name in dir(port) if not name.startswith("_"))  # also what a port has of a more general one
+    return frozenset(name for name in public if isinstance(getattr(port, name), FunctionType))
 
 
 _PORTS: Mapping[str, frozenset[str]] = {

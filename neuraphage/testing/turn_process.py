@@ -25,6 +25,7 @@ from neuraphage.store.presence import NamedConnection
 from neuraphage.store.tasks import RedisStore
 from neuraphage.testing.marker_kills import KillAt, KillingStore
 from neuraphage.tools.registry import default_toolbox
+from neuraphage.tools.turn_files import LocalTurnFiles
 
 STEP_LIMIT = 1_000
 _LOOK_AGAIN_S = 0.01
@@ -76,6 +77,7 @@ class TurnProcess:
             model=self.model,
             tools=default_toolbox(extra=self.tools),
             spool=CommandSpool(settings.data_dir / "spool", settings.spool_max_bytes),
+            files=LocalTurnFiles(),
             redaction=redactor(),
             cost_microusd=lambda _, usage: usage.input_tokens + usage.output_tokens,
             new_claim_id=lambda: secrets.token_hex(8),

@@ -20,7 +20,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from neuraphage.errors import CancelRequested, LeaseLost, SpoolError
-from neuraphage.ports import Interrupt, SpoolCommand, SpoolState, SpoolStatus
+from neuraphage.model.detached import DetachedState
+from neuraphage.ports import Interrupt, SpoolCommand, SpoolStatus
 from neuraphage.proc import own_session
 from neuraphage.redaction.ends import Redact
 from neuraphage.testing.output_buffer import OutputBuffer
@@ -55,7 +56,7 @@ class UnspooledCommands:
         """Random: what another process had started is unknown here."""
         return self._identity
 
-    def start(self, command: SpoolCommand) -> SpoolState:
+    def start(self, command: SpoolCommand) -> DetachedState:
         """Start it, unless this process has started it before.
 
         Raises:
@@ -67,14 +68,16 @@ class UnspooledCommands:
                 return known.status(0).state
             self._forget_oldest()
             self._commands[command.effect_id] = _GuardedCommand(command, self._max_output_bytes, self._grace_s)
-        return SpoolState.RUNNING
+        return DetachedState.RUNNING
 
     def look(self, effect_id: str, output_limit_chars: int) -> SpoolStatus:
         """Tell what is known of it; ABSENT for what another process started, and for long ended ones."""
         command = self._find(effect_id)
-        return SpoolStatus(SpoolState.ABSENT) if command is None else command.status(output_limit_chars, self._redact)
+        return (
+            SpoolStatus(DetachedState.ABSENT) if command is None else command.status(output_limit_chars, self._redact)
+        )
 
-    def seal(self, effect_id: str) -> SpoolState:
+    def seal(self, effect_id: str) -> DetachedState:
         """Promise nothing: another process may have run it, so an unknown id is ABSENT, never SEALED."""
         return self.look(effect_id, 0).state
 
@@ -87,7 +90,7 @@ class UnspooledCommands:
         """
         command = self._find(effect_id)
         if command is None:
-            return SpoolStatus(SpoolState.ABSENT)
+            return SpoolStatus(DetachedState.ABSENT)
         wake = threading.Event()
         command.when_over(wake.set)
         unsubscribe = interrupt.subscribe(wake.set)
@@ -107,11 +110,11 @@ class UnspooledCommands:
             unsubscribe()
         return command.status(output_limit_chars, self._redact)
 
-    def cancel(self, effect_id: str) -> SpoolState:
+    def cancel(self, effect_id: str) -> DetachedState:
         """End a running command and every process it left; wait until they are gone."""
         command = self._find(effect_id)
         if command is None:
-            return SpoolState.ABSENT
+            return DetachedState.ABSENT
         command.end("cancelled")
         command.join()
         return command.status(0).state
@@ -171,7 +174,7 @@ class _GuardedCommand:
         """As it is now."""
         with self._lock:
             if self._final is None:
-                return SpoolStatus(SpoolState.RUNNING)
+                return SpoolStatus(DetachedState.RUNNING)
             output = self._output.text(output_limit_chars, redact)
             return replace(self._final, output=output)
 
@@ -231,10 +234,10 @@ class _GuardedCommand:
         try:
             report = json.loads(said)
         except ValueError:  # the guard itself was killed
-            return SpoolStatus(SpoolState.LOST)
+            return SpoolStatus(DetachedState.LOST)
         reason = report["reason"]
         if reason == "cancelled":
             reason = self._asked or reason
         return SpoolStatus(
-            SpoolState.DONE, report["exit_code"], reason, duration_s=duration_s, left_behind=report["left_behind"]
+            DetachedState.DONE, report["exit_code"], reason, duration_s=duration_s, left_behind=report["left_behind"]
         )

@@ -10,10 +10,9 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from neuraphage.model.effect import EffectClass
+from neuraphage.decide.shorten import printable, shorten
 from neuraphage.model.tool import Probe, ProbeVerdict, ToolDeclaration, ToolResult
 from neuraphage.ports import ToolContext
-from neuraphage.tools.shorten import printable, shorten
 from neuraphage.tools.working_dir import working_dir_report
 
 _MAX_COMPLAINTS = 3
@@ -146,22 +145,6 @@ class ParsedTool(ABC, Generic[P]):
             raise ToolCallError(
                 f"The parameters of {name} do not fit: {'; '.join(found)}. Call it again with these corrected."
             ) from error
-
-
-def raised_result(declaration: ToolDeclaration, error: BaseException) -> ToolResult:
-    """The result of a call whose tool raised what it did not put into words: before its effect, or after it.
-
-    Args:
-        declaration: of the tool.
-        error: whatever it raised.
-    """
-    text = f"{declaration.name} failed: {type(error).__name__}: {error}".rstrip(": ")
-    if declaration.effect_class is not EffectClass.PURE:
-        text += (
-            "\nWhether it took effect is not known. Look at the present state before you call it again: that would be"
-            " another effect."
-        )
-    return ToolResult(text=text, is_error=True)
 
 
 def _told_of_its_place(result: ToolResult, working_dir: str) -> ToolResult:

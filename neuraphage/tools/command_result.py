@@ -1,39 +1,23 @@
-"""What a command came to, as the model reads it. The turn uses these too, when it attaches after a recovery."""
+"""What a command came to, as the model reads it."""
 
 from __future__ import annotations
 
 import signal
 
+from neuraphage.decide.given_result import interrupted_result
+from neuraphage.decide.shorten import printable, shorten
+from neuraphage.model.detached import DetachedState
 from neuraphage.model.tool import ToolResult
-from neuraphage.ports import SpoolState, SpoolStatus
-from neuraphage.tools.shorten import printable, shorten
+from neuraphage.ports import SpoolStatus
 
 OUTPUT_LIMIT_CHARS = 30_000
-_COMMAND_SHOWN_CHARS = 500
 
 _KNOWN = {
-    SpoolState.ABSENT: "There is no record of it on this machine",
-    SpoolState.SEALED: "It had not started, and it never will under this call",
-    SpoolState.LOST: "It was started, and its process is gone without having left an exit status",
-    SpoolState.RUNNING: "It was still running when last seen",
+    DetachedState.ABSENT: "There is no record of it on this machine",
+    DetachedState.SEALED: "It had not started, and it never will under this call",
+    DetachedState.LOST: "It was started, and its process is gone without having left an exit status",
+    DetachedState.RUNNING: "It was still running when last seen",
 }
-
-
-def interrupted_result(command: str, known: str) -> ToolResult:
-    """The result of a command whose outcome is unknown.
-
-    Args:
-        command: the command line.
-        known: a sentence of what is known (without the full stop).
-    """
-    shown = shorten(printable(command), _COMMAND_SHOWN_CHARS)
-    text = (
-        f"The command was interrupted and its outcome is unknown: it may have run fully, in part, or not at all.\n"
-        f"Command: {shown}\n"
-        f"What is known: {printable(known).rstrip('.')}.\n"
-        f"Look at what it would have changed before you decide whether to run it again."
-    )
-    return ToolResult(text=text, is_error=True, unknown_outcome=True)
 
 
 def result_of_status(
@@ -47,7 +31,7 @@ def result_of_status(
         timeout_s: the limit it ran under.
         output_limit_chars: most characters of the text.
     """
-    if status.state is not SpoolState.DONE:
+    if status.state is not DetachedState.DONE:
         known = _KNOWN[status.state]
         return interrupted_result(
             command, f"{known}. Its output so far: {shorten(status.output, 2_000)}" if status.output else known

@@ -9,13 +9,14 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from neuraphage.decide.given_result import interrupted_result
 from neuraphage.errors import SpoolError
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.tool import ToolDeclaration, ToolResult
-from neuraphage.ports import SpoolCommand, ToolContext
+from neuraphage.ports import SpoolCommand, SpoolStatus, ToolContext
 from neuraphage.tools.base import Params, ParsedTool, Text, ToolCallError, input_schema, no_nul
 from neuraphage.tools.builtin_traits import BUILTIN_TRAITS
-from neuraphage.tools.command_result import interrupted_result, result_of_status
+from neuraphage.tools.command_result import result_of_status
 from neuraphage.tools.environment import clean_environment
 from neuraphage.tools.paths import working_root
 
@@ -82,7 +83,7 @@ class RunCommand(ParsedTool[RunCommandParams]):
                 effect_class=EffectClass.OPAQUE,
                 side_effecting=True,
                 timeout_s=max_timeout_s + END_GRACE_S,
-                spooled=True,
+                detached=True,
                 traits=BUILTIN_TRAITS["run_command"],
             )
         )
@@ -112,9 +113,17 @@ class RunCommand(ParsedTool[RunCommandParams]):
             status = context.spool.wait(context.effect_id, limit_chars, context.interrupt)
         except SpoolError as error:
             return interrupted_result(params.command, f"It was started, but its record cannot be read: {error}")
-        return result_of_status(
-            status, command=params.command, timeout_s=command.timeout_s, output_limit_chars=limit_chars
-        )
+        return self._result(params, status, limit_chars)
+
+    def detached_result(self, params: Mapping[str, object], status: SpoolStatus, context: ToolContext) -> ToolResult:
+        """The result of a command by the spool's last word on it."""
+        parsed = RunCommandParams.model_validate(dict(params))
+        return self._result(parsed, status, min(context.output_limit_chars, self.declaration.output_limit_chars))
+
+    def _result(self, params: RunCommandParams, status: SpoolStatus, limit_chars: int) -> ToolResult:
+        # found again under another worker's settings, it still ran under the limit that its record names
+        timeout_s = self._limit_s(params) if status.timeout_s is None else status.timeout_s
+        return result_of_status(status, command=params.command, timeout_s=timeout_s, output_limit_chars=limit_chars)
 
     def _limit_s(self, params: RunCommandParams) -> float:
         return min(params.timeout_ms / 1000, self._max_timeout_s)

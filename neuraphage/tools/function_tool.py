@@ -9,10 +9,11 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from neuraphage.decide.given_result import raised_result
 from neuraphage.errors import CancelRequested, LeaseLost
 from neuraphage.model.tool import Probe, ProbeVerdict, ToolDeclaration, ToolResult
 from neuraphage.ports import ToolContext
-from neuraphage.tools.base import Params, ParsedTool, ToolCallError, raised_result
+from neuraphage.tools.base import Params, ParsedTool, ToolCallError
 from neuraphage.tools.function_async import run_coroutine
 from neuraphage.tools.function_params import Signature, accepted, check_names
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from neuraphage.model.effect import TOOL_CLASSES, EffectClass
 from neuraphage.model.tool import ToolDeclaration
-from neuraphage.ports import Tool
+from neuraphage.ports import DetachedTool, Tool
 from neuraphage.redaction.ends import Redact
 from neuraphage.tools.builtin_traits import BUILTIN_TRAITS
 from neuraphage.tools.function_tool import FunctionTool
@@ -161,8 +161,8 @@ def _problem(tool: Any, names: set[str], redact: Redact) -> str | None:
         return f"{name} declares the effect {declaration.effect_class.value}, which no tool can have"
     if declaration.control is not None:
         return f"{name} declares itself to be carried out by the turn, as only built-in tools are"
-    if declaration.spooled:
-        return f"{name} declares itself to be spooled, as only run_command is"
+    if declaration.detached and not isinstance(tool, DetachedTool):
+        return f"{name} declares its calls to be detached work and has no detached_result that reads what came of it"
     if isinstance(tool, FunctionTool) and declaration.effect_class is EffectClass.CHECKABLE and not tool.has_probe:
         return f"{name} is checkable and has no probe; add one by @{name}.probe_with, or declare it opaque"
     return None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from itertools import accumulate, takewhile
 
+from neuraphage.decide.shorten import shorten
 from neuraphage.redaction.ends import GAP_CHARS, Redact
-from neuraphage.tools.shorten import shorten
 
 _NUMBER = re.compile(r" *(\d+)\t")
 

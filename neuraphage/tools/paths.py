@@ -12,9 +12,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from neuraphage.decide.shorten import printable, shorten
 from neuraphage.tools.base import ToolCallError
 from neuraphage.tools.near import difference, near_path
-from neuraphage.tools.shorten import printable, shorten
 from neuraphage.tools.working_dir import WHAT_TO_DO, working_dir_report
 
 _MAX_SHOWN_CHARS = 300

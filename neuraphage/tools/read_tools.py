@@ -10,6 +10,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from neuraphage.decide.shorten import printable
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.tool import SightKind, ToolDeclaration, ToolResult
 from neuraphage.ports import ToolContext
@@ -19,7 +20,6 @@ from neuraphage.tools.files import LineEnd, decode, read_raw_or_none
 from neuraphage.tools.freshness import absent, written
 from neuraphage.tools.numbered_lines import number_lines, numbered_lines
 from neuraphage.tools.paths import os_failure, resolve
-from neuraphage.tools.shorten import printable
 
 FILE_TIMEOUT_S = 60.0
 """Promised, not enforced: nothing can interrupt a thread that reads from a network mount that hangs."""

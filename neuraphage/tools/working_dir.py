@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from neuraphage.tools.shorten import printable
+from neuraphage.decide.shorten import printable
 
 WHAT_TO_DO = (
     "Nothing in it can be read, written or run, and no tool can make it again. A person can: put it back at this very"

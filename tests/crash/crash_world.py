@@ -33,6 +33,7 @@ from neuraphage.store.presence import NamedConnection
 from neuraphage.store.tasks import RedisStore
 from neuraphage.testing import Recorder
 from neuraphage.tools.registry import default_toolbox
+from neuraphage.tools.turn_files import LocalTurnFiles
 from patience import PATIENCE_S
 
 API_KEY = "sk-ant-crash-suite-0123456789abcdefghij"
@@ -219,6 +220,7 @@ class World:
             model=self.recorder.model(AnthropicClient(site.model_url, API_KEY)),
             tools=self.recorder.tools(default_toolbox(extra=extra)),
             spool=self.recorder.spool(self.spool),
+            files=LocalTurnFiles(),
             redaction=self.keyless,
             cost_microusd=cost,
             new_claim_id=lambda: secrets.token_hex(8),

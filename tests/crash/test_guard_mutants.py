@@ -17,7 +17,7 @@ from crash_zombies import run_lost_tail, run_zombie, run_zombie_beside
 import neuraphage.runtime.tool_step
 from neuraphage.decide.hashing import sha256_hex
 from neuraphage.errors import LeaseLost
-from neuraphage.ports import SpoolState
+from neuraphage.model.detached import DetachedState
 from neuraphage.runtime.held_lease import HeldLease
 from neuraphage.runtime.unit_of_work import UnitOfWork
 from neuraphage.spool import CommandSpool
@@ -49,7 +49,7 @@ def effect_id_of_parameters() -> None:
 
 def seal_does_nothing() -> None:
     """A seal is only said, never written."""
-    CommandSpool.seal = lambda self, effect_id: SpoolState.SEALED
+    CommandSpool.seal = lambda self, effect_id: DetachedState.SEALED
 
 
 def start_ignores_seals() -> None:
@@ -57,7 +57,7 @@ def start_ignores_seals() -> None:
     start = CommandSpool.start
 
     def mutant(self, command):
-        if self.look(command.effect_id, 10).state is SpoolState.SEALED:
+        if self.look(command.effect_id, 10).state is DetachedState.SEALED:
             (self._root / command.effect_id / "decision").unlink()
         return start(self, command)
 

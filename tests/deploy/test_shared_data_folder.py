@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from neuraphage.ports import ProcessRow, SpoolCommand, SpoolState
+from neuraphage.model.detached import DetachedState
+from neuraphage.ports import ProcessRow, SpoolCommand
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.health import HealthBeat, read_health
@@ -55,7 +56,7 @@ def start_command(spool: CommandSpool, task_id: str, folder: Path) -> None:
         env={"PATH": os.environ["PATH"]},
         timeout_s=60.0,
     )
-    assert spool.start(command) is SpoolState.RUNNING
+    assert spool.start(command) is DetachedState.RUNNING
 
 
 def watcher_of(kit: StoreKit, host: str, spool: CommandSpool, folder: Path) -> Watcher:

@@ -41,6 +41,7 @@ from neuraphage.store.presence import NamedConnection
 from neuraphage.store.tasks import RedisStore
 from neuraphage.testing.scripted_api.server import ScriptedServer
 from neuraphage.tools.registry import default_toolbox
+from neuraphage.tools.turn_files import LocalTurnFiles
 from patience import PATIENCE_S
 from stackkit.scripts import plan, task_prompt, turn
 from turnkit import until
@@ -115,6 +116,7 @@ class World:
             model=self.model,
             tools=default_toolbox(extra=[self.stamp]),
             spool=CommandSpool(self.settings.data_dir / "spool", self.settings.spool_max_bytes),
+            files=LocalTurnFiles(),
             redaction=Redactor(),
             cost_microusd=lambda _, usage: usage.input_tokens + usage.output_tokens,
             new_claim_id=lambda: secrets.token_hex(8),

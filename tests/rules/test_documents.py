@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from neuraphage.decide.machine import matrix_markdown
+from neuraphage.decide.matrix import matrix_markdown
 from neuraphage.decide.replies import replies_markdown
 from source_tree import ROOT, ids_of_tests, section
 
@@ -17,7 +17,7 @@ TEST_ID = re.compile(r"tests/[\w/]+\.py::[\w:]+")
 
 
 def test_the_printed_matrix_is_the_one_that_runs() -> None:
-    """GUARANTEES shows the tables of decide.machine and decide.replies, word for word."""
+    """GUARANTEES shows the tables of decide.matrix and decide.replies, word for word."""
     assert section(GUARANTEES, "matrix") == matrix_markdown()
     assert section(GUARANTEES, "replies") == replies_markdown()
 

@@ -24,12 +24,16 @@ from neuraphage.store.requests import RedisRequests
 from neuraphage.store.tasks import RedisStore
 from neuraphage.testing.unspooled_commands import UnspooledCommands
 from neuraphage.tools.base import ParsedTool
+from neuraphage.tools.command_tool import RunCommand
 from neuraphage.tools.registry import StaticToolBox
+from neuraphage.tools.turn_files import LocalTurnFiles
 from neuraphage.tools.write_tools import Edit, WriteFile
 from neuraphage.waking import CeleryWaker
 
 PARTS: dict[type, list[type]] = {
     ports.Clock: [SystemClock],
+    ports.Detached: [CommandSpool, UnspooledCommands],
+    ports.DetachedTool: [RunCommand],
     ports.Dispatcher: [CeleryDispatcher, CeleryWaker],
     ports.ForeseesRefusal: [Edit, WriteFile],
     ports.HealthStore: [RedisStore],
@@ -46,6 +50,7 @@ PARTS: dict[type, list[type]] = {
     ports.Tool: [ParsedTool],
     ports.ToolBox: [StaticToolBox],
     ports.TurnDispatcher: [CeleryDispatcher],
+    ports.TurnFiles: [LocalTurnFiles],
     ports.TurnStore: [RedisStore],
     ports.Waker: [CeleryWaker],
     ports.WorkingFiles: [LocalFiles],
@@ -61,13 +66,19 @@ def protocols() -> set[type]:
 
 
 def members(port: type) -> dict[str, Any]:
-    return {name: found for name, found in vars(port).items() if not name.startswith("_")}
+    return {name: getattr(port, name) for name in dir(port) if not name.startswith("_")}
 
 
 def test_every_port_has_a_part() -> None:
     """A new seam needs a real part here, and a part that is gone leaves no seam behind."""
     assert protocols() - PARTS.keys() == set()
     assert {port.__name__ for port in PARTS} <= set(ports.__all__)
+
+
+def _named(method: Any) -> list[str | None]:
+    """The names of its parameters; None for one that is given by its place alone."""
+    parameters = inspect.signature(method).parameters.values()
+    return [None if one.kind is inspect.Parameter.POSITIONAL_ONLY else one.name for one in parameters]
 
 
 @pytest.mark.parametrize(("port", "part"), PAIRS)
@@ -79,9 +90,10 @@ def test_every_method_is_implemented(port: type, part: type) -> None:
         assert found is not None or annotated, f"{part.__name__} has no {name}"
         if not inspect.isfunction(wanted) or found is None:
             continue
-        theirs = list(inspect.signature(found).parameters)
-        ours = list(inspect.signature(wanted).parameters)
-        assert theirs[: len(ours)] == ours, f"{part.__name__}.{name}{theirs} is not {port.__name__}.{name}{ours}"
+        theirs, ours = _named(found), _named(wanted)
+        assert [mine in {name, None} for name, mine in zip(theirs, ours, strict=False)] == [True] * len(ours), (
+            f"{part.__name__}.{name}{theirs} is not {port.__name__}.{name}{ours}"
+        )
 
 
 @pytest.mark.parametrize("port", sorted(PARTS, key=lambda port: port.__name__))

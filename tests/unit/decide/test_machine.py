@@ -14,6 +14,7 @@ from neuraphage.decide.actions import (
     AskDetached,
     AskPeople,
     AskWhatHappened,
+    Attach,
     CallModel,
     Complete,
     Fail,
@@ -27,7 +28,9 @@ from neuraphage.decide.actions import (
     TakeAnswers,
     WaitUntil,
 )
-from neuraphage.decide.machine import MATRIX, STARTED_SHAPES, Move, Origin, Shape, decide, matrix_markdown, move_of
+from neuraphage.decide.begun_call import Finding, Found
+from neuraphage.decide.machine import decide, move_of
+from neuraphage.decide.matrix import MATRIX, STARTED_SHAPES, Move, Origin, Shape, matrix_markdown
 from neuraphage.decide.next_call import DESTRUCTIVE
 from neuraphage.decide.snapshot import Bounds, Snapshot
 from neuraphage.model.effect import (
@@ -52,6 +55,7 @@ FENCE = 7
 FENCES = {Origin.OWN: FENCE, Origin.INHERITED: FENCE - 1}
 SPEC = TaskSpec(task_id="task-00000000-0000-7000-8000-000000000001", name="n", prompt="p", model="m")
 CALL = ToolCall(tool_use_id="t1", name="act", params={})
+DONE = ToolResult(text="done")
 BOUNDS = Bounds(max_continues=2, max_empty_replies=1)
 
 
@@ -384,13 +388,37 @@ def test_each_class_is_settled_in_its_way() -> None:
 def test_what_stays_unknown_is_told_or_asked(effect_class: EffectClass) -> None:
     """As the task wants it: the model is told, or a person says."""
     known = ToolResult(text="nobody knows", is_error=True, unknown_outcome=True)
-    facts: dict[str, Any] = {"unknown": {"t1": known}}
+    facts: dict[str, Any] = {"found": {"t1": Found(Finding.UNKNOWN, known)}}
     assert decide(begun(effect_class, **facts)) == Record(CALL, known)
     asks = {"on_unknown_outcome": OnUnknownOutcome.ASK_USER}
     assert decide(begun(effect_class, **facts, spec=asks)) == AskWhatHappened(CALL, known)
     attached = tool_entry(EffectState.STARTED, FENCE, effect_class=effect_class)
     own = turn(model_entry(EffectState.COMPLETED, FENCE), attached, calls=(CALL,), **facts)
     assert decide(own) == Record(CALL, known), "it was attached to under this lease, and its record cannot be read"
+
+
+@pytest.mark.parametrize("effect_class", [EffectClass.CHECKABLE, EffectClass.OPAQUE])
+@pytest.mark.parametrize(
+    ("found", "action"),
+    [
+        (Found(Finding.ENDED, DONE), Record(CALL, DONE)),
+        (Found(Finding.NOT_DONE), RunTool(CALL, 2, {"before": 1})),
+        (Found(Finding.SEALED), RunTool(CALL, 3)),
+        (Found(Finding.RUNNING), Attach(CALL)),
+    ],
+)
+def test_what_was_found_out_is_acted_on(effect_class: EffectClass, found: Found, action: Action) -> None:
+    """Recorded, begun again under its id and with its evidence, begun under a new id, or waited for."""
+    entry = tool_entry(EffectState.STARTED, FENCE - 1, effect_class=effect_class, attempt=2, evidence={"before": 1})
+    state = turn(model_entry(EffectState.COMPLETED, FENCE - 1), entry, calls=(CALL,), found={"t1": found})
+    assert decide(state) == action
+
+
+@pytest.mark.parametrize("finding", [Finding.ENDED, Finding.UNKNOWN])
+def test_a_finding_without_its_result_is_a_bug(finding: Finding) -> None:
+    """Nothing is recorded that nobody has said."""
+    with pytest.raises(AssertionError, match="needs a result"):
+        decide(begun(EffectClass.OPAQUE, found={"t1": Found(finding)}))
 
 
 # --- ends ---
@@ -462,7 +490,8 @@ def test_every_action_is_decided_somewhere() -> None:
         decide(replied()),
         decide(replied(WORDS, spec={"mode": Mode.CONVERSATIONAL})),
         decide(turn(record={"limits": Limits(max_turns=0)})),
-        decide(begun(EffectClass.OPAQUE, unknown={"t1": known}, spec=asks)),
+        decide(begun(EffectClass.OPAQUE, found={"t1": Found(Finding.UNKNOWN, known)}, spec=asks)),
+        decide(begun(EffectClass.OPAQUE, found={"t1": Found(Finding.RUNNING)})),
     ]
     assert {type(action) for action in actions} == set(get_args(Action))
 

@@ -237,6 +237,37 @@ def test_a_command_whose_record_is_gone_by_age_is_unknown_and_not_run(make_rig: 
     assert "so long ago that its record is gone" in result_told(rig, task_id)
 
 
+class Deferred(RunCommand):
+    """A tool of others whose calls are detached work, and which reads what came of them in its own way."""
+
+    def __init__(self, reads: Callable[..., ToolResult]) -> None:
+        super().__init__()
+        self.reads = reads
+        self._declaration = self._declaration.model_copy(update={"name": "act"})
+
+    def detached_result(self, params: Any, status: Any, context: Any) -> ToolResult:
+        return self.reads(status)
+
+
+@pytest.mark.parametrize(
+    ("reads", "said"),
+    [
+        (lambda status: ToolResult(text=f"it said {status.output}"), "it said out"),
+        (lambda _: 1 / 0, "Its work is done"),
+    ],
+)
+def test_a_tool_of_others_reads_its_detached_work_itself(
+    make_rig: MakeRig, reads: Callable[..., ToolResult], said: str
+) -> None:
+    """One that cannot read it leaves the outcome unknown; the work is not begun again."""
+    rig = make_rig(calls(("t1", "act", COMMAND)), says("Done."), extra=[Deferred(reads)])
+    task_id = died_waiting(rig)
+    rig.recover(task_id).drain()
+    assert lines(rig) == 1
+    assert said in result_told(rig, task_id)
+    assert rig.get(task_id).status is Status.COMPLETED
+
+
 @pytest.mark.parametrize("method", ["seal", "look", "wait"])
 def test_a_spool_that_cannot_tell_is_an_unknown_outcome(make_rig: MakeRig, method: str) -> None:
     """A full or broken disk at the recovery: the task goes on, the command is not run again."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from neuraphage.errors import SpoolError, StoreUnavailable
-from neuraphage.ports import SpoolState
+from neuraphage.model.detached import DetachedState
 from neuraphage.runtime.host import ProcessIdentity
 from watchkit import ALIVE, HERE, REUSED, THERE, Bench
 
@@ -134,12 +134,12 @@ class BrokenSpool:
             raise SpoolError("input/output error")
         return [("bad", "task-gone"), ("good", "task-gone")]
 
-    def revoke(self, effect_id: str) -> SpoolState:
+    def revoke(self, effect_id: str) -> DetachedState:
         """End one of them."""
         if effect_id == "bad":
             raise SpoolError("input/output error")
         self.ended.append(effect_id)
-        return SpoolState.RUNNING
+        return DetachedState.RUNNING
 
 
 def test_a_broken_spool_hides_no_death(bench: Bench) -> None:

@@ -13,15 +13,15 @@ import pytest
 
 import neuraphage.spool
 from neuraphage.errors import SpoolError
-from neuraphage.ports import SpoolState
+from neuraphage.model.detached import DetachedState
 from neuraphage.spool import CommandSpool
 
 DONE, RUNNING, SEALED, ABSENT, LOST = (
-    SpoolState.DONE,
-    SpoolState.RUNNING,
-    SpoolState.SEALED,
-    SpoolState.ABSENT,
-    SpoolState.LOST,
+    DetachedState.DONE,
+    DetachedState.RUNNING,
+    DetachedState.SEALED,
+    DetachedState.ABSENT,
+    DetachedState.LOST,
 )
 ROOM = Path(neuraphage.spool.__file__).parent
 

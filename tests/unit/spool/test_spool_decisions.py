@@ -11,18 +11,18 @@ from pathlib import Path
 import pytest
 
 from neuraphage.errors import SpoolError
-from neuraphage.ports import SpoolState
+from neuraphage.model.detached import DetachedState
 from neuraphage.spool import CommandSpool, records
 from neuraphage.spool.commands import pack
 from neuraphage.spool.entry import Entry
 from neuraphage.spool.launch import RUNNER, launch
 
 DONE, RUNNING, SEALED, ABSENT, LOST = (
-    SpoolState.DONE,
-    SpoolState.RUNNING,
-    SpoolState.SEALED,
-    SpoolState.ABSENT,
-    SpoolState.LOST,
+    DetachedState.DONE,
+    DetachedState.RUNNING,
+    DetachedState.SEALED,
+    DetachedState.ABSENT,
+    DetachedState.LOST,
 )
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from neuraphage.errors import CancelRequested, LeaseLost
-from neuraphage.ports import SpoolState
+from neuraphage.model.detached import DetachedState
 
-DONE, RUNNING, SEALED, ABSENT = SpoolState.DONE, SpoolState.RUNNING, SpoolState.SEALED, SpoolState.ABSENT
+DONE, RUNNING, SEALED, ABSENT = DetachedState.DONE, DetachedState.RUNNING, DetachedState.SEALED, DetachedState.ABSENT
 
 
 def test_cancel_waits_until_all_are_gone(spool, order, token, living, eventually):

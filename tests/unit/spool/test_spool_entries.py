@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from neuraphage.errors import SpoolError
-from neuraphage.ports import SpoolState
+from neuraphage.model.detached import DetachedState
 from neuraphage.spool import CommandSpool, launch, records
 from neuraphage.spool.entry import Entry
 from spoolkit import DONE_ID, NEW_ID, command, ended
@@ -47,7 +47,7 @@ def test_guardians_are_told_as_far_as_they_have_said(filled: CommandSpool) -> No
 def test_an_entry_that_is_gone_is_nothing(filled: CommandSpool) -> None:
     """Each question about it is answered as if it had never been."""
     entry = Entry(filled._root / NEW_ID)
-    assert (entry.state(), entry.is_decided(), entry.is_alive()) == (SpoolState.ABSENT, False, False)
+    assert (entry.state(), entry.is_decided(), entry.is_alive()) == (DetachedState.ABSENT, False, False)
     assert (entry.exit_facts(), entry.since_start_s(), entry.task_id(), entry.output(10)) == (None, None, "", "")
     assert entry.guardians() == ()
 
@@ -64,7 +64,7 @@ def test_a_wait_outlasts_looks_that_fail_for_a_while(
         return look(effect_id, limit)
 
     monkeypatch.setattr(filled, "look", fails_first)
-    assert filled.wait(DONE_ID, 10, calm).state is SpoolState.DONE
+    assert filled.wait(DONE_ID, 10, calm).state is DetachedState.DONE
     monkeypatch.setattr("neuraphage.spool.command_spool._UNREAD_LIMIT_S", 0.0)
     failures.extend([SpoolError("no"), SpoolError("gone for good")])
     with pytest.raises(SpoolError, match="gone for good"):
@@ -77,7 +77,7 @@ def test_a_runner_that_never_answers_is_sealed(filled: CommandSpool, monkeypatch
     monkeypatch.setattr(filled, "_launch", lambda order, timeout_s: str(time.sleep(timeout_s) or ""))
     with pytest.raises(SpoolError, match="it was sealed"):
         filled.start(command())
-    assert filled.look(NEW_ID, 10).state is SpoolState.SEALED
+    assert filled.look(NEW_ID, 10).state is DetachedState.SEALED
 
 
 @pytest.mark.parametrize("left_s", [0.02, -1.0])
@@ -99,12 +99,12 @@ def test_who_started_a_command_is_told_so_however_short_it_was(
 
     def slow(order: bytes, timeout_s: float) -> str:
         answer = start(order, timeout_s)
-        eventually(lambda: filled.look(NEW_ID, 10).state is SpoolState.DONE)
+        eventually(lambda: filled.look(NEW_ID, 10).state is DetachedState.DONE)
         return answer
 
     monkeypatch.setattr(filled, "_launch", slow)
-    assert filled.start(command()) is SpoolState.RUNNING
-    assert filled.start(command()) is SpoolState.DONE
+    assert filled.start(command()) is DetachedState.RUNNING
+    assert filled.start(command()) is DetachedState.DONE
 
 
 def test_a_command_that_does_not_end_is_told_with_the_place_to_look(
@@ -118,7 +118,7 @@ def test_a_command_that_does_not_end_is_told_with_the_place_to_look(
     try:
         with pytest.raises(SpoolError, match=r"still lives.*/alive"):
             filled.cancel(DONE_ID)
-        assert filled.look(DONE_ID, 10).state is SpoolState.DONE, "what is told of its end stands"
+        assert filled.look(DONE_ID, 10).state is DetachedState.DONE, "what is told of its end stands"
     finally:
         os.close(alive)
         os.close(directory)

@@ -13,10 +13,10 @@ import pytest
 
 from interruptkit import RESERVED_SIGNALS
 from neuraphage.errors import SpoolError
-from neuraphage.ports import SpoolState
+from neuraphage.model.detached import DetachedState
 from neuraphage.spool import CommandSpool
 
-DONE, RUNNING, LOST, ABSENT = SpoolState.DONE, SpoolState.RUNNING, SpoolState.LOST, SpoolState.ABSENT
+DONE, RUNNING, LOST, ABSENT = DetachedState.DONE, DetachedState.RUNNING, DetachedState.LOST, DetachedState.ABSENT
 
 
 def run(spool, command, calm, limit_chars=10_000):

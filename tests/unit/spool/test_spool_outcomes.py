@@ -12,10 +12,10 @@ import pytest
 
 from interruptkit import RESERVED_SIGNALS
 from neuraphage.errors import SpoolError
-from neuraphage.ports import SpoolState
+from neuraphage.model.detached import DetachedState
 from neuraphage.spool import CommandSpool
 
-DONE, RUNNING, SEALED, ABSENT = SpoolState.DONE, SpoolState.RUNNING, SpoolState.SEALED, SpoolState.ABSENT
+DONE, RUNNING, SEALED, ABSENT = DetachedState.DONE, DetachedState.RUNNING, DetachedState.SEALED, DetachedState.ABSENT
 
 
 def run(spool, command, calm, limit_chars=10_000):

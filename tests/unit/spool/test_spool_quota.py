@@ -7,7 +7,7 @@ import time
 import pytest
 
 from neuraphage.errors import SpoolError
-from neuraphage.ports import SpoolState
+from neuraphage.model.detached import DetachedState
 from neuraphage.spool import CommandSpool, retention
 
 
@@ -16,16 +16,16 @@ def test_a_full_spool_starts_nothing_new(tmp_path, order, calm, monkeypatch):
     monkeypatch.setattr(retention, "_MEASURED_FOR_S", 0.0)
     spool = CommandSpool(tmp_path / "spool", 1_000_000, quota_bytes=20_000)
     first, second = order("head -c 30000 /dev/zero"), order("true")
-    assert spool.start(first) is SpoolState.RUNNING
+    assert spool.start(first) is DetachedState.RUNNING
     assert spool.wait(first.effect_id, 100, calm).exit_code == 0
     with pytest.raises(SpoolError, match="spool_quota_bytes"):
         spool.start(second)
-    assert spool.look(second.effect_id, 100).state is SpoolState.ABSENT
+    assert spool.look(second.effect_id, 100).state is DetachedState.ABSENT
     assert not (tmp_path / "spool" / second.effect_id).exists()
-    assert spool.start(first) is SpoolState.DONE
+    assert spool.start(first) is DetachedState.DONE
     while not spool.expire(0):  # its process ends a moment after the command; ended by the test's own time limit
         time.sleep(0.01)
-    assert spool.start(second) is SpoolState.RUNNING
+    assert spool.start(second) is DetachedState.RUNNING
     spool.wait(second.effect_id, 100, calm)
 
 

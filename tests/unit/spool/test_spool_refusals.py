@@ -10,10 +10,10 @@ import psutil
 import pytest
 
 from neuraphage.errors import BadInput, SpoolError
-from neuraphage.ports import SpoolState
+from neuraphage.model.detached import DetachedState
 from neuraphage.spool import CommandSpool
 
-RUNNING, ABSENT = SpoolState.RUNNING, SpoolState.ABSENT
+RUNNING, ABSENT = DetachedState.RUNNING, DetachedState.ABSENT
 
 
 def run(spool, command, calm):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from neuraphage.errors import SpoolError
-from neuraphage.ports import SpoolState
+from neuraphage.model.detached import DetachedState
 from neuraphage.spool import CommandSpool, records
 from neuraphage.spool.entry import Entry
 from spoolkit import DONE_ID, LOST_ID, NEW_ID, SEALED_ID, command
@@ -28,7 +28,12 @@ CALLS: dict[str, Callable[[CommandSpool], object]] = {
     "cancel one that is done": lambda spool: spool.cancel(DONE_ID),
     "revoke one that is done": lambda spool: spool.revoke(DONE_ID),
 }
-KINDS = {"done": SpoolState.DONE, "sealed": SpoolState.SEALED, "lost": SpoolState.LOST, "none": SpoolState.ABSENT}
+KINDS = {
+    "done": DetachedState.DONE,
+    "sealed": DetachedState.SEALED,
+    "lost": DetachedState.LOST,
+    "none": DetachedState.ABSENT,
+}
 ANSWERS = {name: next(state for word, state in KINDS.items() if word in name) for name in CALLS}
 WRITES: dict[str, Callable[[CommandSpool], object]] = {
     "start": lambda spool: spool.start(command()),
@@ -70,7 +75,7 @@ def test_a_process_without_open_files_to_spare(filled: CommandSpool, count: int)
         assert found is ANSWERS[name] or (count < 3 and "Too many open files" in str(found)), name
     for name, call in WRITES.items():
         found = refusal(call, filled, count)
-        assert isinstance(found, SpoolState) or len(str(found)) == 32 or "Too many open files" in str(found), name
+        assert isinstance(found, DetachedState) or len(str(found)) == 32 or "Too many open files" in str(found), name
     with files_left(0), pytest.raises(SpoolError):
         filled.expire(0)
     assert len(list(Path("/dev/fd").iterdir())) == opened
@@ -122,7 +127,7 @@ def test_what_is_not_on_the_disk_is_not_told(
     found = refusal(WRITES[name], filled, 100)
     if 0 < failing <= len(waited):
         assert "Input/output error" in str(found)
-        assert filled.look(NEW_ID, 10).state in {SpoolState.ABSENT, SpoolState.SEALED}
+        assert filled.look(NEW_ID, 10).state in {DetachedState.ABSENT, DetachedState.SEALED}
         return
     entry = filled._root / NEW_ID
     durable = {"start": [filled._root, entry / "command.json"], "seal": [filled._root, entry / "decision", entry]}[name]
@@ -134,7 +139,9 @@ def test_a_request_to_end_that_cannot_be_made_is_told(filled: CommandSpool, monk
     (filled._root / DONE_ID / "exit.json").unlink()
     directory = os.open(filled._root / DONE_ID, os.O_RDONLY)
     alive = records.lock_alive(directory) or 0
-    assert [filled.revoke(DONE_ID), filled.revoke(DONE_ID)] == [SpoolState.RUNNING] * 2, "asked for twice is asked for"
+    assert [filled.revoke(DONE_ID), filled.revoke(DONE_ID)] == [DetachedState.RUNNING] * 2, (
+        "asked for twice is asked for"
+    )
     (filled._root / DONE_ID / "revoked").unlink()
 
     def refuse(*_: object, **__: object) -> None:
@@ -157,6 +164,6 @@ def test_a_folder_that_was_deleted_holds_nothing(tmp_path: Path) -> None:
     (spool._root / "identity").unlink()
     spool._root.rmdir()
     assert (spool.running(), spool.expire(0), spool.total_bytes()) == ([], 0, 0)
-    assert spool.look(NEW_ID, 10).state is SpoolState.ABSENT
-    assert spool.seal(NEW_ID) is SpoolState.SEALED
+    assert spool.look(NEW_ID, 10).state is DetachedState.ABSENT
+    assert spool.seal(NEW_ID) is DetachedState.SEALED
     assert spool.identity != name

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from neuraphage.errors import SpoolError
-from neuraphage.ports import SpoolState
+from neuraphage.model.detached import DetachedState
 from neuraphage.spool import CommandSpool, records, retention
 from neuraphage.spool.entry import Entry
 
@@ -39,7 +39,7 @@ def test_only_entries_that_are_over_go(spool, order, calm):
         age(spool, effect_id, 100)
     assert spool.expire(50) == 3
     assert {path.name for path in spool._root.iterdir()} == {young.effect_id, running.effect_id}
-    assert spool.look(running.effect_id, 10).state is SpoolState.RUNNING
+    assert spool.look(running.effect_id, 10).state is DetachedState.RUNNING
 
 
 @pytest.mark.skipif(not Path("/proc/sys/kernel/random/boot_id").exists(), reason="needs Linux")
@@ -53,7 +53,7 @@ def test_a_clock_that_is_set_makes_nothing_old(spool, order, calm, eventually):
     then = time.time() - 100
     os.utime(entry, (then, then))
     assert spool.expire(50) == 0
-    assert spool.look(command.effect_id, 10).state is SpoolState.DONE
+    assert spool.look(command.effect_id, 10).state is DetachedState.DONE
     (entry / "alive").write_text(
         "runner 1 keeper 2 at another-boot@1", encoding="utf-8"
     )  # nothing else is known of that one
@@ -66,10 +66,10 @@ def test_abandoned_entries_are_sealed_then_deleted(spool, order):
     (spool._root / command.effect_id).mkdir()
     age(spool, command.effect_id, 100)
     assert spool.expire(10) == 0
-    assert spool.look(command.effect_id, 10).state is SpoolState.ABSENT
+    assert spool.look(command.effect_id, 10).state is DetachedState.ABSENT
     age(spool, command.effect_id, 10_000)
     assert spool.expire(10) == 0
-    assert spool.look(command.effect_id, 10).state is SpoolState.SEALED
+    assert spool.look(command.effect_id, 10).state is DetachedState.SEALED
     age(spool, command.effect_id, 100)
     assert spool.expire(10) == 1
     assert list(spool._root.iterdir()) == []

@@ -19,8 +19,9 @@ import pytest
 from tools_fakes import FakeInterrupt, until
 
 from neuraphage.errors import CancelRequested, LeaseLost, SpoolError
+from neuraphage.model.detached import DetachedState
 from neuraphage.model.tool import ToolResult
-from neuraphage.ports import SpoolCommand, SpoolState, SpoolStatus, ToolContext
+from neuraphage.ports import SpoolCommand, SpoolStatus, ToolContext
 from neuraphage.testing.unspooled_commands import UnspooledCommands
 from neuraphage.tools.command_result import interrupted_result, result_of_status
 from neuraphage.tools.command_tool import RunCommand
@@ -152,10 +153,10 @@ class BrokenSpool(UnspooledCommands):
         super().__init__()
         self._start, self._answer = start, answer
 
-    def start(self, command: SpoolCommand) -> SpoolState:
+    def start(self, command: SpoolCommand) -> DetachedState:
         if self._start:
             raise self._start
-        return SpoolState.SEALED
+        return DetachedState.SEALED
 
     def wait(self, effect_id: str, output_limit_chars: int, interrupt: Any) -> SpoolStatus:
         if isinstance(self._answer, Exception):
@@ -173,7 +174,10 @@ def test_a_command_that_could_not_be_started_has_a_certain_outcome(context: Tool
 
 @pytest.mark.parametrize(
     "answer",
-    [*(SpoolStatus(state) for state in (SpoolState.ABSENT, SpoolState.SEALED, SpoolState.LOST)), SpoolError("torn")],
+    [
+        *(SpoolStatus(state) for state in (DetachedState.ABSENT, DetachedState.SEALED, DetachedState.LOST)),
+        SpoolError("torn"),
+    ],
 )
 def test_a_lost_outcome_is_unknown_and_asks_to_look(context: ToolContext, answer: SpoolStatus | Exception) -> None:
     """Nothing is claimed; the command is repeated so that the model knows what to look for."""
@@ -189,7 +193,7 @@ def test_a_lost_outcome_is_unknown_and_asks_to_look(context: ToolContext, answer
 )
 def test_other_endings_are_errors(reason: str, words: str) -> None:
     """Whoever ended the command, it is said, even when it managed to exit with 0."""
-    result = result_of_status(SpoolStatus(SpoolState.DONE, 0, reason), command="x", timeout_s=1)
+    result = result_of_status(SpoolStatus(DetachedState.DONE, 0, reason), command="x", timeout_s=1)
     assert result.is_error
     assert words in result.text
 
@@ -232,7 +236,7 @@ def test_a_timeout_ends_the_whole_family(spool: UnspooledCommands, interrupt: Fa
     """Other sessions, deaf, stopped and orphaned processes are gone when wait returns."""
     spool.start(command(FAMILY, mark=mark, timeout_s=1))
     status = spool.wait("e1", 1_000, interrupt)
-    assert (status.state, status.reason) == (SpoolState.DONE, "timeout")
+    assert (status.state, status.reason) == (DetachedState.DONE, "timeout")
     assert status.output.startswith("ready\n")  # a shell may still say that its child was killed
     assert alive(mark) == []
 
@@ -266,9 +270,9 @@ def test_cancel_by_id_waits_until_all_are_gone(spool: UnspooledCommands, mark: s
     """The answer comes after the end, and a second cancel is harmless."""
     spool.start(command(FAMILY, mark=mark))
     until(lambda: output_has(spool, "e1", "ready"))
-    assert spool.cancel("e1") is SpoolState.DONE
+    assert spool.cancel("e1") is DetachedState.DONE
     assert alive(mark) == []
-    assert spool.cancel("e1") is SpoolState.DONE
+    assert spool.cancel("e1") is DetachedState.DONE
 
 
 def test_the_output_limit_ends_a_command(interrupt: FakeInterrupt, mark: str) -> None:
@@ -303,7 +307,7 @@ def test_a_killed_guard_is_a_lost_command(spool: UnspooledCommands, interrupt: F
     spool.start(command("exec sleep 300", mark=mark))
     until(lambda: any("sleep" in one.cmdline() for one in alive(mark)))
     next(one for one in alive(mark) if "command_guard" in " ".join(one.cmdline())).kill()
-    assert spool.wait("e1", 1_000, interrupt).state is SpoolState.LOST
+    assert spool.wait("e1", 1_000, interrupt).state is DetachedState.LOST
     until(lambda: not alive(mark))
 
 
@@ -313,26 +317,26 @@ def test_a_killed_guard_is_a_lost_command(spool: UnspooledCommands, interrupt: F
 def test_one_id_runs_once(spool: UnspooledCommands, interrupt: FakeInterrupt, tmp_path: Path) -> None:
     """A second start of the same id only tells the state of the first."""
     line = command("echo ran >> log", cwd=str(tmp_path))
-    assert spool.start(line) is SpoolState.RUNNING
+    assert spool.start(line) is DetachedState.RUNNING
     spool.wait("e1", 100, interrupt)
-    assert spool.start(line) is SpoolState.DONE
+    assert spool.start(line) is DetachedState.DONE
     assert (tmp_path / "log").read_text(encoding="utf-8") == "ran\n"
 
 
 def test_another_process_commands_are_absent_and_never_sealed(interrupt: FakeInterrupt) -> None:
     """It cannot know whether they ran, so it must not promise that they did not."""
     spool = UnspooledCommands()
-    assert spool.look("foreign", 100).state is SpoolState.ABSENT
-    assert spool.seal("foreign") is SpoolState.ABSENT
-    assert spool.cancel("foreign") is SpoolState.ABSENT
-    assert spool.wait("foreign", 100, interrupt).state is SpoolState.ABSENT
+    assert spool.look("foreign", 100).state is DetachedState.ABSENT
+    assert spool.seal("foreign") is DetachedState.ABSENT
+    assert spool.cancel("foreign") is DetachedState.ABSENT
+    assert spool.wait("foreign", 100, interrupt).state is DetachedState.ABSENT
 
 
 def test_a_start_that_fails_leaves_no_entry(spool: UnspooledCommands, tmp_path: Path) -> None:
     """A missing directory is a SpoolError, and the id is free again."""
     with pytest.raises(SpoolError, match="nowhere"):
         spool.start(command("true", cwd=str(tmp_path / "nowhere")))
-    assert spool.look("e1", 100).state is SpoolState.ABSENT
+    assert spool.look("e1", 100).state is DetachedState.ABSENT
 
 
 def test_a_program_that_is_missing_exits_with_127(spool: UnspooledCommands, interrupt: FakeInterrupt) -> None:
@@ -353,6 +357,6 @@ def test_old_commands_are_forgotten(
         spool.wait(f"e{number}", 100, interrupt)
     spool.start(command("true", "last"))
     states = [spool.look(f"e{number}", 100).state for number in range(4)]
-    assert states.count(SpoolState.ABSENT) == 3
-    assert spool.look("running", 100).state is SpoolState.RUNNING
+    assert states.count(DetachedState.ABSENT) == 3
+    assert spool.look("running", 100).state is DetachedState.RUNNING
     spool.cancel("running")

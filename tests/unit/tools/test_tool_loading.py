@@ -65,8 +65,8 @@ def control():
     return made
 
 controlling = control()
-spooled = control()
-spooled.declaration = charge.declaration.model_copy(update={"name": "run_more", "spooled": True})
+detached = control()
+detached.declaration = charge.declaration.model_copy(update={"name": "run_more", "detached": True})
 spaced = control()
 spaced.declaration = charge.declaration.model_copy(update={"name": "no spaces"})
 '''
@@ -128,7 +128,7 @@ def test_installed_packages_announce_theirs(monkeypatch: pytest.MonkeyPatch) -> 
         ("shop_of_test:unprobed", "unprobed is checkable and has no probe"),
         ("shop_of_test:mine", "the name edit is taken by another tool"),
         ("shop_of_test:controlling", "end_all declares itself to be carried out by the turn"),
-        ("shop_of_test:spooled", "run_more declares itself to be spooled"),
+        ("shop_of_test:detached", "run_more declares its calls to be detached work and has no detached_result"),
         ("shop_of_test:spaced", "tool name 'no spaces'"),
     ],
 )

@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tools_fakes import FakeInterrupt
 
+from neuraphage.decide.shorten import join_ends, shorten
 from neuraphage.errors import BadInput, CancelRequested
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.tool import ControlKind, ProbeVerdict
@@ -19,7 +20,6 @@ from neuraphage.ports import ToolBox, ToolContext
 from neuraphage.testing.output_buffer import OutputBuffer
 from neuraphage.tools.read_tools import ReadFile
 from neuraphage.tools.registry import StaticToolBox, default_toolbox
-from neuraphage.tools.shorten import join_ends, shorten
 
 CALLS: dict[str, dict[str, Any]] = {
     "read_file": {"path": "a"},
@@ -36,7 +36,7 @@ CALLS: dict[str, dict[str, Any]] = {
 
 
 def test_the_built_in_tools_in_their_order_with_their_classes() -> None:
-    """Decisions rest on these: what is pure, checkable, opaque, asked first, spooled or done by the turn."""
+    """Decisions rest on these: what is pure, checkable, opaque, asked first, detached or done by the turn."""
     box: ToolBox = default_toolbox()
     pure, checkable = (EffectClass.PURE, False, False, None), (EffectClass.CHECKABLE, True, False, None)
     expected = {
@@ -51,7 +51,7 @@ def test_the_built_in_tools_in_their_order_with_their_classes() -> None:
         "complete_task": (EffectClass.PURE, False, False, ControlKind.COMPLETE_TASK),
         "fail_task": (EffectClass.PURE, False, False, ControlKind.FAIL_TASK),
     }
-    found = {one.name: (one.effect_class, one.side_effecting, one.spooled, one.control) for one in box.declarations()}
+    found = {one.name: (one.effect_class, one.side_effecting, one.detached, one.control) for one in box.declarations()}
     assert found == expected
     assert list(found) == list(expected)
     assert all(one.output_limit_chars == 30_000 for one in box.declarations())

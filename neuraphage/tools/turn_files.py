@@ -1,0 +1,20 @@
+"""What a turn itself must know of files, seen as the tools see them."""
+
+from __future__ import annotations
+
+from neuraphage.model.tool import FileSight
+from neuraphage.ports import ToolContext
+from neuraphage.tools.freshness import present_state
+from neuraphage.tools.working_dir import working_dir_report
+
+
+class LocalTurnFiles:
+    """Implements ports.TurnFiles."""
+
+    def problem(self, working_dir: str) -> str | None:
+        """See ports.TurnFiles."""
+        return working_dir_report(working_dir)
+
+    def sight(self, path: str, context: ToolContext) -> FileSight | None:
+        """See ports.TurnFiles."""
+        return present_state(path, context)
