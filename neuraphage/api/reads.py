@@ -44,7 +44,7 @@ class Reads(ApiBase):
         return self._ports.reads.get(self.find(task_id))
 
     def list(self, *statuses: Status, limit: int = 100) -> Sequence[TaskRecord]:
-        """Tasks by status (all when none is named), by creation, newest first; unreadable ones are skipped (R40).
+        """Tasks by status (all when none is named), by creation, newest first; unreadable ones are skipped.
 
         Raises:
             StoreUnavailable, StoreError: the state server did not answer.
@@ -52,7 +52,7 @@ class Reads(ApiBase):
         return self.select(Selection(statuses=frozenset(statuses)), limit=limit)
 
     def select(self, selection: Selection, *, skip: int = 0, limit: int = 100) -> Sequence[TaskRecord]:
-        """Tasks that a selection takes, in its order; unreadable ones are skipped (R40).
+        """Tasks that a selection takes, in its order; unreadable ones are skipped.
 
         By creation, records are read as far as needed; in another order, all of them.
 

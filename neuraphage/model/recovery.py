@@ -1,4 +1,4 @@
-"""What a sweep found and did (requirements R27, R28, R170)."""
+"""What a sweep found and did."""
 
 from __future__ import annotations
 

@@ -231,7 +231,7 @@ class Sweep:
 def build_report(
     now_ms: int, duration_ms: int, verdicts: list[Recovered], *, republished: int, fired: int
 ) -> RecoveryReport:
-    """Sort the answers of recover into a report (requirements R27, R170)."""
+    """Sort the answers of recover into a report."""
     by_kind: dict[str, list[RecoveryReading]] = {
         "resumable": [],
         "requeued": [],

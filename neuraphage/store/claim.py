@@ -72,7 +72,7 @@ def claim(context: StoreContext, clock: Clock, task_id: str, seq: int, process_i
 
 def _entries(known: Known | None, raw_entries: Sequence[bytes]) -> list[dict[str, Any]]:
     entries = [*(known.entries if known else ()), *map(stored_entry, raw_entries)]
-    if not entries:  # a task has its prompt from the start; a request without any message would be refused (R216)
+    if not entries:  # a task has its prompt from the start; a request without any message would be refused
         raise corrupt("conversation", "it is gone")
     return entries
 

@@ -69,7 +69,7 @@ def spec_bytes(spec: TaskSpec) -> bytes:
 
 
 def entry_bytes(entry: Entry) -> bytes:
-    """One stored conversation entry: its JSON, compressed above COMPRESS_ABOVE_BYTES (R246).
+    """One stored conversation entry: its JSON, compressed above COMPRESS_ABOVE_BYTES.
 
     A zlib stream never begins with a brace.
     """

@@ -250,7 +250,7 @@ def test_recover_puts_tasks_back_to_work(cli: CommandLine, bench: Bench) -> None
 
 
 def test_all_reset_leaves_hopeless_failures(cli: CommandLine, bench: Bench) -> None:
-    """A failure that a repeat cannot help is reset only by name (K2), and never retried."""
+    """A failure that a repeat cannot help is reset only by name, and never retried."""
     task_id, lease = bench.kit.running()
     bench.kit.finish(lease, FinishTo.FAILED, error="No.", recoverable=False)
     assert "no failed task can be reset" in cli("recover", "--all-reset").out

@@ -220,7 +220,7 @@ def test_a_clean_stop_of_days_does_not_age_a_task(kit: StoreKit, stop: SuspendTo
 
 
 def test_a_missing_conversation_fails(kit: StoreKit) -> None:
-    """R216: without its conversation a task can't go on, says so, and offers no retry, which would be refused."""
+    """Without its conversation a task can't go on, says so, and offers no retry, which would be refused."""
     task_id, _ = kit.running()
     kit.client.delete(kit.keys.messages(task_id))
     assert kit.recover(task_id).verdict is RecoverVerdict.FAILED

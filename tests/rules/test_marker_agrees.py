@@ -83,7 +83,7 @@ class AgreeingStore(RedisStore):
             self.compare_hashes(task_id, record.marker)
 
     def compare_hashes(self, task_id: str, marker: Marker) -> None:
-        """R30 to R32, R35: a hash of the marker is that of what is stored."""
+        """A hash of the marker is that of what is stored."""
         entries = reading.conversation(self.context, task_id)
         reply = next((entry["content"] for entry in reversed(entries) if entry["role"] == "assistant"), [])
         params = {block["id"]: block["input"] for block in reply if block["type"] == "tool_use"}

@@ -144,7 +144,7 @@ def made() -> dict[Move, set[str]]:
 
 
 def test_scripts_make_no_move_without_a_row(made: dict[Move, set[str]]) -> None:
-    """R22: whatever is asked in whatever status, a script moves as the table says or not at all."""
+    """Whatever is asked in whatever status, a script moves as the table says or not at all."""
     illegal = {f"{a.value} -> {b.value}": names for (a, b), names in made.items() if not is_legal(a, b)}
     assert illegal == {}
 
@@ -197,7 +197,7 @@ def test_a_lease_of_a_task_that_is_not_running_writes_nothing(act: str) -> None:
 
 
 def test_only_people_lead_out_of_an_ended_task(made: dict[Move, set[str]]) -> None:
-    """K2: retry and reset lead out of Failed, a message out of Completed, nothing out of Cancelled."""
+    """Retry and reset lead out of Failed, a message out of Completed, nothing out of Cancelled."""
     out = {move: names for move, names in made.items() if move[0] in TERMINAL}
     assert out == {
         (Status.FAILED, Status.QUEUED): {"signal retry", "signal reset"},

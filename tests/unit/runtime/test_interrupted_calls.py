@@ -72,7 +72,7 @@ def result_told(rig: Rig, task_id: str) -> str:
 
 @pytest.mark.parametrize("effect_class", [EffectClass.PURE, EffectClass.KEYED])
 def test_what_may_be_repeated_is_run_again_under_the_same_key(make_rig: MakeRig, effect_class: EffectClass) -> None:
-    """R117, R118: the second run has the key of the first, so that the other side can drop it."""
+    """The second run has the key of the first, so that the other side can drop it."""
     tool = FakeTool(effect_class=effect_class, act=dies_once())
     rig = make_rig(calls(("t1", "act", {})), says("Done."), extra=[tool])
     task_id = rig.submit()
@@ -92,7 +92,7 @@ def test_what_may_be_repeated_is_run_again_under_the_same_key(make_rig: MakeRig,
     ],
 )
 def test_a_checkable_call_is_looked_at_first(make_rig: MakeRig, verdict: ProbeVerdict, runs: int, said: str) -> None:
-    """R119: the probe gets the evidence from before the start, and only a clear no runs it again."""
+    """The probe gets the evidence from before the start, and only a clear no runs it again."""
     tool = FakeTool(effect_class=EffectClass.CHECKABLE, act=dies_once(), happened=verdict)
     rig = make_rig(calls(("t1", "act", {})), says("Done."), extra=[tool])
     task_id = rig.submit()
@@ -116,7 +116,7 @@ def test_a_probe_that_raises_tells_nothing(make_rig: MakeRig, monkeypatch: pytes
 
 
 def test_an_opaque_call_is_never_run_again(make_rig: MakeRig) -> None:
-    """R120: by default the model is told, with what is known, to look before it repeats anything."""
+    """By default the model is told, with what is known, to look before it repeats anything."""
     tool = FakeTool(effect_class=EffectClass.OPAQUE, act=dies_once())
     rig = make_rig(calls(("t1", "act", {})), says("Done."), extra=[tool])
     task_id = rig.submit()

@@ -1,4 +1,4 @@
-"""The test scenarios of the design documents, one a row: R234 to R242 (R233 and R243 are in test_rows.py)."""
+"""The scenarios R234 to R242 of `rows.py`, one test each or more."""
 
 from __future__ import annotations
 
