@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from neuraphage.decide.why import Rules
     from neuraphage.model.effect import JournalEntry
     from neuraphage.model.event import Event
-    from neuraphage.model.readings import Explanation
-    from neuraphage.model.recovery import Decision, RecoveryReport
+    from neuraphage.model.explanation import Explanation
+    from neuraphage.model.recovery import LoggedDecision, RecoveryReport
 
 FIRST_EVENT = "0"
 """What stands before the first event."""
@@ -77,15 +77,15 @@ class Reads(ApiBase):
         """The journal of the present turn. Raises: see `get`."""
         return self._ports.reads.journal(self._existing(task_id))
 
-    def decisions(self, task_id: str) -> Sequence[Decision]:
-        """What sweep and watchers decided about the task, with their readings, oldest first. Raises: see `get`."""
+    def decisions(self, task_id: str) -> Sequence[LoggedDecision]:
+        """What sweep and watchers decided about the task, and from what, oldest first. Raises: see `get`."""
         return self._ports.reads.decisions(self._existing(task_id))
 
     def why(self, task_id: str) -> Explanation:
         """Why the task stands where it stands, and what happens next, by these settings. Raises: see `get`."""
         from neuraphage.decide.why import explain  # noqa: PLC0415 - most callers ask for no reasons
 
-        return explain(self._ports.reads.readings(self.find(task_id)), rules_of(self.settings))
+        return explain(self._ports.reads.task_facts(self.find(task_id)), rules_of(self.settings))
 
     def counts(self) -> dict[str, int]:
         """Tasks by status, and members of the four places. Raises: see `list`."""

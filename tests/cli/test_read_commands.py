@@ -22,7 +22,7 @@ from neuraphage.cli.main import app
 from neuraphage.model.effect import EffectState, ToolEffect
 from neuraphage.model.health import Beat
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
-from neuraphage.model.recovery import RecoveryReading, RecoveryReport
+from neuraphage.model.recovery import RecoveryDecision, RecoveryReport
 from neuraphage.model.task import Status
 from neuraphage.ports import Changes, FinishTo
 from neuraphage.runtime.clock import SystemClock
@@ -209,7 +209,7 @@ def test_recovery_report(cli: CommandLine, bench: Bench) -> None:
     """Nothing yet, then what the last sweep decided, and why."""
     assert cli("recover", "--json").json is None
     assert "nothing has been recovered yet" in cli("recover").out
-    reading = RecoveryReading(
+    reading = RecoveryDecision(
         task_id="task-0-abc", verdict="recovered", marker="tool_started", iteration=3, reason="It goes on."
     )
     reports.save_report(bench.kit.store.context, RecoveryReport(swept_at_ms=1_000, resumable=(reading,)))

@@ -91,7 +91,7 @@ BUGS = (
         BUG + "test_the_oldest_waits_least",
     ),
     Bug(
-        "B12", "neuraphage/store/reading.py",
+        "B12", "neuraphage/store/queries.py",
         "    name = event_id.decode()", "    name = event_id.decode()[:10] + \"-0\"",
         BUG + "test_a_thousand_events_have_a_thousand_ids",
     ),

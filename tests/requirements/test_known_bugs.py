@@ -14,7 +14,7 @@ from neuraphage.model.effect import EffectClass, MarkerName
 from neuraphage.model.task import Status
 from neuraphage.ports import Changes, SuspendTo
 from neuraphage.runtime.outcome import Outcome
-from neuraphage.store import live, reading
+from neuraphage.store import live, queries
 from neuraphage.store.commit import commit
 from neuraphage.testing import ManualClock
 from neuraphage.tools.registry import default_toolbox
@@ -101,7 +101,7 @@ def test_a_thousand_events_have_a_thousand_ids(make_rig: MakeRig) -> None:
     rig = make_rig(*[calls(*[(f"t{turn}-{n}", "act", {}) for n in range(100)]) for turn in range(5)], says("Done."),
                    extra=[FakeTool()])  # fmt: skip
     task_id = rig.run()
-    events = reading.events(rig.store.context, task_id, limit=10_000)
+    events = queries.events(rig.store.context, task_id, limit=10_000)
     assert len({event.event_id for event in events}) == len(events) > 1_000
     assert sum(event.kind == "ToolCompleted" for event in events) == 500
 

@@ -13,7 +13,7 @@ from neuraphage.model.effect import TOOL_CLASSES, EffectClass
 from neuraphage.model.prompt import PromptKind
 from neuraphage.model.task import OnUnknownOutcome, Status
 from neuraphage.model.tool import ProbeVerdict, ToolResult
-from neuraphage.store import reading
+from neuraphage.store import queries
 from neuraphage.tools.command_tool import RunCommand
 from turnkit import FakeTool, Killed, Rig, calls, new_rig, says, until
 
@@ -55,7 +55,7 @@ def lines(rig: Rig) -> int:
 
 def settled(rig: Rig, task_id: str) -> list[str]:
     """How the history says that interrupted calls were settled."""
-    events = reading.events(rig.store.context, task_id)
+    events = queries.events(rig.store.context, task_id)
     return [event.data["how"] for event in events if event.kind == "ToolSettled"]
 
 

@@ -13,7 +13,7 @@ from neuraphage.cli.event_text import event_text
 from neuraphage.decide.place_notes import BACK, LOST, place_note
 from neuraphage.model.task import Status
 from neuraphage.model.tool import ToolResult
-from neuraphage.store import reading
+from neuraphage.store import queries
 from neuraphage.tools.registry import default_toolbox
 from neuraphage.tools.working_dir import WHAT_TO_DO, working_dir_problem
 from turnkit import FakeTool, Killed, Rig, calls, says, texts
@@ -45,7 +45,7 @@ def goes(place: Path) -> None:
 
 
 def told(rig: Rig, task_id: str) -> list[str]:
-    return [event_text(e) for e in reading.events(rig.store.context, task_id) if e.kind.startswith("WorkingDir")]
+    return [event_text(e) for e in queries.events(rig.store.context, task_id) if e.kind.startswith("WorkingDir")]
 
 
 @pytest.mark.parametrize("name", CALLS)
