@@ -24,7 +24,7 @@ class Known:
 
     Args:
         claim_id, token: of the last confirmed write.
-        entries: in order, as read from the store; only ever added to, by their keeper.
+        entries: in order, as read from the store; only ever added to, by `Conversations`.
         size_bytes: as JSON.
     """
 
