@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from neuraphage.cli.flags import forget_flags
-from neuraphage.cli.later import without_plugins
+from neuraphage.cli.lazy_imports import without_plugins
 from neuraphage.cli.shared_options import add_shared_options
 
 
