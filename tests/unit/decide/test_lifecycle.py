@@ -13,7 +13,7 @@ from neuraphage.errors import StoreError
 from neuraphage.model.limits import LimitChange
 from neuraphage.model.task import TERMINAL, Status
 from neuraphage.ports import Changes, FinishTo, Lease, SignalKind, SuspendTo
-from neuraphage.store import scripts, words
+from neuraphage.store import lua_constants, scripts
 from neuraphage.store.repair import RepairMode, examine
 from storekit import MODEL_CALL, TALK, StoreKit, new_kit, question
 
@@ -173,7 +173,7 @@ def test_the_scripts_obey_the_table(
     kit = new_kit()
     task_id = kit.put(before)
     others = {to: why for to, why in MOVES[before].items() if to is not after}
-    monkeypatch.setattr(words, "MOVES", MOVES | {before: others})
+    monkeypatch.setattr(lua_constants, "MOVES", MOVES | {before: others})
     scripts.script.cache_clear()
     request.addfinalizer(scripts.script.cache_clear)
     with pytest.raises(StoreError, match=f"no move from {before.value} to {after.value}"):
