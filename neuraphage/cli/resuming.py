@@ -21,7 +21,7 @@ _GOES_ON = re.compile(r"`neuraphage (?:retry|resume|send) ([^`]*)`")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ResumeInput:
     """What a person gives a task that is to go on.
 
     Args:
@@ -40,7 +40,7 @@ class Wanted:
     seen: bool = False
 
 
-def resumed(api: Api, wanted_id: str, wanted: Wanted) -> tuple[str, str]:
+def resumed(api: Api, wanted_id: str, wanted: ResumeInput) -> tuple[str, str]:
     """Put a task back to work.
 
     Returns:

@@ -8,7 +8,7 @@ from test_invariant_contract import BREACHES
 from neuraphage.model.task import TERMINAL, Status
 from neuraphage.ports import Changes, ClaimVerdict, CommitVerdict, FinishTo, SignalKind, SignalVerdict, SuspendTo
 from neuraphage.store import invariant, queries
-from neuraphage.store.repair import Looked, RepairMode, RepairVerdict, examine, survey
+from neuraphage.store.repair import RepairMode, RepairResult, RepairVerdict, examine, survey
 from storekit import ASK, MODEL_CALL, StoreKit, question, text_entry
 
 LEFT_TO_PEOPLE = {"no status", "unknown status"}
@@ -16,7 +16,7 @@ LEFT_TO_PEOPLE = {"no status", "unknown status"}
 FAILED_FOR_GOOD = {"no marker", "marker is no JSON", "a fence that is no number", "no fence", "a seq that is no number"}
 
 
-def run(kit: StoreKit, mode: RepairMode = RepairMode.REPAIR, batch: int = 1_000) -> list[Looked]:
+def run(kit: StoreKit, mode: RepairMode = RepairMode.REPAIR, batch: int = 1_000) -> list[RepairResult]:
     """Everything that a survey tells."""
     return [row for rows in survey(kit.store.context, mode, batch) for row in rows if row.findings]
 
