@@ -112,12 +112,12 @@ class CommandTable(TyperGroup):
         add_shared_options(self)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """A call knows nothing of an earlier one in the same process."""
+        """Parse, after what an earlier call in the same process said about settings is forgotten."""
         forget_flags()
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's signature
-        """Their names."""
+        """Names of all commands, in the order of the help."""
         return list(TABLE)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - click's signature

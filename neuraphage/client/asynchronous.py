@@ -57,7 +57,7 @@ class AsyncClient:
 
     @property
     def settings(self) -> Settings:
-        """Its settings."""
+        """As `Client.settings`."""
         return self._api.settings
 
     async def __aenter__(self) -> Self:

@@ -78,7 +78,7 @@ class StandIn:
         self._silent_since_s = self._looked_s = time.monotonic()
 
     def stand(self) -> None:
-        """Look for ever."""
+        """Look four times a heartbeat, until this process is ended."""
         while True:
             time.sleep(self._tick_s)
             self.look()

@@ -30,17 +30,17 @@ class SharedLeases:
         self._pulse_s = self._renewed_s = 0.0
 
     def pulse(self, monotonic_s: float) -> None:
-        """The interpreter runs."""
+        """Note that the interpreter runs at this time (monotonic, seconds)."""
         self._pulse_s = monotonic_s
         self._write_header()
 
     def renewed(self, boottime_s: float) -> None:
-        """The worker has renewed all that it should."""
+        """Note that the worker has renewed all that it should at this time (boot time, seconds)."""
         self._renewed_s = boottime_s
         self._write_header()
 
     def write(self, rows: Iterable[HeldRow]) -> None:
-        """What is held now. More than fits is left out: those leases have the worker's own heartbeat alone."""
+        """Write what is held now. More than fits is left out: those leases have the worker's own heartbeat alone."""
         lines, left = [], SHARED_BYTES - BODY_AT - BODY.size
         for row in rows:
             since = "" if row.effect_since_s is None else repr(row.effect_since_s)
@@ -55,7 +55,7 @@ class SharedLeases:
         self._map[BODY_AT : BODY_AT + len(packed)] = packed
 
     def close(self) -> None:
-        """Free it."""
+        """Free the memory and its descriptor."""
         self._map.close()
         os.close(self.descriptor)
 

@@ -186,6 +186,6 @@ def text_map(flat: list[bytes]) -> dict[str, bytes]:
 
 
 def plain_text(values: Mapping[str, bytes], name: str, default: str = "") -> str:
-    """A text field of a hash."""
+    """A text field of a hash; `default` where the hash has no such field."""
     raw = values.get(name)
     return default if raw is None else raw.decode()
