@@ -87,7 +87,7 @@ def build_store(settings: Settings) -> RedisStore:
 
 
 def new_task_id() -> str:
-    """A time-ordered id: `task-` and a UUID v7 (R23, K14)."""
+    """A time-ordered id: `task-` and a UUID v7."""
     stamp = SystemClock().wall_ms()
     value = (stamp << 80) | secrets.randbits(80)
     value = value & ~(0xF << 76) | (0x7 << 76)

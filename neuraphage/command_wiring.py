@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from neuraphage.api import Api
 from neuraphage.client_wiring import api_ports
-from neuraphage.dev.left_over import is_left, is_up
+from neuraphage.dev.stopped_stack import has_left_tasks, is_up
 from neuraphage.settings import Settings
 
 
@@ -30,15 +30,15 @@ def api_of_left_tasks(settings: Settings) -> Iterator[Api]:
     Raises:
         StackError: no program of a server was found, or it could not read the data.
     """
-    from neuraphage.dev.past import settings_of_the_past  # noqa: PLC0415 - only where no stack runs
+    from neuraphage.dev.offline_copy import settings_of_copy  # noqa: PLC0415 - only where no stack runs
 
-    with settings_of_the_past(settings) as past, api_of(past) as api:
+    with settings_of_copy(settings) as copied, api_of(copied) as api:
         yield api
 
 
 def has_only_left_tasks(settings: Settings) -> bool:
     """Whether no server is named, no local stack runs, and the last one has left tasks."""
-    return not settings.names_servers and not is_up(settings) and is_left(settings.data_dir)
+    return not settings.names_servers and not is_up(settings) and has_left_tasks(settings.data_dir)
 
 
 def asking_tools() -> list[str]:

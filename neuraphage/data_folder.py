@@ -46,7 +46,7 @@ CONTENTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptItem:
     """One thing in the data folder.
 
     Args:
@@ -93,14 +93,14 @@ def is_ours(path: Path) -> bool:
     return (path / MARK).is_file()
 
 
-def kept_in(path: Path) -> list[Kept]:
+def kept_in(path: Path) -> list[KeptItem]:
     """What neuraphage has made in the folder. A link in place of it is somebody else's, and not followed.
 
     Args:
         path: the folder, which need not exist.
     """
     found = [(path / name, what) for name, what in CONTENTS.items()]
-    return [Kept(p, what, size_bytes(p)) for p, what in found if p.exists() and not p.is_symlink()]
+    return [KeptItem(p, what, size_bytes(p)) for p, what in found if p.exists() and not p.is_symlink()]
 
 
 def data_bytes(path: Path, max_files: int | None = None) -> int:

@@ -20,7 +20,7 @@ from neuraphage.ports import ModelClient, ProcessRow, Spool, ToolBox
 from neuraphage.queue import CeleryDispatcher
 from neuraphage.redaction.ends import Redact
 from neuraphage.runtime.election import HostElection
-from neuraphage.runtime.health import HealthBeat, health_folder
+from neuraphage.runtime.health import HealthReporter, health_folder
 from neuraphage.runtime.host import host_id, this_process
 from neuraphage.runtime.owners import Owners
 from neuraphage.runtime.process import WorkerProcess
@@ -155,7 +155,7 @@ def build_watcher(settings: Settings, app: Celery) -> Watcher:
     return Watcher(store, sweep, store.clock, settings, host_id(), election, command_spool(settings))
 
 
-def build_health(settings: Settings, name: str, consuming: Callable[[], bool]) -> HealthBeat:
+def build_health(settings: Settings, name: str, consuming: Callable[[], bool]) -> HealthReporter:
     """The beats of this Celery process, by which `read_health` judges it.
 
     Args:
@@ -165,4 +165,4 @@ def build_health(settings: Settings, name: str, consuming: Callable[[], bool]) -
     """
     store = build_store(settings)
     folder = health_folder(Path(settings.data_dir), settings.namespace)
-    return HealthBeat(folder, store, store.clock, this_process(), name, HEALTH_PERIOD_S, consuming)
+    return HealthReporter(folder, store, store.clock, this_process(), name, HEALTH_PERIOD_S, consuming)

@@ -11,9 +11,9 @@ from neuraphage.decide.files_seen import SeenFile
 from neuraphage.errors import StoreUnavailable, TaskNotFound
 from neuraphage.model.effect import JournalEntry, Marker, MarkerName
 from neuraphage.model.event import Event
+from neuraphage.model.explanation import TaskFacts
 from neuraphage.model.place import Place
-from neuraphage.model.readings import TaskReadings
-from neuraphage.model.recovery import Decision, RecoveryReading, RecoveryReport
+from neuraphage.model.recovery import LoggedDecision, RecoveryDecision, RecoveryReport
 from neuraphage.model.task import CompletedDetail, QueuedDetail, Status, TaskRecord, TaskSpec
 from neuraphage.model.tool import FileSight
 from neuraphage.model.usage import Counters
@@ -29,7 +29,7 @@ class Rows:
         self.tasks: dict[str, TaskRecord] = {}
         self.lines: dict[str, list[Event]] = {}
         self.journals: dict[str, dict[str, JournalEntry]] = {}
-        self.noted: list[RecoveryReading] = []
+        self.noted: list[RecoveryDecision] = []
         self.sent: list[Signal] = []
         self.blocked_ms: list[int] = []
         self.read: list[str] = []
@@ -83,10 +83,10 @@ class Rows:
             self.blocked_ms.append(block_ms)
         return [line for line in self.lines[task_id] if int(line.event_id or 0) > int(after)]
 
-    def readings(self, task_id: str) -> TaskReadings:
-        return TaskReadings(record=self.get(task_id), now_ms=0)
+    def task_facts(self, task_id: str) -> TaskFacts:
+        return TaskFacts(record=self.get(task_id), now_ms=0)
 
-    def decisions(self, task_id: str) -> Sequence[Decision]:
+    def decisions(self, task_id: str) -> Sequence[LoggedDecision]:
         return ()
 
     def counts(self) -> dict[str, int]:
@@ -95,8 +95,8 @@ class Rows:
     def last_report(self) -> RecoveryReport | None:
         return None
 
-    def note_recovery(self, reading: RecoveryReading) -> None:
-        self.noted.append(reading)
+    def note_recovery(self, decision: RecoveryDecision) -> None:
+        self.noted.append(decision)
 
     def watch(self, task_id: str) -> None:
         self._look("watch")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from neuraphage.ports import HeldRow
-from neuraphage.standby.sheet import Sheet
-from neuraphage.standby.sheet_layout import SHEET_BYTES
+from neuraphage.standby.shared_layout import SHARED_BYTES
+from neuraphage.standby.shared_leases import SharedLeases
 
 WORKER = 4_711
 BEAT_S, LATE_S, LONGEST_S = 1.0, 1.25, 60.0
@@ -66,7 +66,7 @@ class Beside:
         self.killed: list[float] = []
         self.parent = WORKER
         self.each: Callable[[], None] = lambda: None
-        self.sheet = Sheet()
+        self.shared = SharedLeases()
         self._until_s = 0.0
         monkeypatch.setattr(program, "plain_server", SimpleNamespace(PlainServer=lambda _: self, Refused=Refused))
         monkeypatch.setattr(program, "time", SimpleNamespace(monotonic=lambda: self.awake_s, sleep=self._sleep))
@@ -74,12 +74,12 @@ class Beside:
         self.is_stopped = program.is_stopped
         monkeypatch.setattr(program, "is_stopped", lambda pid: pid == WORKER and self.stopped)
         monkeypatch.setattr(program, "os", SimpleNamespace(getppid=lambda: self.parent, kill=self._kill))
-        shown = mmap.mmap(self.sheet.descriptor, SHEET_BYTES, prot=mmap.PROT_READ)
+        shown = mmap.mmap(self.shared.descriptor, SHARED_BYTES, prot=mmap.PROT_READ)
         self.stand_in = program.StandIn(shown, ORDER, WORKER)
 
     def hold(self, *tasks: str, since_s: float | None = None, fence: int = 7) -> None:
         """The worker holds these, and the server knows it."""
-        self.sheet.write([HeldRow(task, fence, "claim", since_s) for task in tasks])
+        self.shared.write([HeldRow(task, fence, "claim", since_s) for task in tasks])
         self.records |= dict.fromkeys(tasks, ("7", "claim"))
 
     def pass_(self, seconds_s: float) -> None:
@@ -128,9 +128,9 @@ class Beside:
             raise Over
         self.freeze(seconds_s)
         if self.runs:
-            self.sheet.pulse(self.awake_s)
+            self.shared.pulse(self.awake_s)
         if self.renews:
-            self.sheet.renewed(self.boot_s)
+            self.shared.renewed(self.boot_s)
         self.each()
 
     def _kill(self, pid: int, _: int) -> None:

@@ -34,7 +34,7 @@ from neuraphage.runtime.services import Services
 from neuraphage.runtime.sweep import Sweep
 from neuraphage.settings import Settings
 from neuraphage.spool.command_spool import CommandSpool
-from neuraphage.store import invariant, reading
+from neuraphage.store import invariant, queries
 from neuraphage.store.tasks import RedisStore
 from neuraphage.testing.scripted_api.rules import check_body
 from neuraphage.testing.scripted_api.shape import MessagesBody
@@ -307,13 +307,13 @@ class Rig:
         return self.store.get(task_id)
 
     def entries(self, task_id: str) -> list[dict[str, Any]]:
-        return reading.conversation(self.store.context, task_id)
+        return queries.conversation(self.store.context, task_id)
 
     def journal(self, task_id: str) -> dict[str, Any]:
-        return reading.journal(self.store.context, task_id)
+        return queries.journal(self.store.context, task_id)
 
     def kinds(self, task_id: str) -> list[str]:
-        return [event.kind for event in reading.events(self.store.context, task_id)]
+        return [event.kind for event in queries.events(self.store.context, task_id)]
 
     def results(self, task_id: str) -> dict[str, dict[str, Any]]:
         """Tool results by tool_use id; a call with two results is a fault."""

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from neuraphage.decide.why import Rules
     from neuraphage.model.effect import JournalEntry
     from neuraphage.model.event import Event
-    from neuraphage.model.readings import Explanation
-    from neuraphage.model.recovery import Decision, RecoveryReport
+    from neuraphage.model.explanation import Explanation
+    from neuraphage.model.recovery import LoggedDecision, RecoveryReport
 
 FIRST_EVENT = "0"
 """What stands before the first event."""
@@ -44,7 +44,7 @@ class Reads(ApiBase):
         return self._ports.reads.get(self.find(task_id))
 
     def list(self, *statuses: Status, limit: int = 100) -> Sequence[TaskRecord]:
-        """Tasks by status (all when none is named), by creation, newest first; unreadable ones are skipped (R40).
+        """Tasks by status (all when none is named), by creation, newest first; unreadable ones are skipped.
 
         Raises:
             StoreUnavailable, StoreError: the state server did not answer.
@@ -52,7 +52,7 @@ class Reads(ApiBase):
         return self.select(Selection(statuses=frozenset(statuses)), limit=limit)
 
     def select(self, selection: Selection, *, skip: int = 0, limit: int = 100) -> Sequence[TaskRecord]:
-        """Tasks that a selection takes, in its order; unreadable ones are skipped (R40).
+        """Tasks that a selection takes, in its order; unreadable ones are skipped.
 
         By creation, records are read as far as needed; in another order, all of them.
 
@@ -77,15 +77,15 @@ class Reads(ApiBase):
         """The journal of the present turn. Raises: see `get`."""
         return self._ports.reads.journal(self._existing(task_id))
 
-    def decisions(self, task_id: str) -> Sequence[Decision]:
-        """What sweep and watchers decided about the task, with their readings, oldest first. Raises: see `get`."""
+    def decisions(self, task_id: str) -> Sequence[LoggedDecision]:
+        """What sweep and watchers decided about the task, and from what, oldest first. Raises: see `get`."""
         return self._ports.reads.decisions(self._existing(task_id))
 
     def why(self, task_id: str) -> Explanation:
         """Why the task stands where it stands, and what happens next, by these settings. Raises: see `get`."""
         from neuraphage.decide.why import explain  # noqa: PLC0415 - most callers ask for no reasons
 
-        return explain(self._ports.reads.readings(self.find(task_id)), rules_of(self.settings))
+        return explain(self._ports.reads.task_facts(self.find(task_id)), rules_of(self.settings))
 
     def counts(self) -> dict[str, int]:
         """Tasks by status, and members of the four places. Raises: see `list`."""

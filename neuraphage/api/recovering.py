@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from neuraphage.api.application import Api
-from neuraphage.model.recovery import RecoveryReading
+from neuraphage.model.recovery import RecoveryDecision
 from neuraphage.model.task import TaskRecord
 
 
@@ -19,7 +19,7 @@ def put_back(api: Api, record: TaskRecord, verb: str) -> None:
         IllegalMove, LimitReached, StoreUnavailable, StoreError: see `Tasks`.
     """
     {"resume": api.resume, "retry": api.retry, "reset": api.reset}[verb](record.task_id)
-    reading = RecoveryReading(
+    decision = RecoveryDecision(
         task_id=record.task_id,
         verdict=verb,
         evidence="person",
@@ -27,4 +27,4 @@ def put_back(api: Api, record: TaskRecord, verb: str) -> None:
         iteration=record.counters.iteration,
         reason=f"a person gave the command to {verb} it; it was {record.status.value}",
     )
-    api._ports.reads.note_recovery(reading)
+    api._ports.reads.note_recovery(decision)

@@ -20,7 +20,7 @@ from neuraphage.decide.going_on import reset as resetting
 from neuraphage.decide.limits import limit_reached
 from neuraphage.errors import BadInput, IllegalMove
 from neuraphage.model.effect import EffectState
-from neuraphage.model.recovery import RecoveryReading, RecoveryReport
+from neuraphage.model.recovery import RecoveryDecision, RecoveryReport
 from neuraphage.model.task import FailedDetail, Status, TaskRecord
 
 MAX_RESETS = 10_000
@@ -113,7 +113,7 @@ def _show_report(report: RecoveryReport | None, *, as_json: bool) -> None:
         out.print("nothing has been recovered yet")
         return
     out.print(f"recoveries until {local_time(report.swept_at_ms)}, the newest first")
-    groups: dict[str, tuple[RecoveryReading, ...]] = {
+    groups: dict[str, tuple[RecoveryDecision, ...]] = {
         "resumable": report.resumable,
         "requeued": report.requeued,
         "failed": report.failed,
@@ -121,10 +121,10 @@ def _show_report(report: RecoveryReport | None, *, as_json: bool) -> None:
         "suspect": report.suspect,
         "other": report.other,
     }
-    for name, readings in groups.items():
-        for reading in readings:
-            at = f"{local_time(reading.at_ms)}  " if reading.at_ms is not None else ""
-            line = f"{name:<10} {at}{short_id(reading.task_id)}  {decision_text(reading)}"
+    for name, decisions in groups.items():
+        for decision in decisions:
+            at = f"{local_time(decision.at_ms)}  " if decision.at_ms is not None else ""
+            line = f"{name:<10} {at}{short_id(decision.task_id)}  {decision_text(decision)}"
             print_wrapped(harmless(line, indent="  "), "  ")
     if report.failed or report.paused:
         out.print(f"go on with: {command_line('recover', '--resume', 'ID')}")

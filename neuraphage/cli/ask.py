@@ -87,7 +87,7 @@ class Asker:
         return True
 
     def close(self) -> None:
-        """Nobody is asked any more: what is left of the input is dropped."""
+        """Ask nobody any more, and drop what is left of the input."""
         self._reader.discard()
 
     def _is_overtaken(self, record: TaskRecord) -> bool:

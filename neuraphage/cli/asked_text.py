@@ -35,7 +35,7 @@ _UNSEEN_RANGES = (
 
 
 @dataclass(frozen=True)
-class Listed:
+class Listing:
     """What a listing shows.
 
     Args:
@@ -74,7 +74,7 @@ def asked_lines(tool: str, params: Mapping[str, Any], before: str | None) -> lis
     return [(spelled(text), style) for text, style in [*lines, *others]]
 
 
-def listed(lines: Sequence[Line]) -> Listed:
+def listed(lines: Sequence[Line]) -> Listing:
     """The first lines, within the limits of a listing."""
     shown: list[Line] = []
     room = LISTED_CHARS
@@ -83,10 +83,10 @@ def listed(lines: Sequence[Line]) -> Listed:
             rest = lines[number:]
             part = [(text[:room], style)] if number < LISTED_LINES and room else []
             missing = sum(len(line) for line, _ in rest) - sum(len(line) for line, _ in part)
-            return Listed([*shown, *part], f"{len(rest)} more line{'s' * (len(rest) > 1)}, {missing:,} characters")
+            return Listing([*shown, *part], f"{len(rest)} more line{'s' * (len(rest) > 1)}, {missing:,} characters")
         shown.append((text, style))
         room -= len(text)
-    return Listed(shown)
+    return Listing(shown)
 
 
 def spelled(text: str) -> str:

@@ -15,16 +15,16 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from neuraphage.cli.flags import forget_flags
-from neuraphage.cli.later import without_plugins
+from neuraphage.cli.lazy_imports import without_plugins
 from neuraphage.cli.shared_options import add_shared_options
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a command is.
+class CommandEntry:
+    """One command of the table.
 
     Args:
-        module: in this folder, with a function `register`.
+        module: where it is, in this folder, with a function `register`.
         text: the first line of its help.
     """
 
@@ -33,33 +33,33 @@ class Place:
 
 
 TABLE = {
-    "run": Place("run_command", "Run a task and show it as it goes."),
-    "demo": Place("demo_command", "Repair a project while its workers are killed."),
-    "dev": Place("stack_commands", "Keep a local stack up until Ctrl-C."),
-    "submit": Place("task_commands", "Submit a task and print its id."),
-    "attach": Place("attach_command", "Show a task as it goes."),
-    "answer": Place("answer_command", "Answer what a task asks."),
-    "send": Place("task_commands", "Send a message to the model of a task."),
-    "pause": Place("task_commands", "Stop a task after the step in hand, until it is resumed."),
-    "resume": Place("task_commands", "Go on with a paused task."),
-    "cancel": Place("task_commands", "End a task; what it runs is stopped."),
-    "retry": Place("task_commands", "Go on with a failed task from where it stopped."),
-    "limit": Place("task_commands", "Set the limits of a task, from its next model call on."),
-    "list": Place("list_command", "List tasks, newest first."),
-    "show": Place("read_commands", "Show one task in full."),
-    "checkpoint": Place("read_commands", "Show what a task would go on from."),
-    "events": Place("events_command", "Show what happened to a task, oldest first."),
-    "why": Place("why_command", "Say why a task stands where it stands, and what happens next."),
-    "recover": Place("admin_commands", "Show the last recovery, or put tasks back to work."),
-    "health": Place("health_command", "Say whether the workers of this host work, by exit 0 or 1."),
-    "version": Place("version_command", "Show the version."),
-    "env": Place("env_command", "Print the variables that lead other programs to this stack."),
-    "config": Place("config_commands", "Show settings and where they come from."),
-    "where": Place("where_command", "Show where data, settings and logs are, and how large."),
-    "purge": Place("purge_command", "Remove the data folder of this host with all its tasks."),
-    "doctor": Place("doctor_command", "Look at all that tasks need, and say what is wrong."),
-    "tools": Place("tools_commands", "Show and check the tools that a model may call."),
-    "repair": Place("repair_command", "Put lost or damaged indexes back from the records."),
+    "run": CommandEntry("run_command", "Run a task and show it as it goes."),
+    "demo": CommandEntry("demo_command", "Repair a project while its workers are killed."),
+    "dev": CommandEntry("stack_commands", "Keep a local stack up until Ctrl-C."),
+    "submit": CommandEntry("task_commands", "Submit a task and print its id."),
+    "attach": CommandEntry("attach_command", "Show a task as it goes."),
+    "answer": CommandEntry("answer_command", "Answer what a task asks."),
+    "send": CommandEntry("task_commands", "Send a message to the model of a task."),
+    "pause": CommandEntry("task_commands", "Stop a task after the step in hand, until it is resumed."),
+    "resume": CommandEntry("task_commands", "Go on with a paused task."),
+    "cancel": CommandEntry("task_commands", "End a task; what it runs is stopped."),
+    "retry": CommandEntry("task_commands", "Go on with a failed task from where it stopped."),
+    "limit": CommandEntry("task_commands", "Set the limits of a task, from its next model call on."),
+    "list": CommandEntry("list_command", "List tasks, newest first."),
+    "show": CommandEntry("read_commands", "Show one task in full."),
+    "checkpoint": CommandEntry("read_commands", "Show what a task would go on from."),
+    "events": CommandEntry("events_command", "Show what happened to a task, oldest first."),
+    "why": CommandEntry("why_command", "Say why a task stands where it stands, and what happens next."),
+    "recover": CommandEntry("admin_commands", "Show the last recovery, or put tasks back to work."),
+    "health": CommandEntry("health_command", "Say whether the workers of this host work, by exit 0 or 1."),
+    "version": CommandEntry("version_command", "Show the version."),
+    "env": CommandEntry("env_command", "Print the variables that lead other programs to this stack."),
+    "config": CommandEntry("config_commands", "Show settings and where they come from."),
+    "where": CommandEntry("where_command", "Show where data, settings and logs are, and how large."),
+    "purge": CommandEntry("purge_command", "Remove the data folder of this host with all its tasks."),
+    "doctor": CommandEntry("doctor_command", "Look at all that tasks need, and say what is wrong."),
+    "tools": CommandEntry("tools_commands", "Show and check the tools that a model may call."),
+    "repair": CommandEntry("repair_command", "Put lost or damaged indexes back from the records."),
 }
 """Every command by its name, in the order of the help."""
 
@@ -112,12 +112,12 @@ class CommandTable(TyperGroup):
         add_shared_options(self)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """A call knows nothing of an earlier one in the same process."""
+        """Parse, after what an earlier call in the same process said about settings is forgotten."""
         forget_flags()
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's signature
-        """Their names."""
+        """Names of all commands, in the order of the help."""
         return list(TABLE)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - click's signature

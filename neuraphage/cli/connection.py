@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from neuraphage import configuration
 from neuraphage.cli.console import complain
 from neuraphage.cli.flags import chosen_flags
-from neuraphage.cli.later import without_plugins
+from neuraphage.cli.lazy_imports import without_plugins
 from neuraphage.settings import Settings
 from neuraphage.stack_note import settings_of_running_stack
 

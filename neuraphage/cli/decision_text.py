@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from neuraphage.decide.duration import duration
-from neuraphage.model.readings import Clocks
-from neuraphage.model.recovery import RecoveryReading
+from neuraphage.model.explanation import Clocks
+from neuraphage.model.recovery import RecoveryDecision
 
 _EVIDENCE = {
     "expired": "its lease was late",
@@ -16,25 +16,25 @@ _EVIDENCE = {
 }
 
 
-def decision_text(reading: RecoveryReading) -> str:
-    """The decision, its reason, and the readings it was made from."""
-    facts = [_EVIDENCE.get(reading.evidence, "")]
-    if reading.marker:
-        facts.append(f"turn {reading.iteration + 1}, {reading.marker}")
-    if reading.dispatch_age_ms is not None:
-        facts.append(f"message sent {duration(reading.dispatch_age_ms)} before")
-    if reading.publications > 1:
-        facts.append(f"{reading.publications} times by now")
-    if reading.lease_age_ms is not None:
-        over = reading.lease_age_ms
+def decision_text(decision: RecoveryDecision) -> str:
+    """The decision, its reason, and what it was made from."""
+    facts = [_EVIDENCE.get(decision.evidence, "")]
+    if decision.marker:
+        facts.append(f"turn {decision.iteration + 1}, {decision.marker}")
+    if decision.dispatch_age_ms is not None:
+        facts.append(f"message sent {duration(decision.dispatch_age_ms)} before")
+    if decision.publications > 1:
+        facts.append(f"{decision.publications} times by now")
+    if decision.lease_age_ms is not None:
+        over = decision.lease_age_ms
         facts.append(f"lease over for {duration(over)}" if over >= 0 else f"lease had {duration(-over)} left")
-    if reading.heartbeat_age_ms is not None:
-        facts.append(f"renewed {duration(reading.heartbeat_age_ms)} before")
-    if reading.saved_age_ms is not None:
-        facts.append(f"last step {duration(reading.saved_age_ms)} before")
-    if reading.recoveries:
-        facts.append(f"{reading.recoveries} since its last outcome")
-    return f"{reading.verdict}: {reading.reason} ({'; '.join(fact for fact in facts if fact)})"
+    if decision.heartbeat_age_ms is not None:
+        facts.append(f"renewed {duration(decision.heartbeat_age_ms)} before")
+    if decision.saved_age_ms is not None:
+        facts.append(f"last step {duration(decision.saved_age_ms)} before")
+    if decision.recoveries:
+        facts.append(f"{decision.recoveries} since its last outcome")
+    return f"{decision.verdict}: {decision.reason} ({'; '.join(fact for fact in facts if fact)})"
 
 
 def clocks_text(clocks: Clocks) -> str:

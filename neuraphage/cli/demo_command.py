@@ -35,15 +35,15 @@ class DemoShow(Show):
         self._viewer = Viewer(out)
 
     def line(self, text: str) -> None:
-        """A line about the stack or a kill."""
+        """Write a line about the stack or a kill."""
         self._viewer.line(text, "bold red" if text.startswith("kill") else "dim")
 
     def event(self, event: Event) -> None:
-        """A line of the task's history."""
+        """Write a line of the task's history."""
         self._viewer.event(event)
 
     def delta(self, delta: Delta) -> None:
-        """A piece of the reply that streams."""
+        """Write a piece of the reply that streams."""
         self._viewer.delta(delta)
 
 

@@ -18,7 +18,7 @@ def choose_flag(name: str, value: Any) -> None:
 
 
 def forget_flags() -> None:
-    """An earlier call in the same process says nothing of this one."""
+    """Forget what options of an earlier call in the same process said about settings."""
     _flags.clear()
 
 

@@ -20,7 +20,7 @@ class JsonLines:
         """Nothing: comments are for people."""
 
     def show(self, item: Event | Delta) -> None:
-        """One line."""
+        """Write an event or a piece of the reply."""
         if isinstance(item, Event):
             print_json({"event": item.kind, "id": item.event_id, "at_ms": item.at_ms, "data": item.data}, None)
         else:
@@ -33,7 +33,7 @@ class JsonLines:
         """Nothing: every document ends its line."""
 
     def begin(self, task_id: str) -> None:
-        """Which task it is."""
+        """Write which task it is."""
         print_json({"task": task_id}, None)
 
     def end(self, record: TaskRecord, transcript: Transcript) -> None:

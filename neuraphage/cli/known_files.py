@@ -33,7 +33,7 @@ class KnownFiles:
         return self._texts.get(path)
 
     def forget(self, path: str) -> None:
-        """It is not known any more what the file holds."""
+        """Forget what the file holds."""
         self._texts.pop(path, None)
 
     def called(self, change: WholeFile | PartOfFile, params: Mapping[str, Any]) -> None:

@@ -20,7 +20,7 @@ from neuraphage.cli.command_table import CommandTable
 from neuraphage.cli.console import BROKEN_PIPE_EXIT, be_lenient, complain, out
 from neuraphage.cli.exit_codes import INTERRUPTED_EXIT
 from neuraphage.cli.hints import typed_here
-from neuraphage.cli.later import LATER, NEVER, import_later, import_never
+from neuraphage.cli.lazy_imports import LAZY, NEVER, import_lazily, import_never
 from neuraphage.errors import BadInput, NeuraphageError
 
 USAGE_ERROR: type[Any] = typer.BadParameter.__mro__[2]
@@ -66,8 +66,8 @@ def _options(
 
 def main() -> None:
     """Run the command line; never shows a traceback for what a user can put right."""
-    for package in LATER:
-        import_later(package)
+    for package in LAZY:
+        import_lazily(package)
     for package in NEVER:
         import_never(package)
     be_lenient()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from neuraphage.cli.answer_lines import answer_command
-from neuraphage.cli.asked_text import Listed, asked_lines, listed, spelled
+from neuraphage.cli.asked_text import Listing, asked_lines, listed, spelled
 from neuraphage.cli.changed_files import CHANGED
 from neuraphage.cli.console import local_time, short_id
 from neuraphage.cli.hints import command_line
@@ -55,7 +55,7 @@ def show_prompt(
         return True
     words = f" ({'/'.join(prompt.options)})" if prompt.kind is PromptKind.PERMISSION else ""
     viewer.line(f"? {heading}{spelled(_question_text(prompt, call))}{words}", "bold")
-    shown = Listed([])
+    shown = Listing([])
     if prompt.tool != ControlKind.ASK_USER and (call is not None or prompt.params_summary is not None):
         if record.spec.working_dir:
             viewer.line(f"  in {spelled(record.spec.working_dir)}")
@@ -81,17 +81,17 @@ def _question_text(prompt: Prompt, call: Call | None) -> str:
     return prompt.text
 
 
-def _asked(record: TaskRecord, prompt: Prompt, call: Call | None, *, whole: bool) -> Listed:
+def _asked(record: TaskRecord, prompt: Prompt, call: Call | None, *, whole: bool) -> Listing:
     if call is None and prompt.tool_use_id is None and not prompt.params_summary:
-        return Listed([])
+        return Listing([])
     if call is None:
         summary = [(spelled(line), "") for line in f"> {prompt.tool} {prompt.params_summary}".split("\n")]
-        return Listed(summary, "the call itself, which cannot be read; this is a summary of it")
+        return Listing(summary, "the call itself, which cannot be read; this is a summary of it")
     # as it is now, if it is on this machine: a write that waits for permission has not been made
     change, folder = traits_of(call.tool).change, record.spec.working_dir
     before = None if change is None else LocalFiles().text(str(call.params.get(change.path, "")), folder)
     lines = asked_lines(call.tool, call.params, call.before if before is None else before)
-    return Listed(lines) if whole else listed(lines)
+    return Listing(lines) if whole else listed(lines)
 
 
 def is_listed_whole(record: TaskRecord, prompt: Prompt, call: Call | None) -> bool:

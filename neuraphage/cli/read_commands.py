@@ -27,7 +27,7 @@ from neuraphage.cli.transcript import Transcript
 from neuraphage.cli.viewer import Viewer
 from neuraphage.decide.limits import turn_number, turns_used
 from neuraphage.model.effect import JournalEntry, ModelEffect, ToolEffect
-from neuraphage.model.recovery import Decision
+from neuraphage.model.recovery import LoggedDecision
 from neuraphage.model.task import TERMINAL, CancelledDetail, CompletedDetail, FailedDetail, TaskRecord
 
 LAST_MESSAGES = 4
@@ -97,7 +97,7 @@ def show(
         print_wrapped(harmless(f"  all alike: {answer_command(record, *permissions_of(record))}"), "  ")
 
 
-def _decision(decision: Decision) -> str:
+def _decision(decision: LoggedDecision) -> str:
     return f"{local_time(decision.at_ms)} {decision.reading.verdict}: {decision.reading.reason}"
 
 

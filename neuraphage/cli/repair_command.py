@@ -11,7 +11,7 @@ from neuraphage.cli.completion import task_ids
 from neuraphage.cli.connection import server_settings
 from neuraphage.cli.console import harmless, out, print_json, print_wrapped
 from neuraphage.client_wiring import build_store
-from neuraphage.store.repair import Looked, RepairMode, RepairVerdict, survey
+from neuraphage.store.repair import RepairMode, RepairResult, RepairVerdict, survey
 from neuraphage.store.repair_some import survey_some
 
 BATCH = 1_000
@@ -46,7 +46,7 @@ def repair(
     """
     store = build_store(server_settings())
     mode = RepairMode.LOOK if dry_run else RepairMode.REPAIR
-    told: list[Looked] = []
+    told: list[RepairResult] = []
     looked_at: set[str] = set()
     surveyed = survey_some(store.context, mode, tasks, BATCH) if tasks else survey(store.context, mode, BATCH)
     for rows in surveyed:
@@ -66,9 +66,9 @@ def repair(
     raise typer.Exit(1 if left else 0)
 
 
-def _plain(row: Looked) -> dict[str, Any]:
+def _plain(row: RepairResult) -> dict[str, Any]:
     return {"name": row.name, "verdict": row.verdict.value, "findings": list(row.findings)}
 
 
-def _show(row: Looked) -> None:
+def _show(row: RepairResult) -> None:
     print_wrapped(harmless(f"{row.name}: {'; '.join(row.findings)} ({_DONE.get(row.verdict, row.verdict)})"), "  ")

@@ -21,7 +21,7 @@ _GOES_ON = re.compile(r"`neuraphage (?:retry|resume|send) ([^`]*)`")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ResumeInput:
     """What a person gives a task that is to go on.
 
     Args:
@@ -40,7 +40,7 @@ class Wanted:
     seen: bool = False
 
 
-def resumed(api: Api, wanted_id: str, wanted: Wanted) -> tuple[str, str]:
+def resumed(api: Api, wanted_id: str, wanted: ResumeInput) -> tuple[str, str]:
     """Put a task back to work.
 
     Returns:
@@ -83,7 +83,7 @@ class NextCommands:
     script: str | None
 
     def resume(self, *options: str) -> str:
-        """Go on."""
+        """The command that goes on with the task, with these options."""
         short = self.task_id.rpartition("-")[2]
         if not self.own_stack:
             return command_line("resume", short)
@@ -106,7 +106,7 @@ class NextCommands:
         return self.resume(*filter(None, [options])) if self.task_id.endswith(short) else f"neuraphage {words}"
 
     def lines(self, record: TaskRecord) -> list[str]:
-        """Go on with a task that rests."""
+        """What to type to go on with a task that rests, a line each; none for one that is completed or cancelled."""
         if record.status is Status.PAUSED:
             return [f"paused; go on with: {self.resume()}"]
         if record.status in TERMINAL:

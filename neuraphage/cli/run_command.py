@@ -22,7 +22,7 @@ from neuraphage.cli.interrupts import Interrupts
 from neuraphage.cli.json_lines import JsonLines
 from neuraphage.cli.local_stack import LocalStack
 from neuraphage.cli.new_task import check_new_task
-from neuraphage.cli.resuming import NextCommands, Wanted, resumed
+from neuraphage.cli.resuming import NextCommands, ResumeInput, resumed
 from neuraphage.cli.task_view import TaskView
 from neuraphage.cli.text_input import TextFile, given_text
 from neuraphage.cli.viewer import Viewer
@@ -96,7 +96,7 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
         with connect() as api, Interrupts() as interrupts:
             after = "0"
             if resume is not None:
-                given = Wanted(text, answer, max_turns, max_cost, tuple(to or ()), seen)
+                given = ResumeInput(text, answer, max_turns, max_cost, tuple(to or ()), seen)
                 task_id, after = resumed(api, resume, given)
             else:
                 task_id = api.submit(

@@ -24,13 +24,13 @@ class Show(Protocol):
     """What follows a task."""
 
     def line(self, text: str, style: str = "") -> None:
-        """A comment of ours, on a line of its own."""
+        """Write a comment of ours, on a line of its own."""
 
     def show(self, item: Event | Delta) -> None:
-        """A line of the history, or a piece of the reply."""
+        """Write a line of the history, or a piece of the reply."""
 
     def progress(self, record: TaskRecord) -> None:
-        """The task as it stands now; called often."""
+        """Take in the task as it stands now; called often."""
 
     def end_text(self) -> None:
         """End what is open."""
@@ -59,7 +59,7 @@ class TaskView:
         """What the passing line says in place of what goes on."""
 
     def line(self, text: str, style: str = "") -> None:
-        """A comment of ours, on a line of its own."""
+        """Write a comment of ours, on a line of its own."""
         self._viewer.line(text, style)
 
     def end_text(self) -> None:
@@ -67,7 +67,7 @@ class TaskView:
         self._viewer.end_text()
 
     def show(self, item: Event | Delta) -> None:
-        """A line of the history, or a piece of the reply."""
+        """Write a line of the history, or a piece of the reply."""
         if isinstance(item, Delta):
             self._delta(item)
         else:
@@ -109,7 +109,7 @@ class TaskView:
             self._viewer.event(event)
 
     def answered_here(self, call_id: str | None) -> None:
-        """A person has answered in this view: what they saw and typed is not told again."""
+        """Note that a person has answered in this view: what they saw and typed is not told again."""
         self._answers_here += 1
         if call_id is not None:
             self._asked_here.add(call_id)

@@ -76,7 +76,7 @@ class Transcript:
         return self._replies.popleft() if self._replies else ()
 
     def restart(self) -> None:
-        """The conversation was archived and begins anew."""
+        """Begin anew, as the conversation was archived."""
         self._next = 0
         self._replies.clear()
         self._files = KnownFiles()

@@ -45,7 +45,7 @@ class Viewer:
     # --- whole lines ---
 
     def line(self, text: str, style: str = "") -> None:
-        """A line of its own."""
+        """Write a line of its own."""
         self.end_text()
         first, *more = harmless(text, style).split("\n", allow_blank=True)
         rows = wrapped(first, self._width, _hanging(text))
@@ -69,31 +69,31 @@ class Viewer:
                 self._console.print(row)
 
     def ask(self, text: str) -> None:
-        """The beginning of a line that a person ends."""
+        """Write the beginning of a line that a person ends."""
         self.end_text()
         self._console.print(harmless(text, "bold"), end="")
         self._column = 1
 
     def answered(self) -> None:
-        """The person has ended the line."""
+        """Note that the person has ended the line."""
         self._column = 0
 
     # --- the streaming reply ---
 
     def show(self, item: Event | Delta) -> None:
-        """A line of the history, or a piece of the reply."""
+        """Write a line of the history, or a piece of the reply."""
         if isinstance(item, Event):
             self.event(item)
         else:
             self.delta(item)
 
     def event(self, event: Event) -> None:
-        """A line of the history."""
+        """Write a line of the history."""
         text = textwrap.shorten(self._reached(event_text(event)), MAX_LINE_CHARS, placeholder=" ...")
         self.line(f"  {text}", STYLES.get(event.kind, "dim"))
 
     def delta(self, delta: Delta) -> None:
-        """A piece of the streaming reply."""
+        """Write a piece of the streaming reply."""
         if delta.kind == "tool":
             return
         style = "italic dim" if delta.kind == "thinking" else ""
@@ -117,7 +117,7 @@ class Viewer:
         self._column = 0
 
     def interrupted(self) -> None:
-        """A person has pressed Ctrl-C, of which the terminal has left a mark."""
+        """Note that a person has pressed Ctrl-C, of which the terminal has left a mark."""
         self.end_text()
         if self._wraps:
             erase_line(self._console)

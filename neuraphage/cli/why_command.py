@@ -9,7 +9,7 @@ from neuraphage.cli.connection import connect_to_read
 from neuraphage.cli.console import harmless, local_time, out, print_json, print_wrapped, wrapped
 from neuraphage.cli.decision_text import clocks_text, decision_text
 from neuraphage.cli.hints import typed_here
-from neuraphage.model.readings import Explanation
+from neuraphage.model.explanation import Explanation
 
 INDENT = "  "
 LAST_DECISIONS = 20

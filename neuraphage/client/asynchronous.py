@@ -22,8 +22,8 @@ from neuraphage.decide.selection import Selection
 from neuraphage.errors import StoreUnavailable
 from neuraphage.model.effect import JournalEntry
 from neuraphage.model.event import Event
-from neuraphage.model.readings import Explanation
-from neuraphage.model.recovery import Decision, RecoveryReport
+from neuraphage.model.explanation import Explanation
+from neuraphage.model.recovery import LoggedDecision, RecoveryReport
 from neuraphage.model.task import TERMINAL, Status, TaskRecord
 from neuraphage.ports import Delta, Signalled
 from neuraphage.settings import Settings
@@ -57,7 +57,7 @@ class AsyncClient:
 
     @property
     def settings(self) -> Settings:
-        """Its settings."""
+        """As `Client.settings`."""
         return self._api.settings
 
     async def __aenter__(self) -> Self:
@@ -154,7 +154,7 @@ class AsyncClient:
         """As `Client.journal`."""
         return await self._call(self._api.journal, task_id)
 
-    async def decisions(self, task_id: str) -> Sequence[Decision]:
+    async def decisions(self, task_id: str) -> Sequence[LoggedDecision]:
         """As `Client.decisions`."""
         return await self._call(self._api.decisions, task_id)
 

@@ -106,7 +106,7 @@ def api_messages(entries: Sequence[Mapping[str, Any]], *, plain: bool = False) -
     """Messages for the API: superseded entries gone, roles alternating, every tool_use paired.
 
     Tool results come first in their message, as the API demands. A tool_use without a result gets one that
-    says so (requirement R123): a broken pair would make every later request fail.
+    says so: a broken pair would make every later request fail.
     """
     merged: list[dict[str, Any]] = []
     for entry in visible(entries):

@@ -1,4 +1,4 @@
-"""What `doctor` says: from readings of servers, processes and disks to findings. Pure.
+"""What `doctor` says: from what servers, processes and disks tell to findings. Pure.
 
 A finding tells what was looked at, what was found, and what to do. Only a problem makes `doctor` fail; a warning is
 something that an operator may have chosen.
@@ -49,7 +49,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class ServerReading:
+class ServerInfo:
     """What a server told about itself. None: it did not say, or this user may not ask.
 
     Args:
@@ -109,20 +109,20 @@ def packages_finding(wrong: Sequence[str], count: int) -> Finding:
     return Finding("packages", Level.OK, f"{count} libraries are of versions that fit")
 
 
-def server_findings(name: str, reading: ServerReading) -> list[Finding]:
+def server_findings(name: str, info: ServerInfo) -> list[Finding]:
     """A server that answers.
 
     Args:
         name: state or broker.
-        reading: what it told.
+        info: what it told.
     """
-    numbers = tuple(int(part) for part in reading.version.split(".")[:2] if part.isdecimal())
+    numbers = tuple(int(part) for part in info.version.split(".")[:2] if part.isdecimal())
     old = len(numbers) == 2 and numbers < OLDEST_SERVER
     version = Finding(
-        f"{name} server", Level.PROBLEM if old else Level.OK, f"version {reading.version}", old * "use 6.2 or newer"
+        f"{name} server", Level.PROBLEM if old else Level.OK, f"version {info.version}", old * "use 6.2 or newer"
     )
-    findings = [version, _memory(name, reading)]
-    policy, right = reading.maxmemory_policy, "noeviction"
+    findings = [version, _memory(name, info)]
+    policy, right = info.maxmemory_policy, "noeviction"
     if policy not in (None, right):
         to_do = f"CONFIG SET maxmemory-policy {right}, and in its configuration: else it throws tasks away when full"
         findings.append(Finding(f"{name} eviction", Level.PROBLEM, f"maxmemory-policy is {policy}", to_do))
@@ -131,29 +131,29 @@ def server_findings(name: str, reading: ServerReading) -> list[Finding]:
     return findings
 
 
-def durability_findings(reading: ServerReading) -> list[Finding]:
+def durability_findings(info: ServerInfo) -> list[Finding]:
     """Whether the state server keeps what it acknowledged. The broker need not: its messages are made again."""
     check = "durability"
-    if reading.appendonly is False:
+    if info.appendonly is False:
         to_do = "CONFIG SET appendonly yes, and in its configuration: else a restart loses every task"
         return [Finding(check, Level.PROBLEM, "appendonly is no", to_do)]
-    if reading.appendonly is None or reading.appendfsync is None:
+    if info.appendonly is None or info.appendfsync is None:
         to_do = "look yourself: appendonly must be yes, appendfsync always"
         return [Finding(check, Level.WARNING, "the server does not tell how it writes to disk", to_do)]
-    if reading.appendfsync != "always":
-        lost = "the last second of committed work" if reading.appendfsync == "everysec" else "committed work"
+    if info.appendfsync != "always":
+        lost = "the last second of committed work" if info.appendfsync == "everysec" else "committed work"
         to_do = f"CONFIG SET appendfsync always, unless a power cut may cost {lost}"
-        return [Finding(check, Level.WARNING, f"appendfsync is {reading.appendfsync}", to_do)]
+        return [Finding(check, Level.WARNING, f"appendfsync is {info.appendfsync}", to_do)]
     return [Finding(check, Level.OK, "appendonly is yes, appendfsync is always")]
 
 
-def clock_finding(reading: ServerReading) -> Finding:
+def clock_finding(info: ServerInfo) -> Finding:
     """The clocks of this host and of the state server."""
-    if reading.ahead_ms is None:
+    if info.ahead_ms is None:
         return Finding("clock", Level.WARNING, "the server's time cannot be read", "let this user run TIME")
-    seconds = reading.ahead_ms / 1000
+    seconds = info.ahead_ms / 1000
     found = f"the server's clock is {abs(seconds):.1f} s {'ahead of' if seconds >= 0 else 'behind'} this host's"
-    if abs(reading.ahead_ms) > CLOCK_LIMIT_MS:
+    if abs(info.ahead_ms) > CLOCK_LIMIT_MS:
         return Finding("clock", Level.PROBLEM, found, "set both clocks by NTP")
     return Finding("clock", Level.OK, found)
 
@@ -188,7 +188,7 @@ def records_finding(looked_at: int, wrong: Sequence[str], *, whole: bool) -> Fin
     return Finding(check, Level.OK, f"{looked_at} tasks agree with their indexes{part}")
 
 
-def databases_finding(state: ServerReading, broker: ServerReading) -> Finding:
+def databases_finding(state: ServerInfo, broker: ServerInfo) -> Finding:
     """Whether tasks and messages lie apart."""
     if state.run_id and state.run_id == broker.run_id and state.db == broker.db:
         to_do = "give broker_url another database number: a flush of the queue would delete every task"
@@ -280,12 +280,12 @@ def key_finding(name: str, *, is_set: bool, workers_here: int, plays_script: boo
     return Finding("API key", Level.WARNING, f"{name} is not set", "set it for every worker that runs turns")
 
 
-def _memory(name: str, reading: ServerReading) -> Finding:
+def _memory(name: str, info: ServerInfo) -> Finding:
     check = f"{name} memory"
-    if not reading.limit_bytes:
-        return Finding(check, Level.OK, f"{decimal(reading.used_bytes)} are used; there is no limit")
-    share = reading.used_bytes / reading.limit_bytes
-    found = f"{decimal(reading.used_bytes)} of {decimal(reading.limit_bytes)} are used ({share:.0%})"
+    if not info.limit_bytes:
+        return Finding(check, Level.OK, f"{decimal(info.used_bytes)} are used; there is no limit")
+    share = info.used_bytes / info.limit_bytes
+    found = f"{decimal(info.used_bytes)} of {decimal(info.limit_bytes)} are used ({share:.0%})"
     to_do = "raise maxmemory, or let ended tasks go sooner (exec_retention_s, conversation_retention_s)"
     if share >= MEMORY_PROBLEM:
         return Finding(check, Level.PROBLEM, f"{found}; a full server refuses every write", to_do)

@@ -1,4 +1,4 @@
-"""Hashes of values: SHA-256 of canonical JSON (requirement R35), and the ids derived from them."""
+"""Hashes of values: SHA-256 of canonical JSON, and the ids derived from them."""
 
 from __future__ import annotations
 

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from neuraphage.model.health import Beat, Health
+from neuraphage.model.health import Health, HealthRecord
 
-MISSED_BEATS = 3
-"""So many periods without a beat mean that the process does not answer, or that what it needs is away."""
+MISSED_PERIODS = 3
+"""So many periods without a record mean that the process does not answer, or that what it needs is away."""
 
 
-def assess(beat: Beat, now_s: float) -> Health:
-    """Judge one process by its last beat.
+def assess(record: HealthRecord, now_s: float) -> Health:
+    """Judge one process by its last record.
 
     Args:
-        beat: of a process that exists.
+        record: of a process that exists.
         now_s: boot time, seconds.
     """
-    limit_s = beat.period_s * MISSED_BEATS
-    live = now_s - beat.at_s <= limit_s
+    limit_s = record.period_s * MISSED_PERIODS
+    live = now_s - record.at_s <= limit_s
     problems = []
     if not live:
-        problems.append(f"it has not answered for {now_s - beat.at_s:.1f} s")
-    if beat.at_s - beat.stored_at_s > limit_s:
-        problems.append(beat.refusal or "the state server takes no writes of it")
-    if not beat.consuming:
+        problems.append(f"it has not answered for {now_s - record.at_s:.1f} s")
+    if record.at_s - record.stored_at_s > limit_s:
+        problems.append(record.refusal or "the state server takes no writes of it")
+    if not record.consuming:
         problems.append("it takes in no messages from the broker")
-    return Health(beat.name, beat.pid, live, not problems, tuple(problems))
+    return Health(record.name, record.pid, live, not problems, tuple(problems))
 
 
 def overall(processes: Iterable[Health]) -> tuple[bool, bool]:

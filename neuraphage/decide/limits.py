@@ -1,4 +1,4 @@
-"""Limits checked before each model call (K9). Zero means stop, never unlimited.
+"""Limits checked before each model call. Zero means stop, never unlimited.
 
 The scripts know the same rule (`at_limit` in prelude.lua; a test holds the two together), so that nothing leads a
 task back to work that would fail at once.

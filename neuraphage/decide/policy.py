@@ -24,7 +24,7 @@ class Ruling(StrEnum):
     DENIED = "denied"
     """A person said no."""
     BLOCKED = "blocked"
-    """It would destroy the machine; nobody is asked (K30)."""
+    """It would destroy the machine; nobody is asked."""
     ASK = "ask"
 
 

@@ -1,4 +1,4 @@
-"""The phase a task is in and the point it goes on from (R19, R21), from its marker and its journal.
+"""The phase a task is in and the point it goes on from, from its marker and its journal.
 
 A marker outlives the turn that wrote it; the journal does not. So an empty journal says that the next turn has done
 nothing yet, whatever the marker names.

@@ -1,4 +1,4 @@
-"""The one retry rule of model calls (requirements R92-R99, K10). The turn's timers carry it out.
+"""The one retry rule of model calls. The turn's timers carry it out.
 
 network, timeout, 5xx and broken streams: 3 attempts, at 0, 1 and 5 s. Overloaded (529): 30 s each,
 3 retries. Rate limited (429): the provider's own wait, which uses up no attempt; a cap ends it in the end.

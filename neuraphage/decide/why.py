@@ -1,4 +1,4 @@
-"""Why a task stands where it stands, and what happens next: plain sentences from readings. It decides nothing.
+"""Why a task stands where it stands, and what happens next: plain sentences from facts. It decides nothing.
 
 The rules themselves are in the scripts of the store (`recover`, `republish`, `fire`) and in the watcher; a test holds
 the forecasts here against what those do.
@@ -12,9 +12,9 @@ from neuraphage.decide.asking import asks_line, short_prompt_id
 from neuraphage.decide.duration import duration
 from neuraphage.decide.going_on import going_on
 from neuraphage.model.effect import MarkerName
+from neuraphage.model.explanation import Clocks, Explanation, Forecast, Holder, TaskFacts
 from neuraphage.model.place import Place
 from neuraphage.model.prompt import PromptKind
-from neuraphage.model.readings import Clocks, Explanation, Forecast, Holder, TaskReadings
 from neuraphage.model.task import BlockedDetail, CancelledDetail, FailedDetail, PausedDetail, Status, TaskRecord
 
 SWEEP_OVERDUE_INTERVALS = 3
@@ -58,29 +58,29 @@ class Rules:
         return min(doubled, self.max_republish_ms)
 
 
-def explain(readings: TaskReadings, rules: Rules) -> Explanation:
+def explain(facts: TaskFacts, rules: Rules) -> Explanation:
     """Explain one task.
 
     Args:
-        readings: what was read.
+        facts: what was read.
         rules: the settings.
     """
-    record = readings.record
+    record = facts.record
     match record.status, record.place:
         case ((Status.COMPLETED | Status.CANCELLED | Status.FAILED), _):
-            because, following = _ended(readings)
+            because, following = _ended(facts)
         case Status.PAUSED, _:
-            because, following = _paused(readings)
+            because, following = _paused(facts)
         case Status.WAITING_FOR_USER, _:
-            because, following = _waits_for_person(readings)
+            because, following = _waits_for_person(facts)
         case Status.BLOCKED, _:
-            because, following = _blocked(readings, rules)
+            because, following = _blocked(facts, rules)
         case _, Place.OUTBOX:
-            because, following = _waits_for_worker(readings, rules)
+            because, following = _waits_for_worker(facts, rules)
         case _, Place.TIMERS:
-            because, following = _waits_for_time(readings)
+            because, following = _waits_for_time(facts)
         case _, Place.LEASES:
-            because, following = _held(readings, rules)
+            because, following = _held(facts, rules)
         case _:
             because = ["It is in none of the four places, which a task that is not over never is."]
             following = [Forecast(text=f"Report this with the output of `neuraphage show {record.short_id} --json`.")]
@@ -91,39 +91,39 @@ def explain(readings: TaskReadings, rules: Rules) -> Explanation:
     if record.place in {Place.OUTBOX, Place.LEASES, Place.TIMERS} or any(
         found.in_ms is not None for found in following
     ):
-        because += _sweep_trouble(readings, rules)
+        because += _sweep_trouble(facts, rules)
     return Explanation(
         task_id=record.task_id,
         status=record.status,
         place=record.place,
         because=tuple(because),
         next=tuple(following),
-        clocks=clocks(readings, rules),
-        decisions=readings.decisions,
+        clocks=clocks(facts, rules),
+        decisions=facts.decisions,
     )
 
 
-def clocks(readings: TaskReadings, rules: Rules) -> Clocks:
-    """The readings as ages."""
-    record, now_ms, due_ms = readings.record, readings.now_ms, readings.due_ms
+def clocks(facts: TaskFacts, rules: Rules) -> Clocks:
+    """The facts as ages."""
+    record, now_ms, due_ms = facts.record, facts.now_ms, facts.due_ms
     held = record.place == Place.LEASES and due_ms is not None
     sent_ms = None
     if record.place == Place.OUTBOX and due_ms is not None:
-        sent_ms = now_ms - (due_ms - rules.distance_ms(readings.publications))
+        sent_ms = now_ms - (due_ms - rules.distance_ms(facts.publications))
     return Clocks(
         dispatch_ms=sent_ms,
         claim_ms=(due_ms or 0) - now_ms if held else None,
         progress_ms=now_ms - ((due_ms or 0) - rules.lease_ms) if held else None,
         checkpoint_ms=now_ms - record.saved_at_ms if record.saved_at_ms else None,
-        sweep_ms=now_ms - readings.last_sweep_ms if readings.last_sweep_ms else None,
+        sweep_ms=now_ms - facts.last_sweep_ms if facts.last_sweep_ms else None,
     )
 
 
 _Said = tuple[list[str], list[Forecast]]
 
 
-def _ended(readings: TaskReadings) -> _Said:
-    record = readings.record
+def _ended(facts: TaskFacts) -> _Said:
+    record = facts.record
     match record.detail:
         case FailedDetail(error=error):
             because = f"It failed: {error}"
@@ -131,119 +131,119 @@ def _ended(readings: TaskReadings) -> _Said:
             because = "A person cancelled it" + (f": {reason}" if reason else ".")
         case _:
             because = "It is completed."
-    following = f"Nothing by itself; {going_on(record, has_conversation=readings.has_conversation)}."
+    following = f"Nothing by itself; {going_on(record, has_conversation=facts.has_conversation)}."
     return [because], [Forecast(text=following)]
 
 
-def _paused(readings: TaskReadings) -> _Said:
-    record = readings.record
+def _paused(facts: TaskFacts) -> _Said:
+    record = facts.record
     detail = record.detail
     reason = detail.reason if isinstance(detail, PausedDetail) else ""
-    ago = f" {duration(readings.now_ms - detail.paused_at_ms)} ago" if isinstance(detail, PausedDetail) else ""
+    ago = f" {duration(facts.now_ms - detail.paused_at_ms)} ago" if isinstance(detail, PausedDetail) else ""
     by_policy = f"Its worker died, and the recovery policy left it to a person{ago}."
     because = by_policy if reason == "recovery" else f"A person paused it{ago}."
     resume = f"Nothing by itself, it is kept for ever; {going_on(record)}."
     return [because], [Forecast(text=resume)]
 
 
-def _waits_for_person(readings: TaskReadings) -> _Said:
+def _waits_for_person(facts: TaskFacts) -> _Said:
     because, following = [], []
-    for prompt in readings.record.prompts:
-        because.append(f"It asks a person ({duration(readings.now_ms - prompt.opened_at_ms)} ago): {asks_line(prompt)}")
+    for prompt in facts.record.prompts:
+        because.append(f"It asks a person ({duration(facts.now_ms - prompt.opened_at_ms)} ago): {asks_line(prompt)}")
         if prompt.deadline_ms is not None:
-            left_ms = max(0, prompt.deadline_ms - readings.now_ms)
+            left_ms = max(0, prompt.deadline_ms - facts.now_ms)
             text = f"In {duration(left_ms)} the sweep answers {prompt.default_answer!r} for the person."
             following.append(Forecast(text=text, in_ms=left_ms))
     if not because:
         because.append("It waits for a person's message.")
-    for prompt in readings.record.prompts:
+    for prompt in facts.record.prompts:
         if prompt.kind is PromptKind.CONVERSATION:
             continue
-        command = f"`neuraphage answer {readings.record.short_id} {short_prompt_id(prompt)} ANSWER`"
+        command = f"`neuraphage answer {facts.record.short_id} {short_prompt_id(prompt)} ANSWER`"
         when = "Nothing by itself, it holds no worker" if prompt.deadline_ms is None else "Or before that"
         following.append(Forecast(text=f"{when}; {command} answers: {asks_line(prompt)}"))
     if not following:
-        answer = f"Nothing by itself, it holds no worker; {going_on(readings.record)}."
+        answer = f"Nothing by itself, it holds no worker; {going_on(facts.record)}."
         following.append(Forecast(text=answer))
     return because, following
 
 
-def _blocked(readings: TaskReadings, rules: Rules) -> _Said:
-    detail = readings.record.detail
+def _blocked(facts: TaskFacts, rules: Rules) -> _Said:
+    detail = facts.record.detail
     if not isinstance(detail, BlockedDetail):
         return ["It waits for something else."], []
-    left_ms = max(0, detail.waiting_since_ms + rules.wait_poll_ms - readings.now_ms)
-    ago = duration(readings.now_ms - detail.waiting_since_ms)
+    left_ms = max(0, detail.waiting_since_ms + rules.wait_poll_ms - facts.now_ms)
+    ago = duration(facts.now_ms - detail.waiting_since_ms)
     text = f"The sweep wakes it in {duration(left_ms)}, if nothing does before."
     return [f"It has waited {ago} for {detail.resource or 'something else'}."], [Forecast(text=text, in_ms=left_ms)]
 
 
-def _waits_for_worker(readings: TaskReadings, rules: Rules) -> _Said:
-    waited_ms = clocks(readings, rules).dispatch_ms or 0
-    times = readings.publications
+def _waits_for_worker(facts: TaskFacts, rules: Rules) -> _Said:
+    waited_ms = clocks(facts, rules).dispatch_ms or 0
+    times = facts.publications
     sent = "sent" if not times else f"sent again by the sweep, {times} time{'s' if times > 1 else ''} so far,"
     because = [f"It waits for a worker: its message was {sent} {duration(waited_ms)} ago and no worker has claimed it."]
-    if readings.workers == 0:
+    if facts.workers == 0:
         start = "if none runs, start one (`neuraphage dev`, or a Celery worker of np.run)"
         because.append(f"No worker process that has had a turn is connected: {start}.")
-    elif readings.workers:
-        because.append(f"{_count(readings.workers, 'worker process')} connected; they may all be busy.")
-    because += _recoveries(readings.record, rules)
-    left_ms = max(0, (readings.due_ms or 0) - readings.now_ms)
+    elif facts.workers:
+        because.append(f"{_count(facts.workers, 'worker process')} connected; they may all be busy.")
+    because += _recoveries(facts.record, rules)
+    left_ms = max(0, (facts.due_ms or 0) - facts.now_ms)
     when = f"in {duration(left_ms)}" if left_ms else "with its next visit"
     again = f"The sweep will publish it again {when}, sooner if it finds the queue empty."
     return because, [Forecast(text=again, in_ms=left_ms)]
 
 
-def _waits_for_time(readings: TaskReadings) -> _Said:
-    left_ms = max(0, (readings.due_ms or 0) - readings.now_ms)
+def _waits_for_time(facts: TaskFacts) -> _Said:
+    left_ms = max(0, (facts.due_ms or 0) - facts.now_ms)
     because = ["A model call failed in a way that passes; it waits before it asks again."]
     return because, [Forecast(text=f"In {duration(left_ms)} it goes to a worker.", in_ms=left_ms)]
 
 
-def _held(readings: TaskReadings, rules: Rules) -> _Said:
-    record, due_ms, now_ms = readings.record, readings.due_ms or 0, readings.now_ms
+def _held(facts: TaskFacts, rules: Rules) -> _Said:
+    record, due_ms, now_ms = facts.record, facts.due_ms or 0, facts.now_ms
     left_ms = due_ms - now_ms
     renewed_ms = rules.lease_ms - left_ms
     is_late = renewed_ms >= rules.missed_ms
-    because = [_holding(readings.holder, record, renewed_ms, is_late=is_late), *_recoveries(record, rules)]
-    crashed = readings.holder is None or not readings.holder.connected  # an expiry of who lives is no crash
+    because = [_holding(facts.holder, record, renewed_ms, is_late=is_late), *_recoveries(record, rules)]
+    crashed = facts.holder is None or not facts.holder.connected  # an expiry of who lives is no crash
     following = []
     if not is_late:
         text = f"Its lease runs out in {duration(left_ms)}, unless it is renewed, as it is every "
         following.append(Forecast(text=f"{text}{duration(rules.heartbeat_ms)}.", in_ms=left_ms))
-    elif readings.suspect_since_ms is None:
+    elif facts.suspect_since_ms is None:
         because.append("Two renewals were missed: it is hung, cut off, or stopped.")
         following.append(Forecast(text="The next visit marks it suspect; a second one decides.", in_ms=None))
     else:
-        since_ms = now_ms - readings.suspect_since_ms
+        since_ms = now_ms - facts.suspect_since_ms
         because.append(f"It is suspect: {duration(since_ms)} ago a first visit found two renewals missed.")
         second_ms = max(0, left_ms, rules.missed_ms - since_ms)
         lease = f"Its lease runs out in {duration(left_ms)}" if left_ms > 0 else "Its lease is over"
-        text = f"{lease}; the second visit{_when(second_ms)} recovers it: {outcome(readings, rules, crashed=crashed)}."
+        text = f"{lease}; the second visit{_when(second_ms)} recovers it: {outcome(facts, rules, crashed=crashed)}."
         following.append(Forecast(text=f"{text} A renewal before that clears the mark.", in_ms=second_ms))
-    if readings.holder is not None and readings.holder.connected is False and rules.recovery_policy != "off":
+    if facts.holder is not None and facts.holder.connected is False and rules.recovery_policy != "off":
         text = (
             "Its process has no connection: the watcher of its host recovers the task as soon as it sees it gone, a"
-            f" watcher elsewhere after {duration(rules.absent_host_ms)} of absence; {outcome(readings, rules)}."
+            f" watcher elsewhere after {duration(rules.absent_host_ms)} of absence; {outcome(facts, rules)}."
         )
         following.insert(0, Forecast(text=text))
     return because, following
 
 
-def outcome(readings: TaskReadings, rules: Rules, *, crashed: bool = True) -> str:
+def outcome(facts: TaskFacts, rules: Rules, *, crashed: bool = True) -> str:
     """What a recovery now would make of the task: the order of the script `recover`.
 
     Args:
-        readings: of the task.
+        facts: of the task.
         rules: the limits.
         crashed: whether its process is gone, or not known to live.
     """
-    record = readings.record
+    record = facts.record
     begun = record.counters.iteration > 0 or record.marker.name is not MarkerName.TASK_CREATED
     if record.cancel_requested:
         return "it is cancelled"
-    if begun and readings.now_ms - record.saved_at_ms > rules.saved_max_age_ms:
+    if begun and facts.now_ms - record.saved_at_ms > rules.saved_max_age_ms:
         return "it fails, since its last step is too old to go on from"
     if crashed and record.counters.recoveries + 1 >= rules.max_recoveries:
         return f"it fails, at {record.counters.recoveries + 1} recoveries in a row without an outcome"
@@ -272,10 +272,10 @@ def _recoveries(record: TaskRecord, rules: Rules) -> list[str]:
     return [f"It was recovered {times} since its last outcome; {limit}."]
 
 
-def _sweep_trouble(readings: TaskReadings, rules: Rules) -> list[str]:
-    if not readings.last_sweep_ms:
+def _sweep_trouble(facts: TaskFacts, rules: Rules) -> list[str]:
+    if not facts.last_sweep_ms:
         return ["No sweep has ever run here: start beat and a worker of np.control (`neuraphage dev` has both)."]
-    late_ms = readings.now_ms - readings.last_sweep_ms
+    late_ms = facts.now_ms - facts.last_sweep_ms
     if late_ms <= SWEEP_OVERDUE_INTERVALS * rules.sweep_ms + rules.sweep_ms:
         return []
     return [f"No sweep has run for {duration(late_ms)}: look at beat, the worker of np.control and the broker."]

@@ -33,7 +33,7 @@ from neuraphage.ports import Delta
 from neuraphage.queue import CeleryDispatcher, make_app
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.settings import Settings
-from neuraphage.store import live, reading
+from neuraphage.store import live, queries
 from neuraphage.store.tasks import RedisStore
 
 __all__ = ["Demo", "DemoOptions", "Show", "free_port"]
@@ -150,7 +150,7 @@ class Demo:
         self._show.line(f"submitted {task_id}: {PROMPT}")
         record = self._follow(store, task_id, killer, deadline_s)
         starts = started_runs(workspace)
-        events = reading.events(store.context, task_id, limit=10_000)
+        events = queries.events(store.context, task_id, limit=10_000)
         return demo_record(record, events, killer.kills, starts, tests_pass=tests_pass(workspace))
 
     def _follow(self, store: RedisStore, task_id: str, killer: Killer, deadline_s: float) -> TaskRecord:

@@ -46,7 +46,7 @@ class LogRotation:
         self._thread.join()
 
     def look(self) -> None:
-        """Look once."""
+        """Set aside each log that is too large; one that cannot be is told of and left."""
         for log in self._logs():
             try:
                 if size_bytes(log) > self._max_bytes:

@@ -17,7 +17,7 @@ STEADY_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class ProcessSpec:
-    """One process to keep up.
+    """One process to supervise.
 
     Args:
         name: for people, for `kill` and for the log's name: lower case letters, digits and dashes.

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from neuraphage.data_folder import MARK, Kept, is_ours, kept_in, size_bytes
+from neuraphage.data_folder import MARK, KeptItem, is_ours, kept_in, size_bytes
 from neuraphage.dev.folder_users import users_of
 from neuraphage.dev.server_files import open_files, take_lock
 from neuraphage.dev.stack_use import no_users
@@ -16,7 +16,7 @@ from neuraphage.settings import Settings
 
 
 @contextmanager
-def unused_folder(settings: Settings) -> Iterator[list[Kept]]:
+def unused_folder(settings: Settings) -> Iterator[list[KeptItem]]:
     """Hold the data folder, so that no stack starts in it, and tell what would be removed from it.
 
     Raises:
@@ -36,11 +36,11 @@ def unused_folder(settings: Settings) -> Iterator[list[Kept]]:
         if users:
             raise StackError(f"{folder} is in use: {'; '.join(users)}")
         run_folder = files.socket_path.parent
-        elsewhere = [Kept(run_folder, "socket of the local stack", size_bytes(run_folder))]
+        elsewhere = [KeptItem(run_folder, "socket of the local stack", size_bytes(run_folder))]
         yield [*kept_in(folder), *(elsewhere if run_folder != files.folder else [])]
 
 
-def remove(settings: Settings, kept: list[Kept]) -> list[str]:
+def remove(settings: Settings, kept: list[KeptItem]) -> list[str]:
     """Remove things that `unused_folder` told of, and the data folder if nothing else is in it.
 
     Returns:

@@ -9,18 +9,18 @@ from typing import Any
 from celery import Celery
 
 from neuraphage.configuration import masked_url
-from neuraphage.decide.diagnosis import ServerReading
+from neuraphage.decide.diagnosis import ServerInfo
 from neuraphage.dev.plain_port import refuse_plain_port
 from neuraphage.errors import StackError
 from neuraphage.queue import BROKER_DOWN, make_app
 from neuraphage.settings import Settings
-from neuraphage.store.server_report import read_server, reading_of
+from neuraphage.store.server_info import info_of, read_server
 
 ANSWER_S = 1.5
 """How long workers have to answer."""
 
 
-def read_state_server(settings: Settings) -> ServerReading:
+def read_state_server(settings: Settings) -> ServerInfo:
     """What the state server tells about itself.
 
     Raises:
@@ -33,7 +33,7 @@ def read_state_server(settings: Settings) -> ServerReading:
     return read_server(url)
 
 
-def read_broker(settings: Settings) -> ServerReading:
+def read_broker(settings: Settings) -> ServerInfo:
     """What the broker tells about itself, over a connection as Celery makes it.
 
     Raises:
@@ -42,7 +42,7 @@ def read_broker(settings: Settings) -> ServerReading:
     """
     refuse_plain_port(settings.broker_url.get_secret_value(), "the broker")
     with _app(settings) as (_, connection):
-        return reading_of(connection.default_channel.client)
+        return info_of(connection.default_channel.client)
 
 
 def queues_of_workers(settings: Settings) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""Keep the processes of a stack up, from one process that may itself be killed."""
+"""Supervise the processes of a local stack, from one process that may itself be killed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
 
-from neuraphage.dev.keeper import Keeper
 from neuraphage.dev.process_spec import ProcessChange, ProcessSpec, ProcessState
 from neuraphage.dev.stop_request import StopRequest
+from neuraphage.dev.supervised_process import SupervisedProcess
 from neuraphage.errors import StackError
 
 READY_TIMEOUT_S = 300.0
@@ -61,11 +61,11 @@ class Supervisor:
         self._stop = stop or StopRequest()
         self._telling = threading.Lock()
         self._states: dict[str, ProcessState] = {}
-        self._keepers = {
-            spec.name: Keeper(spec, spec.log or log_dir / f"{spec.name}.log", self._tell, ready_timeout_s)
+        self._children = {
+            spec.name: SupervisedProcess(spec, spec.log or log_dir / f"{spec.name}.log", self._tell, ready_timeout_s)
             for spec in specs
         }
-        self._started: list[Keeper] = []
+        self._started: list[SupervisedProcess] = []
 
     def __enter__(self) -> Self:
         self.start()
@@ -83,15 +83,15 @@ class Supervisor:
             StackError: one of them did not become ready; all are stopped again.
         """
         try:
-            for keeper in self._keepers.values():
+            for child in self._children.values():
                 if self._stop.asked:
                     return
-                self._started.append(keeper)
-                keeper.start()
-                if keeper.spec.foundation:
-                    keeper.await_ready(self._stop)
-            for keeper in self._started:
-                keeper.await_ready(self._stop)
+                self._started.append(child)
+                child.start()
+                if child.spec.foundation:
+                    child.await_ready(self._stop)
+            for child in self._started:
+                child.await_ready(self._stop)
         except BaseException:
             self.stop()
             raise
@@ -99,33 +99,33 @@ class Supervisor:
     def stop(self) -> None:
         """Stop all in reverse order, foundations last: SIGTERM, a time of grace, SIGKILL. Safe to repeat."""
         for foundation in (False, True):
-            wave = [keeper for keeper in reversed(self._started) if keeper.spec.foundation is foundation]
-            for keeper in wave:
-                keeper.ask_to_stop()
+            wave = [child for child in reversed(self._started) if child.spec.foundation is foundation]
+            for child in wave:
+                child.ask_to_stop()
             self._await_ends(wave, impatient=not foundation)
 
-    def _await_ends(self, wave: Sequence[Keeper], *, impatient: bool) -> None:
+    def _await_ends(self, wave: Sequence[SupervisedProcess], *, impatient: bool) -> None:
         """Wait until all have ended, and kill those whose time is over, or all when asked to stop at once."""
         asked_s = time.monotonic()
         told_slow = False
         killed_s: dict[str, float] = {}
         waiting = list(wave)
         while waiting:
-            waiting = [keeper for keeper in waiting if not keeper.has_stopped(_LOOK_AGAIN_S)]
+            waiting = [child for child in waiting if not child.has_stopped(_LOOK_AGAIN_S)]
             now_s = time.monotonic()
-            for keeper in waiting:
-                name, grace_s = keeper.spec.name, keeper.spec.grace_s
+            for child in waiting:
+                name, grace_s = child.spec.name, child.spec.grace_s
                 grace_s = self._grace_s if grace_s is None else grace_s
                 if now_s - asked_s >= grace_s or (impatient and self._stop.at_once):
                     killed_s.setdefault(name, now_s)
-                    keeper.kill()
+                    child.kill()
                 if now_s - killed_s.get(name, now_s) >= _AFTER_KILL_S:
-                    _log.warning("%s (pid %s) did not end after SIGKILL", name, keeper.pid())
-                    waiting = [other for other in waiting if other is not keeper]
+                    _log.warning("%s (pid %s) did not end after SIGKILL", name, child.pid())
+                    waiting = [other for other in waiting if other is not child]
             if not told_slow and now_s - asked_s >= SLOW_STOP_S:
                 told_slow = True
-                for keeper in waiting:
-                    keeper.tell_stopping()
+                for child in waiting:
+                    child.tell_stopping()
 
     def pid(self, name: str) -> int | None:
         """Process id of a running process, or None.
@@ -133,7 +133,7 @@ class Supervisor:
         Raises:
             StackError: no process has this name.
         """
-        return self._keeper(name).pid()
+        return self._child(name).pid()
 
     def state(self, name: str) -> ProcessState | None:
         """Newest state of a process; None before its start.
@@ -141,7 +141,7 @@ class Supervisor:
         Raises:
             StackError: no process has this name.
         """
-        self._keeper(name)
+        self._child(name)
         with self._telling:
             return self._states.get(name)
 
@@ -154,13 +154,13 @@ class Supervisor:
         Raises:
             StackError: no process has this name.
         """
-        return self._keeper(name).send(signum)
+        return self._child(name).send(signum)
 
-    def _keeper(self, name: str) -> Keeper:
+    def _child(self, name: str) -> SupervisedProcess:
         try:
-            return self._keepers[name]
+            return self._children[name]
         except KeyError:
-            raise StackError(f"process {name!r}: the stack has only {', '.join(self._keepers)}") from None
+            raise StackError(f"process {name!r}: the stack has only {', '.join(self._children)}") from None
 
     def _tell(self, change: ProcessChange) -> None:
         with self._telling:

@@ -167,7 +167,7 @@ def tool_effect(journal: Journal, tool_use_id: str) -> ToolEffect | None:
 
 
 class MarkerName(StrEnum):
-    """The six checkpoint markers (requirements R29-R34, K6)."""
+    """The six checkpoint markers."""
 
     TASK_CREATED = "task_created"
     REQUEST_SENT = "request_sent"

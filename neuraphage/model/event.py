@@ -70,7 +70,7 @@ class EventKind(StrEnum):
 
 
 class Event(Frozen):
-    """One line of a task's history: an audit record, never a source of recovery (K17).
+    """One line of a task's history: an audit record, never a source of recovery.
 
     Args:
         kind: an EventKind, or the text of one that this release does not know.

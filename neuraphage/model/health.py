@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Beat:
+class HealthRecord:
     """What a worker process last wrote down. Times are this machine's boot time, seconds.
 
     Args:
         host: see runtime.host.host_id.
         pid, start_time: the process.
         name: Celery's node name.
-        period_s: how often it beats.
+        period_s: how often it writes.
         at_s: when it wrote this.
         stored_at_s: when the state server last took a write of it; 0 when it refused the last one.
         consuming: whether it took in messages then.

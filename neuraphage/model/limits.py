@@ -15,7 +15,7 @@ class Limits(Frozen):
     """Limits of one task, checked before each model call. Zero means stop, never unlimited.
 
     Args:
-        max_turns: turns for one piece of work (K9): from the start, from a reset, or from the message with which a
+        max_turns: turns for one piece of work: from the start, from a reset, or from the message with which a
             person went on after the model had ended its turn.
         max_cost_microusd: money of the whole task, over resets too.
     """

@@ -1,4 +1,4 @@
-"""A lock on a resource, as stored (requirements R152, R153). It lives exactly as long as its holder's lease."""
+"""A lock on a resource, as stored. It lives exactly as long as its holder's lease."""
 
 from __future__ import annotations
 

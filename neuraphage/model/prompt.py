@@ -9,7 +9,7 @@ from neuraphage.model.base import Frozen
 
 
 class PromptKind(StrEnum):
-    """What the task waits for (requirement R20)."""
+    """What the task waits for."""
 
     PERMISSION = "permission"
     QUESTION = "question"
@@ -49,7 +49,7 @@ class Prompt(Frozen):
 
 
 PERMISSION_OPTIONS = ("yes", "no", "always", "never")
-"""Answers to a permission prompt (requirement R101)."""
+"""Answers to a permission prompt."""
 
 
 class InboxItem(Frozen):

@@ -1,12 +1,12 @@
-"""What a sweep found and did (requirements R27, R28, R170)."""
+"""What a sweep found and did."""
 
 from __future__ import annotations
 
 from neuraphage.model.base import SCHEMA_VERSION, Frozen
 
 
-class RecoveryReading(Frozen):
-    """One decision about one task, with the readings it was made from.
+class RecoveryDecision(Frozen):
+    """One decision about one task, with the facts it was made from.
 
     Args:
         task_id: the task.
@@ -48,7 +48,7 @@ class RecoveryReading(Frozen):
     at_ms: int | None = None
 
 
-class Decision(Frozen):
+class LoggedDecision(Frozen):
     """A decision of the sweep or a watcher, as it was kept.
 
     Args:
@@ -57,7 +57,7 @@ class Decision(Frozen):
     """
 
     at_ms: int
-    reading: RecoveryReading
+    reading: RecoveryDecision
 
 
 class RecoveryReport(Frozen):
@@ -79,14 +79,14 @@ class RecoveryReport(Frozen):
 
     swept_at_ms: int
     duration_ms: int = 0
-    resumable: tuple[RecoveryReading, ...] = ()
-    requeued: tuple[RecoveryReading, ...] = ()
-    failed: tuple[RecoveryReading, ...] = ()
-    paused: tuple[RecoveryReading, ...] = ()
-    suspect: tuple[RecoveryReading, ...] = ()
+    resumable: tuple[RecoveryDecision, ...] = ()
+    requeued: tuple[RecoveryDecision, ...] = ()
+    failed: tuple[RecoveryDecision, ...] = ()
+    paused: tuple[RecoveryDecision, ...] = ()
+    suspect: tuple[RecoveryDecision, ...] = ()
     republished: int = 0
     fired: int = 0
-    other: tuple[RecoveryReading, ...] = ()
+    other: tuple[RecoveryDecision, ...] = ()
     schema_version: int = SCHEMA_VERSION
 
     @property

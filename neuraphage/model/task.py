@@ -39,7 +39,7 @@ TERMINAL = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
 
 
 class Phase(StrEnum):
-    """What a Running task does now (requirement R19)."""
+    """What a Running task does now."""
 
     INITIALIZING = "Initializing"
     ASSEMBLING_CONTEXT = "AssemblingContext"
@@ -51,7 +51,7 @@ class Phase(StrEnum):
 
 
 class StartedReason(StrEnum):
-    """Why the present stretch of work began (requirement R42)."""
+    """Why the present stretch of work began."""
 
     USER_REQUEST = "user_request"
     RESUMED = "resumed"
@@ -63,7 +63,7 @@ class StartedReason(StrEnum):
 
 
 class ResumePointKind(StrEnum):
-    """Where a paused task goes on (requirement R21)."""
+    """Where a paused task goes on."""
 
     CONTEXT_ASSEMBLY = "ContextAssembly"
     LLM_CALL = "LlmCall"
@@ -163,7 +163,7 @@ Detail = Annotated[
 
 
 class Mode(StrEnum):
-    """What the model's end_turn means (K8)."""
+    """What the model's end_turn means."""
 
     AUTONOMOUS = "autonomous"
     """The task is completed."""
@@ -172,7 +172,7 @@ class Mode(StrEnum):
 
 
 class OnUnknownOutcome(StrEnum):
-    """What happens when an opaque tool was interrupted and nothing knows whether it ran (K1)."""
+    """What happens when an opaque tool was interrupted and nothing knows whether it ran."""
 
     TELL_MODEL = "tell_model"
     """The tool result says so and asks to look before repeating."""
@@ -184,7 +184,7 @@ class TaskSpec(Frozen):
     """What a task was asked to do. Never changes after create.
 
     Args:
-        task_id: `task-` and a UUID v7 (R23, K14).
+        task_id: `task-` and a UUID v7.
         name: one line for lists.
         prompt: the person's request, the first user message.
         model: model id.
@@ -198,7 +198,7 @@ class TaskSpec(Frozen):
         priority: 0 (critical) to 4 (low).
         parent_id: the task that spawned this one.
         depth: how many parents it has.
-        blocked_by: tasks that must end first (R26; stored, not yet acted on).
+        blocked_by: tasks that must end first (stored, not yet acted on).
         tags: free labels.
         worktree: path of a git worktree made for the task.
         permission_timeout_s: seconds until an unanswered permission counts as denied; None for no limit.

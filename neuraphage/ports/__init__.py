@@ -25,7 +25,7 @@ from neuraphage.ports.people import (
     TurnDispatcher,
     Waker,
 )
-from neuraphage.ports.reading import ReadStore
+from neuraphage.ports.reads import ReadStore
 from neuraphage.ports.standby import HeldRow, Standby
 from neuraphage.ports.sweeping import HeldTask, ProcessRow, Recovered, RecoverVerdict, SpoolWatch, SweepStore
 from neuraphage.ports.tools import DetachedTool, ForeseesRefusal, Tool, ToolBox, ToolContext

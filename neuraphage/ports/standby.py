@@ -36,9 +36,9 @@ class Standby(Protocol):
         ...
 
     def hold(self, rows: Iterable[HeldRow]) -> None:
-        """All that is held from now on."""
+        """Take in all that is held from now on, in place of what was held before."""
         ...
 
     def renewed(self, boottime_s: float) -> None:
-        """The process has renewed all its leases at that time."""
+        """Note that the process has renewed all its leases at that time (boot time, seconds)."""
         ...

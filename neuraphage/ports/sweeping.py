@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from neuraphage.model.recovery import RecoveryReading, RecoveryReport
+from neuraphage.model.recovery import RecoveryDecision, RecoveryReport
 from neuraphage.ports.people import NextTurn, Signal, Signalled
 
 
@@ -46,10 +46,10 @@ class HeldTask:
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """Answer of recover: verdict, readings, and the next message where the task goes on."""
+    """Answer of recover: verdict, decision, and the next message where the task goes on."""
 
     verdict: RecoverVerdict
-    reading: RecoveryReading | None = None
+    decision: RecoveryDecision | None = None
     seq: int = 0
     iteration: int = 0
 

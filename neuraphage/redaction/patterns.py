@@ -1,4 +1,4 @@
-"""What a shape of a secret is, tight enough to leave ordinary code alone; `tokens` and `places` have them.
+"""What a shape of a secret is, tight enough to leave ordinary code alone; `tokens` and `contexts` have them.
 
 Rules that keep redaction linear and idempotent (a second pass changes nothing):
 

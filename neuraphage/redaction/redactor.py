@@ -14,13 +14,13 @@ from typing import Any
 from urllib.parse import quote
 
 from neuraphage.redaction.borders import foreign_border, pattern_spans, value_spans
+from neuraphage.redaction.contexts import CONTEXTS
 from neuraphage.redaction.needles import Needles
 from neuraphage.redaction.patterns import MIN_MATCH_CHARS, MIN_VALUE_CHARS, PATTERN_WORDS_MAX, Pattern
 from neuraphage.redaction.pem import key_spans, private_keys
-from neuraphage.redaction.places import PLACES
 from neuraphage.redaction.tokens import TOKENS
 
-DEFAULT_PATTERNS: tuple[Pattern, ...] = (*TOKENS, *PLACES)
+DEFAULT_PATTERNS: tuple[Pattern, ...] = (*TOKENS, *CONTEXTS)
 """Every shape but private keys, which are cut out first because they span lines."""
 MAX_PASSES = 3
 """What is cut out may make a border for what is left; so the text is looked at again, so often at most."""

@@ -54,7 +54,7 @@ class ForkGuard:
             self._changed.wait_for(lambda: self._working == 0, self._wait_s)
 
     def after_fork_in_parent(self) -> None:
-        """Go on."""
+        """Let work of other threads begin again."""
         with self._changed:
             self._forking = False
             self._changed.notify_all()

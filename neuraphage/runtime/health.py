@@ -16,9 +16,9 @@ from collections.abc import Callable
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 
-from neuraphage.decide.health import MISSED_BEATS, assess
+from neuraphage.decide.health import MISSED_PERIODS, assess
 from neuraphage.errors import AccessRefused, DamagedKey, StoreError
-from neuraphage.model.health import Beat, Health
+from neuraphage.model.health import Health, HealthRecord
 from neuraphage.ports import Clock
 from neuraphage.ports.health import HealthStore
 from neuraphage.private_files import make_private, private_folder
@@ -33,11 +33,11 @@ REFUSAL_CHARS = 500
 """Longest refusal that is written down; the log has all of it."""
 ABANDONED_S = 86_400.0
 """A file of another host that was not written to for a day is nobody's."""
-_FIELDS = frozenset(field.name for field in fields(Beat))
+_FIELDS = frozenset(field.name for field in fields(HealthRecord))
 
 
 def health_folder(data_dir: Path, namespace: str) -> Path:
-    """Where the processes of a namespace write their beats."""
+    """Where the processes of a namespace write their records."""
     return data_dir / "health" / namespace
 
 
@@ -52,21 +52,21 @@ def read_health(folder: Path, clock: Clock, host: str | None = None) -> list[Hea
         host: identity of this host.
     """
     here = host or host_id()
-    beats = [(path, _read(path)) for path in sorted(folder.glob("*.json"))]
+    records = [(path, _read(path)) for path in sorted(folder.glob("*.json"))]
     found = []
-    for path, beat in beats:
-        if beat is None or beat.host != here:
+    for path, record in records:
+        if record is None or record.host != here:
             _remove_if_old(path)
             continue
-        if process_gone(ProcessIdentity(beat.pid, beat.start_time)):
+        if process_gone(ProcessIdentity(record.pid, record.start_time)):
             path.unlink(missing_ok=True)
             continue
-        found.append(assess(beat, clock.boottime_s()))
+        found.append(assess(record, clock.boottime_s()))
     return found
 
 
-class HealthBeat:
-    """Writes this process's beats, in one thread; another asks the state server, which may hang.
+class HealthReporter:
+    """Writes this process's records, in one thread; another asks the state server, which may hang.
 
     Args:
         folder: see `health_folder`.
@@ -74,8 +74,8 @@ class HealthBeat:
         clock: local time.
         identity: this process.
         name: Celery's node name.
-        period_s: seconds between two beats.
-        consuming: whether messages are taken in now; called from the beating thread.
+        period_s: seconds between two records.
+        consuming: whether messages are taken in now; called from the writing thread.
         host: identity of this host.
     """
 
@@ -96,16 +96,16 @@ class HealthBeat:
         self._clock = clock
         self._consuming = consuming
         self._stop = threading.Event()
-        self._beat = Beat(here, identity.pid, identity.start_time, name, period_s, 0.0, 0.0, consuming=False)
+        self._record = HealthRecord(here, identity.pid, identity.start_time, name, period_s, 0.0, 0.0, consuming=False)
         self._stored_at_s, self._refusal, self._next_check_s = 0.0, "", 0.0
-        targets = {"beat": self._write_all, "store": self._ask_all}
+        targets = {"records": self._write_all, "store": self._ask_all}
         self._threads = [
             threading.Thread(target=target, name=f"neuraphage-health-{what}", daemon=True)
             for what, target in targets.items()
         ]
 
     def start(self) -> None:
-        """Write the first beat and start both threads; after a fork, never before.
+        """Write the first record and start both threads; after a fork, never before.
 
         Raises:
             OSError: the folder cannot be written to.
@@ -121,15 +121,15 @@ class HealthBeat:
         self._path.unlink(missing_ok=True)
 
     def write(self) -> None:
-        """Write one beat."""
+        """Write one record."""
         now_s, stored_s, refusal = self._clock.boottime_s(), self._stored_at_s, self._refusal
-        beat = asdict(
-            replace(self._beat, at_s=now_s, stored_at_s=stored_s, consuming=self._consuming(), refusal=refusal)
+        record = asdict(
+            replace(self._record, at_s=now_s, stored_at_s=stored_s, consuming=self._consuming(), refusal=refusal)
         )
         part = self._path.with_suffix(".part")
         part.unlink(missing_ok=True)
         with os.fdopen(make_private(part, os.O_WRONLY), "w", encoding="utf-8") as file:
-            json.dump(beat, file)
+            json.dump(record, file)
         if not self._stop.is_set():
             os.replace(part, self._path)  # noqa: PTH105 - a rename over the old file, by its exact name
 
@@ -140,9 +140,9 @@ class HealthBeat:
             StoreError: it does not.
         """
         sent_s = self._clock.boottime_s()
-        ttl_ms = int(self._beat.period_s * MISSED_BEATS * 1000) + 1
+        ttl_ms = int(self._record.period_s * MISSED_PERIODS * 1000) + 1
         try:
-            self._store.touch_health(f"{self._beat.host}:{self._beat.pid}", ttl_ms)
+            self._store.touch_health(f"{self._record.host}:{self._record.pid}", ttl_ms)
             if sent_s >= self._next_check_s:  # rules change while workers run, and who could not end a turn gets none
                 is_told = self._store.check_access()
                 self._next_check_s = 0.0 if is_told else sent_s + TRIED_INTERVAL_S
@@ -154,7 +154,7 @@ class HealthBeat:
         self._stored_at_s, self._refusal = sent_s, ""
 
     def _write_all(self) -> None:
-        while not self._stop.wait(self._beat.period_s / 2):
+        while not self._stop.wait(self._record.period_s / 2):
             with GUARD.at_work():
                 try:
                     self.write()
@@ -164,7 +164,7 @@ class HealthBeat:
                     log.exception("health file %s", self._path)
 
     def _ask_all(self) -> None:
-        while not self._stop.wait(self._beat.period_s / 2):
+        while not self._stop.wait(self._record.period_s / 2):
             with GUARD.at_work():
                 try:
                     self.ask()
@@ -183,9 +183,9 @@ def _remove_if_old(path: Path) -> None:
         return  # gone meanwhile, or another user's
 
 
-def _read(path: Path) -> Beat | None:
+def _read(path: Path) -> HealthRecord | None:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        return Beat(**{name: value for name, value in found.items() if name in _FIELDS})  # a newer release has more
+        return HealthRecord(**{name: value for name, value in found.items() if name in _FIELDS})
     except (OSError, ValueError, TypeError, AttributeError):  # gone, torn by a power cut, or of another release
         return None

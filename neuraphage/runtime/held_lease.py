@@ -77,7 +77,7 @@ class HeldLease:
         return not self.lost and self._clock.boottime_s() < self._deadline_s
 
     def advance_token(self) -> None:
-        """A write of this claim was confirmed."""
+        """Note that a write of this claim was confirmed: the next one carries the next number."""
         self.lease = replace(self.lease, token=self.lease.token + 1)
 
     def flag(self, *, cancel: bool = False, pause: bool | None = None, lost: bool = False) -> None:

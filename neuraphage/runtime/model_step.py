@@ -8,12 +8,12 @@ from typing import Any
 
 from neuraphage.decide.conversation import call_ids, request_messages, tool_calls, with_own_ids
 from neuraphage.decide.hashing import canonical, request_id, sha256_hex
-from neuraphage.decide.place_notes import place_note
 from neuraphage.decide.replies import actual_stop, unfinished_call
 from neuraphage.decide.retry import after_fault, is_sent_plain
 from neuraphage.decide.sendable import without_broken_signatures
 from neuraphage.decide.surrogates import whole_text
 from neuraphage.decide.tool_input import why_unusable
+from neuraphage.decide.working_dir_notes import working_dir_note
 from neuraphage.errors import FaultKind, ModelFault
 from neuraphage.model.effect import EffectState, Marker, MarkerName, ModelEffect
 from neuraphage.model.event import Event, EventKind
@@ -96,7 +96,7 @@ class ModelStep:
         report = self._services.files.problem(working_dir)
         if report is not None:
             report = self._services.redaction.text(report)
-        note = place_note(self._work.entries, report)
+        note = working_dir_note(self._work.entries, report)
         if note is None:
             return
         kind = EventKind.WORKING_DIR_BACK if report is None else EventKind.WORKING_DIR_LOST

@@ -14,7 +14,7 @@ from typing import TypeVar
 from neuraphage.errors import StoreError, StoreUnavailable
 from neuraphage.model.effect import MarkerName
 from neuraphage.model.place import Place
-from neuraphage.model.recovery import RecoveryReading, RecoveryReport
+from neuraphage.model.recovery import RecoveryDecision, RecoveryReport
 from neuraphage.ports import (
     Clock,
     Dispatcher,
@@ -144,13 +144,13 @@ class Sweep:
         if answer is None:
             return Recovered(RecoverVerdict.STALE)
         if answer.verdict is RecoverVerdict.RECOVERED:
-            marker = answer.reading.marker if answer.reading is not None else ""
+            marker = answer.decision.marker if answer.decision is not None else ""
             self._publish(NextTurn(held.task_id, answer.seq, answer.iteration), f"{marker}, recovered")
-        if answer.reading is not None and answer.verdict is not RecoverVerdict.SUSPECT:
+        if answer.decision is not None and answer.verdict is not RecoverVerdict.SUSPECT:
             log.warning(
                 "%s: %s",
-                answer.reading.verdict,
-                answer.reading.reason,
+                answer.decision.verdict,
+                answer.decision.reason,
                 extra={"task": held.task_id, "fence": held.fence},
             )
         return answer
@@ -231,8 +231,8 @@ class Sweep:
 def build_report(
     now_ms: int, duration_ms: int, verdicts: list[Recovered], *, republished: int, fired: int
 ) -> RecoveryReport:
-    """Sort the answers of recover into a report (requirements R27, R170)."""
-    by_kind: dict[str, list[RecoveryReading]] = {
+    """Sort the answers of recover into a report."""
+    by_kind: dict[str, list[RecoveryDecision]] = {
         "resumable": [],
         "requeued": [],
         "failed": [],
@@ -247,11 +247,11 @@ def build_report(
         RecoverVerdict.CANCELLED: "other",
     }
     for answer in verdicts:
-        if answer.reading is None:
+        if answer.decision is None:
             continue  # STALE: nothing was decided
-        begun = answer.reading.marker != MarkerName.TASK_CREATED or answer.reading.iteration > 0
+        begun = answer.decision.marker != MarkerName.TASK_CREATED or answer.decision.iteration > 0
         name = names.get(answer.verdict, "resumable" if begun else "requeued")
-        by_kind[name].append(answer.reading)
+        by_kind[name].append(answer.decision)
     return RecoveryReport(
         swept_at_ms=now_ms,
         duration_ms=duration_ms,

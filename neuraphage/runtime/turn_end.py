@@ -67,7 +67,7 @@ class TurnEnd:
         self._work.note(entries=[Entry(role="user", content=[{"type": "text", "text": text}], turn=turn)])
 
     def _rest(self, text: str) -> Settled:
-        """It is the person's turn to talk (K8)."""
+        """It is the person's turn to talk."""
         record = self._work.record
         prompt = Prompt(
             prompt_id=conversation_prompt_id(record.task_id, record.counters.iteration),

@@ -134,7 +134,7 @@ class UnitOfWork:
         Raises:
             LeaseLost: another lease has taken over; nothing may start.
             CancelRequested: a person cancelled, or the task is over already.
-            StoreUnavailable: the store stayed away; nothing may start without its marker (K28).
+            StoreUnavailable: the store stayed away; nothing may start without its marker.
         """
         answer = self._write("commit", partial(self._services.store.commit, self.held.lease, self._pending))
         self._pending = Changes()

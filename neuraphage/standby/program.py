@@ -1,10 +1,10 @@
 """Renews the leases of one worker process while its interpreter cannot. A script, with the standard library only.
 
-    python -I -S program.py <descriptor of the sheet> <pid of the worker>
+    python -I -S program.py <descriptor of the shared memory> <pid of the worker>
 
 A tool that holds the interpreter lock (a catastrophic pattern, a big sort) stops every other thread of its worker, the
-heartbeat's too, while the worker is well and nobody died. This process looks at the sheet, shared memory in which the
-worker writes what it holds (sheet.py), and renews when the worker has not. It is small: it speaks the few words of the
+heartbeat's too, while the worker is well and nobody died. This process looks at the shared memory in which the worker
+writes what it holds (shared_leases.py), and renews when the worker has not. It is small: it speaks the few words of the
 server's protocol itself.
 
 It stands in for a worker that is stuck, never for one that is stopped by a signal, nor for a lease whose effect is past
@@ -28,12 +28,12 @@ TYPE_CHECKING = False  # type checkers know this name; importing typing would co
 if TYPE_CHECKING:
     from typing import Any
 
-    from neuraphage.standby import plain_server, sheet_layout
+    from neuraphage.standby import plain_server, shared_layout
 else:
     # run by path, outside the package: importing the package would load the whole library
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - pathlib is heavy
     import plain_server
-    import sheet_layout
+    import shared_layout
 
 LATE_BEATS = 1.2
 """So many heartbeats after a renewal the next one is late; two, and the lease would become suspect."""
@@ -60,16 +60,16 @@ def is_stopped(pid: int) -> bool:
 
 
 class StandIn:
-    """Looks at the sheet again and again.
+    """Looks at the shared memory again and again, and renews what is late.
 
     Args:
-        sheet: of the worker.
+        shared: memory in which the worker writes what it holds.
         order: times, keys and the script.
         pid: of the worker.
     """
 
-    def __init__(self, sheet: mmap.mmap, order: dict[str, Any], pid: int) -> None:
-        self._sheet, self._order, self._pid = sheet, order, pid
+    def __init__(self, shared: mmap.mmap, order: dict[str, Any], pid: int) -> None:
+        self._shared, self._order, self._pid = shared, order, pid
         self._server = plain_server.PlainServer(order)
         self._late_s = order["heartbeat_s"] * LATE_BEATS
         self._tick_s = order["heartbeat_s"] / 4
@@ -78,7 +78,7 @@ class StandIn:
         self._silent_since_s = self._looked_s = time.monotonic()
 
     def stand(self) -> None:
-        """Look for ever."""
+        """Look four times a heartbeat, until this process is ended."""
         while True:
             time.sleep(self._tick_s)
             self.look()
@@ -86,7 +86,7 @@ class StandIn:
 
     def look(self) -> None:
         """Renew what is due and was not renewed, or end a worker that is stuck for too long."""
-        pulse_s, renewed_s = sheet_layout.HEADER.unpack_from(self._sheet, 0)
+        pulse_s, renewed_s = shared_layout.HEADER.unpack_from(self._shared, 0)
         now_s, awake_s = boottime_s(), time.monotonic()
         if pulse_s != self._pulse_s or awake_s - self._looked_s > self._tick_s + WAKE_S:
             self._pulse_s, self._silent_since_s = pulse_s, awake_s
@@ -97,7 +97,7 @@ class StandIn:
         if is_stopped(self._pid):
             self._silent_since_s = awake_s
             return
-        rows = sheet_layout.rows_of(self._sheet) or []
+        rows = shared_layout.rows_of(self._shared) or []
         longest_s = self._order["effect_max_s"]
         due = [row for row in rows if not row[3] or now_s - float(row[3]) < longest_s]
         if silent_s >= longest_s or (silent_s >= self._late_s and len(due) < len(rows)):
@@ -170,8 +170,8 @@ def main() -> None:
     descriptor, pid = int(sys.argv[1]), int(sys.argv[2])
     order = read_order()
     _thread.start_new_thread(end_with, (pid,))
-    sheet = mmap.mmap(descriptor, sheet_layout.SHEET_BYTES, prot=mmap.PROT_READ)
-    StandIn(sheet, order, pid).stand()
+    shared = mmap.mmap(descriptor, shared_layout.SHARED_BYTES, prot=mmap.PROT_READ)
+    StandIn(shared, order, pid).stand()
 
 
 if __name__ == "__main__":

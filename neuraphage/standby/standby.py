@@ -16,7 +16,7 @@ from typing import Any
 
 from neuraphage.ports import HeldRow
 from neuraphage.proc import own_session
-from neuraphage.standby.sheet import Sheet
+from neuraphage.standby.shared_leases import SharedLeases
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class StandbyProcess:
         data = marshal.dumps(dict(order))
         self._order = len(data).to_bytes(4, "little") + data
         self._pulse_s = pulse_s
-        self._sheet = Sheet()
+        self._shared = SharedLeases()
         self._child: subprocess.Popen[bytes] | None = None
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="neuraphage-pulse", daemon=True)
@@ -73,15 +73,15 @@ class StandbyProcess:
 
     def hold(self, rows: Iterable[HeldRow]) -> None:
         """See ports.Standby."""
-        self._sheet.write(rows)
+        self._shared.write(rows)
 
     def renewed(self, boottime_s: float) -> None:
         """See ports.Standby."""
-        self._sheet.renewed(boottime_s)
+        self._shared.renewed(boottime_s)
 
     def _begin(self) -> None:
         """Start it; a machine that has no room for it now is asked again later."""
-        descriptor = self._sheet.descriptor
+        descriptor = self._shared.descriptor
         try:
             child = own_session.start(
                 [sys.executable, "-I", "-S", _PROGRAM, str(descriptor), str(os.getpid())],
@@ -104,7 +104,7 @@ class StandbyProcess:
         again_s = time.monotonic() + _AGAIN_S
         while not self._stop.wait(self._pulse_s):
             now_s = time.monotonic()
-            self._sheet.pulse(now_s)
+            self._shared.pulse(now_s)
             if self.pid is None and now_s >= again_s:
                 again_s = now_s + _AGAIN_S
                 log.warning("the process beside this one has ended; another one is started")

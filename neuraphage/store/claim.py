@@ -10,7 +10,7 @@ from neuraphage.model.place import Place
 from neuraphage.ports import Claimed, ClaimUnreadableError, ClaimVerdict, Clock, Lease
 from neuraphage.store.client import corrupt, translated
 from neuraphage.store.context import StoreContext
-from neuraphage.store.conversations import Known
+from neuraphage.store.conversations import KnownConversation
 from neuraphage.store.encode import inbox_item, journal_entry, stored_entry, text_map
 from neuraphage.store.record import check_schema, task_record
 from neuraphage.store.scripts import script
@@ -53,7 +53,7 @@ def claim(context: StoreContext, clock: Clock, task_id: str, seq: int, process_i
         check_schema(values, "task record")  # first: what else a newer release wrote would look broken
         entries = _entries(known, raw_entries)
         size_bytes = (known.size_bytes if known else 0) + sum(map(len, raw_entries))
-        context.conversations.put(task_id, Known(claim_id, lease.token, entries, size_bytes))
+        context.conversations.put(task_id, KnownConversation(claim_id, lease.token, entries, size_bytes))
         now_ms = int(reply[1])
         journal: dict[str, JournalEntry] = {k: journal_entry(k, raw) for k, raw in text_map(reply[3]).items()}
         return Claimed(
@@ -70,14 +70,14 @@ def claim(context: StoreContext, clock: Clock, task_id: str, seq: int, process_i
         raise ClaimUnreadableError(lease, error) from error
 
 
-def _entries(known: Known | None, raw_entries: Sequence[bytes]) -> list[dict[str, Any]]:
+def _entries(known: KnownConversation | None, raw_entries: Sequence[bytes]) -> list[dict[str, Any]]:
     entries = [*(known.entries if known else ()), *map(stored_entry, raw_entries)]
-    if not entries:  # a task has its prompt from the start; a request without any message would be refused (R216)
+    if not entries:  # a task has its prompt from the start; a request without any message would be refused
         raise corrupt("conversation", "it is gone")
     return entries
 
 
-def _is_prefix(known: Known, before: Sequence[bytes | int]) -> bool:
+def _is_prefix(known: KnownConversation, before: Sequence[bytes | int]) -> bool:
     """Whether the known conversation is how the stored one begins.
 
     Args:

@@ -41,7 +41,7 @@ class StoreContext:
 
     @property
     def lease_ms(self) -> int:
-        """Lease length."""
+        """Lease length, milliseconds."""
         return int(self.settings.lease_s * 1000)
 
     @property

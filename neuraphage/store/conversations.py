@@ -19,12 +19,12 @@ MAX_BYTES = 32 * 1024 * 1024
 
 
 @dataclass(slots=True)
-class Known:
+class KnownConversation:
     """One conversation.
 
     Args:
         claim_id, token: of the last confirmed write.
-        entries: in order, as read from the store; only ever added to, by their keeper.
+        entries: in order, as read from the store; only ever added to, by `Conversations`.
         size_bytes: as JSON.
     """
 
@@ -39,11 +39,11 @@ class Conversations:
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._max_bytes = max_bytes
-        self._known: OrderedDict[str, Known] = OrderedDict()
+        self._known: OrderedDict[str, KnownConversation] = OrderedDict()
         self._total_bytes = 0
         self._lock = threading.Lock()
 
-    def take(self, task_id: str) -> Known | None:
+    def take(self, task_id: str) -> KnownConversation | None:
         """Hand one out and forget it; the claim that follows puts it back if it was right."""
         with self._lock:
             known = self._known.pop(task_id, None)
@@ -51,7 +51,7 @@ class Conversations:
                 self._total_bytes -= known.size_bytes
             return known
 
-    def put(self, task_id: str, known: Known) -> None:
+    def put(self, task_id: str, known: KnownConversation) -> None:
         """Keep one, unless it alone is over the limit."""
         with self._lock:
             before = self._known.pop(task_id, None)

@@ -69,7 +69,7 @@ def spec_bytes(spec: TaskSpec) -> bytes:
 
 
 def entry_bytes(entry: Entry) -> bytes:
-    """One stored conversation entry: its JSON, compressed above COMPRESS_ABOVE_BYTES (R246).
+    """One stored conversation entry: its JSON, compressed above COMPRESS_ABOVE_BYTES.
 
     A zlib stream never begins with a brace.
     """
@@ -186,6 +186,6 @@ def text_map(flat: list[bytes]) -> dict[str, bytes]:
 
 
 def plain_text(values: Mapping[str, bytes], name: str, default: str = "") -> str:
-    """A text field of a hash."""
+    """A text field of a hash; `default` where the hash has no such field."""
     raw = values.get(name)
     return default if raw is None else raw.decode()

@@ -55,5 +55,5 @@ def refuse_replica(client: Any, greeting: Any) -> None:
 
 @cache
 def leaving_replicas(connection_class: type) -> type:
-    """A kind of connection, with that."""
+    """A subclass of a connection class whose connections end when their server refuses a write as a replica."""
     return type(f"LeavingReplicas{connection_class.__name__}", (_LeavesReplicas, connection_class), {})

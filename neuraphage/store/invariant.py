@@ -11,7 +11,7 @@ from neuraphage.model.task import TERMINAL, Status
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.encode import loads
-from neuraphage.store.reading import PLACES
+from neuraphage.store.queries import PLACES
 
 NUMBERS = ("seq", "fence", "iteration", "token", "recoveries", "recoveries_total", "saved_at")
 """Fields that scripts count with: none of them can move a task whose number is broken."""

@@ -10,7 +10,7 @@ All keys begin with `np:{<namespace>}:`; the braces are the hash tag, so one nam
 | task:<id>:inbox    | list   | retention | input and answers not yet consumed                                     |
 | task:<id>:events   | stream | retention | what happened, capped                                                  |
 | task:<id>:signals  | zset   | retention | idempotency keys of accepted signals, capped                           |
-| task:<id>:why      | list   | retention | decisions of sweep and watchers, with their readings, capped           |
+| task:<id>:why      | list   | retention | decisions of sweep and watchers, and their facts, capped               |
 | task:<id>:live     | stream | expires   | text deltas, only while somebody watches                               |
 | task:<id>:archive:<fence> | list | expires | conversation before a reset                                          |
 | outbox             | zset   | permanent | tasks whose next turn should run; score = next publish time            |

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from neuraphage.model.recovery import RecoveryReading
+from neuraphage.model.recovery import RecoveryDecision
 from neuraphage.ports import Clock, HeldTask, Lease, Recovered, RecoverVerdict, Renewal
 from neuraphage.store.client import translated
 from neuraphage.store.context import WHY_MAX, StoreContext
@@ -88,7 +88,7 @@ def recover(context: StoreContext, held: HeldTask, evidence: str) -> Recovered:
     verdict = RecoverVerdict(reply[0].decode())
     if len(reply) == 1:
         return Recovered(verdict)
-    reading = RecoveryReading.model_validate(loads(reply[1], "recovery reading"))
+    decision = RecoveryDecision.model_validate(loads(reply[1], "recovery decision"))
     if verdict is not RecoverVerdict.RECOVERED:
-        return Recovered(verdict, reading)
-    return Recovered(verdict, reading, int(reply[2]), int(reply[3]))
+        return Recovered(verdict, decision)
+    return Recovered(verdict, decision, int(reply[2]), int(reply[3]))

@@ -9,7 +9,7 @@ from neuraphage.errors import BadInput, CorruptRecord, SchemaTooNew, TaskNotFoun
 from neuraphage.model.task import TaskRecord
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
-from neuraphage.store.reading import get_many
+from neuraphage.store.queries import get_many
 
 PAGE = 50
 """Records that are read at once: the server does nothing else meanwhile, and each may hold a long request."""

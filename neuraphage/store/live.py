@@ -10,7 +10,7 @@ import redis
 from neuraphage.model.event import Event
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
-from neuraphage.store.reading import event_of
+from neuraphage.store.queries import event_of
 
 if TYPE_CHECKING:
     from neuraphage.ports import Delta

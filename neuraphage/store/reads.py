@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from neuraphage.store import listing, reading
+from neuraphage.store import listing, queries
 from neuraphage.store.context import StoreContext
 
 if TYPE_CHECKING:
     from neuraphage.model.effect import JournalEntry
     from neuraphage.model.event import Event
-    from neuraphage.model.readings import TaskReadings
-    from neuraphage.model.recovery import Decision, RecoveryReading, RecoveryReport
+    from neuraphage.model.explanation import TaskFacts
+    from neuraphage.model.recovery import LoggedDecision, RecoveryDecision, RecoveryReport
     from neuraphage.model.task import TaskRecord
     from neuraphage.ports import Delta
 
@@ -32,40 +32,40 @@ class RedisReads:
         return listing.find(self._context, part)
 
     def get(self, task_id: str) -> TaskRecord:
-        """See reading.get."""
-        return reading.get(self._context, task_id)
+        """See queries.get."""
+        return queries.get(self._context, task_id)
 
     def records(self, *, oldest_first: bool = False) -> Iterator[TaskRecord]:
         """See listing.records."""
         return listing.records(self._context, oldest_first=oldest_first)
 
     def conversation(self, task_id: str, first: int = 0) -> Sequence[dict[str, Any]]:
-        """See reading.conversation."""
-        return reading.conversation(self._context, task_id, first)
+        """See queries.conversation."""
+        return queries.conversation(self._context, task_id, first)
 
     def journal(self, task_id: str) -> dict[str, JournalEntry]:
-        """See reading.journal."""
-        return reading.journal(self._context, task_id)
+        """See queries.journal."""
+        return queries.journal(self._context, task_id)
 
     def events(self, task_id: str, *, after: str, block_ms: int | None = None) -> Sequence[Event]:
-        """See reading.events."""
-        return reading.events(self._context, task_id, after=after, block_ms=block_ms)
+        """See queries.events."""
+        return queries.events(self._context, task_id, after=after, block_ms=block_ms)
 
-    def readings(self, task_id: str) -> TaskReadings:
-        """See readings.readings."""
-        from neuraphage.store import readings  # noqa: PLC0415 - a list needs none of it
+    def task_facts(self, task_id: str) -> TaskFacts:
+        """See task_facts.task_facts."""
+        from neuraphage.store import task_facts  # noqa: PLC0415 - a list needs none of it
 
-        return readings.readings(self._context, task_id)
+        return task_facts.task_facts(self._context, task_id)
 
-    def decisions(self, task_id: str) -> Sequence[Decision]:
-        """See readings.task_decisions."""
-        from neuraphage.store import readings  # noqa: PLC0415 - as above
+    def decisions(self, task_id: str) -> Sequence[LoggedDecision]:
+        """See task_facts.task_decisions."""
+        from neuraphage.store import task_facts  # noqa: PLC0415 - as above
 
-        return readings.task_decisions(self._context, task_id)
+        return task_facts.task_decisions(self._context, task_id)
 
     def counts(self) -> dict[str, int]:
-        """See reading.counts."""
-        return reading.counts(self._context)
+        """See queries.counts."""
+        return queries.counts(self._context)
 
     def last_report(self) -> RecoveryReport | None:
         """See reports.last_report."""
@@ -73,11 +73,11 @@ class RedisReads:
 
         return reports.last_report(self._context)
 
-    def note_recovery(self, reading: RecoveryReading) -> None:
+    def note_recovery(self, decision: RecoveryDecision) -> None:
         """See reports.note_recovery."""
         from neuraphage.store import reports  # noqa: PLC0415 - as above
 
-        reports.note_recovery(self._context, reading)
+        reports.note_recovery(self._context, decision)
 
     def watch(self, task_id: str) -> None:
         """See live.watch."""

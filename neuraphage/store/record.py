@@ -1,4 +1,4 @@
-"""The task hash as a TaskRecord, checked on the way in (requirements R47, R216, R217)."""
+"""The task hash as a TaskRecord, checked on the way in."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def check_schema(values: Mapping[str, bytes], what: str) -> None:
 
 
 def check_consistency(values: Mapping[str, bytes], what: str) -> None:
-    """Rules between the fields of one record (R217: iteration 50 with no tokens is a broken record).
+    """Rules between the fields of one record (iteration 50 with no tokens is a broken record).
 
     Raises:
         SchemaTooNew: a newer release wrote it.

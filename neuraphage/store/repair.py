@@ -45,7 +45,7 @@ class RepairVerdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class RepairResult:
     """What was found at one task, or at one key of the whole namespace.
 
     Args:
@@ -61,7 +61,7 @@ class Looked:
 
 def examine(
     context: StoreContext, task_ids: Iterable[str], mode: RepairMode, deadlines: Sequence[str] = ()
-) -> list[Looked]:
+) -> list[RepairResult]:
     """Look at tasks, each at one instant, and repair them if asked to.
 
     Args:
@@ -86,11 +86,11 @@ def examine(
         }
         reply = script("repair").run(context, given, task_id=task_id)
         texts = [part.decode(errors="replace") for part in reply]
-        found.append(Looked(task_id, RepairVerdict(texts[0]), tuple(texts[1:])))
+        found.append(RepairResult(task_id, RepairVerdict(texts[0]), tuple(texts[1:])))
     return found
 
 
-def damaged_indexes(context: StoreContext, mode: RepairMode) -> list[Looked]:
+def damaged_indexes(context: StoreContext, mode: RepairMode) -> list[RepairResult]:
     """Keys of the whole namespace that hold another type than they should; put aside by a repair, to be built anew."""
     kinds = _kinds(context.keys)
     fix = mode is RepairMode.REPAIR
@@ -99,7 +99,7 @@ def damaged_indexes(context: StoreContext, mode: RepairMode) -> list[Looked]:
     reply = script("indexes").run(context, given, keys=list(kinds), rest=list(kinds.values()))
     verdict = RepairVerdict.REPAIRED if fix else RepairVerdict.FOUND
     return [
-        Looked(key.decode(), verdict, (f"a {kind.decode()}, and should be a {kinds[key.decode()]}",))
+        RepairResult(key.decode(), verdict, (f"a {kind.decode()}, and should be a {kinds[key.decode()]}",))
         for key, kind in zip(reply[::2], reply[1::2], strict=True)
     ]
 
@@ -110,7 +110,7 @@ def _kinds(keys: Keys) -> dict[str, str]:
     return kinds | dict.fromkeys((keys.suspects, keys.processes, keys.sweep), "hash") | {keys.report: "string"}
 
 
-def survey(context: StoreContext, mode: RepairMode, batch: int) -> Iterator[list[Looked]]:
+def survey(context: StoreContext, mode: RepairMode, batch: int) -> Iterator[list[RepairResult]]:
     """Look at everything, a batch at a time: the keys of the whole namespace, then each task.
 
     Damaged keys are told first; while they are not put aside, nothing else can be looked at.
@@ -130,7 +130,7 @@ def survey(context: StoreContext, mode: RepairMode, batch: int) -> Iterator[list
             return
 
 
-def survey_step(context: StoreContext, mode: RepairMode, batch: int, step: str) -> tuple[list[Looked], str]:
+def survey_step(context: StoreContext, mode: RepairMode, batch: int, step: str) -> tuple[list[RepairResult], str]:
     """One batch of a survey.
 
     Args:

@@ -8,10 +8,20 @@ from neuraphage.errors import TaskNotFound
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.listing import find, fitting
-from neuraphage.store.repair import WHOLE_ID, Looked, RepairMode, RepairVerdict, damaged_indexes, examine, record_ids
+from neuraphage.store.repair import (
+    WHOLE_ID,
+    RepairMode,
+    RepairResult,
+    RepairVerdict,
+    damaged_indexes,
+    examine,
+    record_ids,
+)
 
 
-def survey_some(context: StoreContext, mode: RepairMode, parts: Sequence[str], batch: int) -> Iterator[list[Looked]]:
+def survey_some(
+    context: StoreContext, mode: RepairMode, parts: Sequence[str], batch: int
+) -> Iterator[list[RepairResult]]:
     """Look at some tasks: the keys of the whole namespace first, as in a survey of all, then each of them.
 
     Args:

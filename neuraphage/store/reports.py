@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from neuraphage.errors import StoreError
 from neuraphage.model.effect import MarkerName
-from neuraphage.model.recovery import RecoveryReading, RecoveryReport
+from neuraphage.model.recovery import RecoveryDecision, RecoveryReport
 from neuraphage.store.client import corrupt, translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.places import now_ms
@@ -27,19 +27,19 @@ def save_report(context: StoreContext, report: RecoveryReport) -> None:
         pipe.execute()
 
 
-def note_recovery(context: StoreContext, reading: RecoveryReading) -> None:
+def note_recovery(context: StoreContext, decision: RecoveryDecision) -> None:
     """Keep what was decided about one orphan, or what a person ordered, for the report.
 
     The decision itself stands, and its task tells of it: so a server that refuses this note is only worth a line.
     """
     try:
-        noted = reading.model_copy(update={"at_ms": now_ms(context)}).model_dump_json(exclude_defaults=True)
+        noted = decision.model_copy(update={"at_ms": now_ms(context)}).model_dump_json(exclude_defaults=True)
         with translated("note a recovery"), context.client.pipeline(transaction=True) as pipe:
             pipe.lpush(context.keys.recoveries, noted)
             pipe.ltrim(context.keys.recoveries, 0, MAX_RECOVERIES - 1)
             pipe.execute()
     except StoreError as error:
-        log.warning("the report of recoveries misses one: %s", error, extra={"task": reading.task_id})
+        log.warning("the report of recoveries misses one: %s", error, extra={"task": decision.task_id})
 
 
 def last_report(context: StoreContext) -> RecoveryReport | None:
@@ -54,29 +54,29 @@ def last_report(context: StoreContext) -> RecoveryReport | None:
         raw, noted = pipe.execute()
     try:
         swept = None if raw is None else RecoveryReport.model_validate_json(raw)
-        readings = [RecoveryReading.model_validate_json(row) for row in noted]
+        decisions = [RecoveryDecision.model_validate_json(row) for row in noted]
     except ValidationError as error:
         raise corrupt("recovery report", error.errors(include_url=False, include_input=False)[0]["msg"]) from None
-    return _joined(swept, readings) if readings else swept
+    return _joined(swept, decisions) if decisions else swept
 
 
-def _joined(swept: RecoveryReport | None, readings: list[RecoveryReading]) -> RecoveryReport:
+def _joined(swept: RecoveryReport | None, decisions: list[RecoveryDecision]) -> RecoveryReport:
     """What was noted of each recovery takes the place of what the sweep's own report has of them."""
     names = ("resumable", "requeued", "failed", "paused", "other")
-    groups: dict[str, list[RecoveryReading]] = {name: [] for name in names}
-    for reading in readings:
-        groups[_group(reading)].append(reading)
+    groups: dict[str, list[RecoveryDecision]] = {name: [] for name in names}
+    for decision in decisions:
+        groups[_group(decision)].append(decision)
     found = swept or RecoveryReport(swept_at_ms=0)
-    newest_ms = max(found.swept_at_ms, *(reading.at_ms or 0 for reading in readings))
+    newest_ms = max(found.swept_at_ms, *(decision.at_ms or 0 for decision in decisions))
     return found.model_copy(update={"swept_at_ms": newest_ms, **{name: tuple(rows) for name, rows in groups.items()}})
 
 
-def _group(reading: RecoveryReading) -> str:
-    if reading.verdict in ("failed", "paused"):
-        return reading.verdict
-    if reading.verdict != "recovered":
+def _group(decision: RecoveryDecision) -> str:
+    if decision.verdict in ("failed", "paused"):
+        return decision.verdict
+    if decision.verdict != "recovered":
         return "other"
-    return "resumable" if reading.marker != MarkerName.TASK_CREATED or reading.iteration > 0 else "requeued"
+    return "resumable" if decision.marker != MarkerName.TASK_CREATED or decision.iteration > 0 else "requeued"
 
 
 def last_sweep_ms(context: StoreContext) -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from neuraphage.model.task import TaskRecord, TaskSpec
 from neuraphage.store.context import StoreContext
-from neuraphage.store.reading import get
+from neuraphage.store.queries import get
 
 if TYPE_CHECKING:
     from neuraphage.ports import Clock, Signal, Signalled
@@ -37,5 +37,5 @@ class RedisRequests:
         return signal(self._context, task_id, sent, self._clock.wall_ms())
 
     def get(self, task_id: str) -> TaskRecord:
-        """See reading.get."""
+        """See queries.get."""
         return get(self._context, task_id)

@@ -1,4 +1,4 @@
--- revive: retry or reset. Both lead out of Failed only (K2).
+-- revive: retry or reset. Both lead out of Failed only.
 if row.status ~= 'Failed' then return reply('ILLEGAL') end
 local resets = given.kind == 'reset'
 -- what is broken is met before anything is written

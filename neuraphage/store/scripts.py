@@ -10,7 +10,7 @@ from typing import Any
 
 import redis
 
-from neuraphage.store import sentences, words
+from neuraphage.store import lua_constants, sentences
 from neuraphage.store.bindings import BINDINGS
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
@@ -96,7 +96,7 @@ def source_of(name: str) -> str:
     """The whole source of a script: the names that it is given, its sentences, its shared parts and its own file."""
     binding = BINDINGS[name]
     text = "".join([*map(_read, binding.parts), _read(name)])
-    return binding.head() + words.head(text) + sentences.head(name) + text
+    return binding.head() + lua_constants.head(text) + sentences.head(name) + text
 
 
 @cache

@@ -37,7 +37,7 @@ from neuraphage.store import (
     memory,
     places,
     processes,
-    reading,
+    queries,
     reports,
     signals,
 )
@@ -73,8 +73,8 @@ class RedisStore:
         return signals.signal(self.context, task_id, sent, self.clock.wall_ms())
 
     def get(self, task_id: str) -> TaskRecord:
-        """See reading.get."""
-        return reading.get(self.context, task_id)
+        """See queries.get."""
+        return queries.get(self.context, task_id)
 
     # --- turns ---
 
@@ -126,8 +126,8 @@ class RedisStore:
     def recover(self, held: HeldTask, evidence: str) -> Recovered:
         """See leases.recover; what was decided is noted for the report."""
         answer = leases.recover(self.context, held, evidence)
-        if answer.reading is not None and answer.verdict not in (RecoverVerdict.SUSPECT, RecoverVerdict.STALE):
-            reports.note_recovery(self.context, answer.reading)
+        if answer.decision is not None and answer.verdict not in (RecoverVerdict.SUSPECT, RecoverVerdict.STALE):
+            reports.note_recovery(self.context, answer.decision)
         return answer
 
     def due_outbox(self, until_ms: int, limit: int) -> list[str]:

@@ -37,7 +37,7 @@ from neuraphage.model.task import OnUnknownOutcome, Status, TaskRecord, TaskSpec
 from neuraphage.ports import Tool
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.settings import Settings
-from neuraphage.store import reading
+from neuraphage.store import queries
 from neuraphage.store.tasks import RedisStore
 from neuraphage.testing.marker_kills import KillAt, kills_of
 from neuraphage.testing.scripted_api.script import Script, ScriptedReply
@@ -181,7 +181,7 @@ class RunTurns:
 
 
 def _ran(store: RedisStore, task_id: str) -> RanTask:
-    entries = reading.conversation(store.context, task_id)
+    entries = queries.conversation(store.context, task_id)
     replies = [entry["content"] for entry in entries if entry["role"] == "assistant"]
     calls = {call.tool_use_id: call for content in replies for call in tool_calls(content)}
     runs = [
@@ -190,7 +190,7 @@ def _ran(store: RedisStore, task_id: str) -> RanTask:
         for b in entry["content"]
         if b["type"] == "tool_result"
     ]
-    return RanTask(store.get(task_id), tuple(runs), tuple(entries), tuple(reading.events(store.context, task_id)))
+    return RanTask(store.get(task_id), tuple(runs), tuple(entries), tuple(queries.events(store.context, task_id)))
 
 
 def _forked(work: Callable[[], None], trouble: Path) -> int:

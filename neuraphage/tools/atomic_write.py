@@ -18,7 +18,7 @@ from pathlib import Path
 
 from neuraphage.tools.base import ToolCallError
 from neuraphage.tools.files import RawFile, read_raw_or_none
-from neuraphage.tools.paths import Place
+from neuraphage.tools.paths import ResolvedPath
 
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 # File systems without hard links say so with one of these.
@@ -51,7 +51,7 @@ def discard_leftover(target: Path, effect_id: str) -> None:
         temp_path(target, effect_id).unlink(missing_ok=True)
 
 
-def replace_file(place: Place, data: bytes, effect_id: str, before: RawFile | None) -> None:
+def replace_file(place: ResolvedPath, data: bytes, effect_id: str, before: RawFile | None) -> None:
     """Give a file the bytes `data`; parents are made.
 
     Args:
@@ -179,7 +179,7 @@ def _put_new(temp: Path, target: Path) -> None:
         temp.unlink()
 
 
-def _require_unchanged(place: Place, before: RawFile) -> None:
+def _require_unchanged(place: ResolvedPath, before: RawFile) -> None:
     """Refuse to replace what another process has written since it was read.
 
     The content decides: a write may leave size and time as they were. Between this look and the rename lie some

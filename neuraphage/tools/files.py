@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from neuraphage.tools.base import ToolCallError
-from neuraphage.tools.paths import Place, os_failure
+from neuraphage.tools.paths import ResolvedPath, os_failure
 
 MAX_FILE_BYTES = 10 * 1024 * 1024
 """Largest file that the tools read, edit or write."""
@@ -70,7 +70,7 @@ class TextFile:
         return (codecs.BOM_UTF8 if self.has_bom else b"") + text.encode("utf-8")
 
 
-def read_raw(place: Place, action: str = "read") -> RawFile:
+def read_raw(place: ResolvedPath, action: str = "read") -> RawFile:
     """Read a regular file of at most MAX_FILE_BYTES.
 
     Args:
@@ -94,7 +94,7 @@ def read_raw(place: Place, action: str = "read") -> RawFile:
         raise os_failure(action, place.shown, error, place=place) from error
 
 
-def read_raw_or_none(place: Place, action: str = "read") -> RawFile | None:
+def read_raw_or_none(place: ResolvedPath, action: str = "read") -> RawFile | None:
     """As read_raw; None when nothing is there."""
     try:
         place.path.lstat()
@@ -159,7 +159,7 @@ def require_size(byte_count: int, shown: str, action: str) -> None:
         )
 
 
-def _require_regular(place: Place, action: str, info: os.stat_result) -> None:
+def _require_regular(place: ResolvedPath, action: str, info: os.stat_result) -> None:
     if stat.S_ISREG(info.st_mode):
         require_size(info.st_size, place.shown, action)
         return
@@ -172,7 +172,7 @@ def _require_regular(place: Place, action: str, info: os.stat_result) -> None:
     raise ToolCallError(f"Could not {action} {place.shown}: it is a {kind}, not a regular file. {advice}")
 
 
-def _read_all(place: Place, action: str, fd: int) -> bytes:
+def _read_all(place: ResolvedPath, action: str, fd: int) -> bytes:
     """Read to the end; the size is counted, since a file may grow and /proc tells no size."""
     parts: list[bytes] = []
     total_bytes = 0

@@ -9,7 +9,7 @@ from neuraphage.model.tool import FileSight, SightKind
 from neuraphage.ports import ToolContext
 from neuraphage.tools.base import ToolCallError
 from neuraphage.tools.files import RawFile, read_raw_or_none
-from neuraphage.tools.paths import Place, resolve
+from neuraphage.tools.paths import ResolvedPath, resolve
 
 
 def digest(data: bytes | None) -> str | None:
@@ -17,12 +17,12 @@ def digest(data: bytes | None) -> str | None:
     return None if data is None else hashlib.sha256(data).hexdigest()
 
 
-def file_key(place: Place, context: ToolContext) -> str:
+def file_key(place: ResolvedPath, context: ToolContext) -> str:
     """The name of a file in what is stored: no secret may be part of it."""
     return context.redact(str(place.path))
 
 
-def written(place: Place, kind: SightKind, data: bytes, context: ToolContext) -> FileSight:
+def written(place: ResolvedPath, kind: SightKind, data: bytes, context: ToolContext) -> FileSight:
     """The sight of a file that a call has just written."""
     return FileSight(path=file_key(place, context), kind=kind, sha256=digest(data))
 
@@ -37,12 +37,12 @@ def present_state(path: str, context: ToolContext) -> FileSight | None:
     return written(place, SightKind.READ, now.data, context) if now else absent(place, context)
 
 
-def absent(place: Place, context: ToolContext) -> FileSight:
+def absent(place: ResolvedPath, context: ToolContext) -> FileSight:
     """The sight of a place where no file is."""
     return FileSight(path=file_key(place, context), kind=SightKind.READ, sha256=None)
 
 
-def require_fresh(place: Place, before: RawFile | None, context: ToolContext, *, replaces: bool) -> None:
+def require_fresh(place: ResolvedPath, before: RawFile | None, context: ToolContext, *, replaces: bool) -> None:
     """Refuse to write what somebody else has changed since the model, or the person who approved it, saw it.
 
     Args:
@@ -90,7 +90,7 @@ def is_as_approved(approved: FileSight, now: str | None, seen: SeenFile | None) 
     return now == approved.sha256 or (seen is not None and now == seen.sha256 and approved.sha256 in seen.earlier)
 
 
-def _unread(place: Place, *, replaces: bool) -> str:
+def _unread(place: ResolvedPath, *, replaces: bool) -> str:
     if replaces:
         return (
             f"{place.shown} exists already and was not read in this conversation. Nothing was written. Read it with"

@@ -35,7 +35,7 @@ _FOUND: dict[int, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ResolvedPath:
     """A path that was found to lie inside the working directory.
 
     Args:
@@ -49,7 +49,9 @@ class Place:
     shown: str
 
 
-def os_failure(action: str, shown: str, error: OSError, after: str = "", place: Place | None = None) -> ToolCallError:
+def os_failure(
+    action: str, shown: str, error: OSError, after: str = "", place: ResolvedPath | None = None
+) -> ToolCallError:
     """Say what was tried, what the system answered and what to do next.
 
     Args:
@@ -66,7 +68,7 @@ def os_failure(action: str, shown: str, error: OSError, after: str = "", place: 
     return ToolCallError(f"Could not {action} {shown}: {found}.{near}{' ' if after else ''}{after}")
 
 
-def _near(place: Place) -> str:
+def _near(place: ResolvedPath) -> str:
     found = near_path(place.root, place.path)
     if found is None:
         return ""
@@ -93,7 +95,7 @@ def working_root(working_dir: str | None) -> Path:
         raise ToolCallError(working_dir_report(working_dir) or WHAT_TO_DO) from error
 
 
-def resolve(path: str, working_dir: str | None) -> Place:
+def resolve(path: str, working_dir: str | None) -> ResolvedPath:
     """Resolve a path of a call against the working directory.
 
     Raises:
@@ -118,7 +120,7 @@ def resolve(path: str, working_dir: str | None) -> Place:
             f"Could not use {shown_path(path)}: it leads outside the working directory. Use a path inside"
             f" {printable(str(root))}."
         )
-    return Place(root, found, printable(found.relative_to(root).as_posix()))
+    return ResolvedPath(root, found, printable(found.relative_to(root).as_posix()))
 
 
 def _refuse_shell_words(path: str, root: Path) -> None:

@@ -14,7 +14,7 @@ from neuraphage.redaction.ends import Redact
 from neuraphage.tools.base import Params, ParsedTool, PathText, Text, ToolCallError, input_schema
 from neuraphage.tools.builtin_traits import BUILTIN_TRAITS
 from neuraphage.tools.grep_dialects import dialect_hint
-from neuraphage.tools.paths import Place, os_failure, resolve
+from neuraphage.tools.paths import ResolvedPath, os_failure, resolve
 from neuraphage.tools.search_child import MAX_LINE_CHARS
 from neuraphage.tools.search_process import run_search
 
@@ -171,7 +171,7 @@ def cut_line(found: Mapping[str, Any], redact: Redact) -> str:
     return f"{found['head']}{shown} [{left_out_chars} characters left out]"
 
 
-def _searchable(path: str, context: ToolContext) -> Place:
+def _searchable(path: str, context: ToolContext) -> ResolvedPath:
     place = resolve(path, context.working_dir)
     try:
         place.path.lstat()

@@ -26,7 +26,7 @@ from neuraphage.tools.base import P, Params, ParsedTool, PathText, Text, ToolCal
 from neuraphage.tools.builtin_traits import BUILTIN_TRAITS
 from neuraphage.tools.files import RawFile, decode, read_raw, read_raw_or_none, require_size
 from neuraphage.tools.freshness import digest, require_fresh, written
-from neuraphage.tools.paths import Place, os_failure, resolve
+from neuraphage.tools.paths import ResolvedPath, os_failure, resolve
 from neuraphage.tools.read_tools import FILE_TIMEOUT_S
 from neuraphage.tools.text_edit import happened, kept_of_replaced, replaced, rewritten
 
@@ -41,7 +41,7 @@ class Change:
         after: as the call will leave it.
     """
 
-    place: Place
+    place: ResolvedPath
     before: RawFile | None
     after: bytes
 
@@ -60,11 +60,11 @@ class _ChangeTool(ParsedTool[P]):
         """
 
     @abstractmethod
-    def success(self, params: P, place: Place, data: bytes) -> str:
+    def success(self, params: P, place: ResolvedPath, data: bytes) -> str:
         """The text for a change that left these bytes; the same however often it is asked."""
 
     @abstractmethod
-    def guess(self, params: P, place: Place, now: RawFile | None) -> ProbeVerdict:
+    def guess(self, params: P, place: ResolvedPath, now: RawFile | None) -> ProbeVerdict:
         """Verdict without evidence."""
 
     def facts_before(self, params: P, context: ToolContext) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class _ChangeTool(ParsedTool[P]):
             ) from error
         return self._done(params, place, change.after, context, _lost(change.before))
 
-    def _done(self, params: P, place: Place, data: bytes, context: ToolContext, lost: list[str]) -> ToolResult:
+    def _done(self, params: P, place: ResolvedPath, data: bytes, context: ToolContext, lost: list[str]) -> ToolResult:
         text = " ".join([self.success(params, place, data), *lost])
         return ToolResult(text=text, file=written(place, self.sight, data, context))
 
@@ -131,7 +131,7 @@ class _ChangeTool(ParsedTool[P]):
         )
 
     @staticmethod
-    def _compare(place: Place, now: RawFile | None, evidence: Mapping[str, Any]) -> ProbeVerdict:
+    def _compare(place: ResolvedPath, now: RawFile | None, evidence: Mapping[str, Any]) -> ProbeVerdict:
         if evidence.get("path") != str(place.path):
             return ProbeVerdict.UNKNOWN  # a link was turned meanwhile: this is another file
         current = digest(now.data if now else None)
@@ -197,13 +197,13 @@ class WriteFile(_ChangeTool[WriteFileParams]):
         require_size(len(after), place.shown, "write")
         return Change(place, before, after)
 
-    def success(self, params: WriteFileParams, place: Place, data: bytes) -> str:
+    def success(self, params: WriteFileParams, place: ResolvedPath, data: bytes) -> str:
         """Say how much was written, and what of the replaced file was kept; a probe sees both in the bytes."""
         kept = kept_of_replaced(params.content, data)
         but = f", with the {' and '.join(kept)} of the file that was replaced" if kept else ""
         return f"Wrote {place.shown}: {len(data)} bytes{but}."
 
-    def guess(self, params: WriteFileParams, place: Place, now: RawFile | None) -> ProbeVerdict:  # noqa: ARG002 - the base's shape
+    def guess(self, params: WriteFileParams, place: ResolvedPath, now: RawFile | None) -> ProbeVerdict:  # noqa: ARG002 - the base's shape
         """Without evidence: the same bytes are there or they are not; why not, nobody knows."""
         same = now is not None and now.data == rewritten(now.data, params.content)
         return ProbeVerdict.HAPPENED if same else ProbeVerdict.UNKNOWN
@@ -254,12 +254,12 @@ class Edit(_ChangeTool[EditParams]):
         require_size(len(after), place.shown, "write")
         return Change(place, before, after)
 
-    def success(self, params: EditParams, place: Place, data: bytes) -> str:  # noqa: ARG002 - the base's shape
+    def success(self, params: EditParams, place: ResolvedPath, data: bytes) -> str:  # noqa: ARG002 - the base's shape
         """Say what was replaced; without a count, which a probe could not tell."""
         what = "every occurrence of old_string" if params.replace_all else "the one occurrence of old_string"
         return f"Edited {place.shown}: {what} was replaced."
 
-    def guess(self, params: EditParams, place: Place, now: RawFile | None) -> ProbeVerdict:
+    def guess(self, params: EditParams, place: ResolvedPath, now: RawFile | None) -> ProbeVerdict:
         """Without evidence: look for the two strings."""
         if now is None:
             return ProbeVerdict.UNKNOWN

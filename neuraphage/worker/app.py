@@ -25,7 +25,7 @@ from neuraphage.queue.patched.flower import guard_flower
 from neuraphage.queue.patched.slots import FreeSlotStep
 from neuraphage.queue.patched.unacked import UnackedStep
 from neuraphage.queue.patched.unreadable import UnreadableStep
-from neuraphage.runtime.health import HealthBeat
+from neuraphage.runtime.health import HealthReporter
 from neuraphage.runtime.process import WorkerProcess
 from neuraphage.runtime.watcher import Watcher
 from neuraphage.wiring import build_health, build_model, build_process, build_watcher
@@ -49,7 +49,7 @@ class _Local:
 
     process: WorkerProcess | None = None
     watcher: Watcher | None = None
-    health: HealthBeat | None = None
+    health: HealthReporter | None = None
     lock = threading.Lock()
 
 

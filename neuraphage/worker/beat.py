@@ -48,7 +48,7 @@ class Scheduler(beat.Scheduler):  # type: ignore[misc]  # Celery carries no type
 
 @signals.beat_init.connect
 def show_ticks(sender: Any = None, **_: Any) -> None:
-    """Beat starts: from now on every message it has sent touches the file."""
+    """At the start of beat: have every message that it sends from now on touch the file."""
     path = Path(f"{sender.schedule_filename}{SUFFIX}")
 
     def touch(**_: Any) -> None:

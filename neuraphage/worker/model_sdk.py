@@ -34,13 +34,13 @@ class _Worker:
 
 
 def expect_turns() -> None:
-    """This worker will call the model."""
+    """Have the SDK imported in this worker, as it will call the model; without this call it never is."""
     _Worker.takes_turns = True
 
 
 @signals.worker_before_create_process.connect
 def share_with_children(**_: Any) -> None:
-    """A parent is about to fork a child."""
+    """Before its first fork: import the SDK, and freeze what the parent holds, so that children share the memory."""
     if not _Worker.takes_turns or _Worker.has_shared:
         return
     _Worker.has_shared = True
@@ -54,7 +54,7 @@ def share_with_children(**_: Any) -> None:
 
 @signals.worker_ready.connect
 def load_behind_ready(**_: Any) -> None:
-    """Messages are taken in from now on."""
+    """Once messages are taken in: begin to import the SDK in a thread, unless it is imported."""
     if _Worker.takes_turns and not is_sdk_loaded():
         threading.Thread(target=_load, name="neuraphage-model-sdk", daemon=True).start()
 

@@ -1,6 +1,6 @@
 """The Celery tasks: ids in, a short outcome out, no logic.
 
-Turns and the sweep do the work; the others are the operator's requests as messages (R169), for those who drive
+Turns and the sweep do the work; the others are the operator's requests as messages, for those who drive
 neuraphage through Celery alone. Their outcome is the result that Flower and the log show.
 """
 

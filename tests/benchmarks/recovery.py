@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from neuraphage.store import reading
+from neuraphage.store import queries
 from tests.benchmarks.contenders import ROOT, Pool, Runtime
 from tests.benchmarks.machine import wait_until
 from tests.benchmarks.servers import BenchServer
@@ -101,7 +101,7 @@ def _check_evidence(runtime: Runtime, name: str, evidence: str, times: int) -> N
     Raises:
         RuntimeError: it came of something else.
     """
-    events = reading.events(runtime.store.context, runtime.task_ids[name])
+    events = queries.events(runtime.store.context, runtime.task_ids[name])
     found = [event.data.get("evidence") for event in events if event.kind == "TaskRecovered"]
     if found != [evidence] * times:
         raise RuntimeError(f"wanted {times} recoveries that were {evidence}, found {found}")

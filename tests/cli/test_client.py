@@ -15,7 +15,7 @@ from neuraphage.errors import (
 )
 from neuraphage.model.effect import EffectState, ToolEffect
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
-from neuraphage.model.recovery import RecoveryReading, RecoveryReport
+from neuraphage.model.recovery import RecoveryDecision, RecoveryReport
 from neuraphage.model.task import Status
 from neuraphage.ports import Changes, SignalVerdict
 from neuraphage.queue import RUN_QUEUE
@@ -221,7 +221,7 @@ def test_wake_sends_the_message_of_a_task_that_waits_for_a_worker(bench: Bench) 
 def test_recovery_report(bench: Bench) -> None:
     """The newest one that is not empty."""
     assert bench.client.recovery_report() is None
-    report = RecoveryReport(swept_at_ms=1_000, failed=(RecoveryReading(task_id="t", verdict="failed"),))
+    report = RecoveryReport(swept_at_ms=1_000, failed=(RecoveryDecision(task_id="t", verdict="failed"),))
     reports.save_report(bench.kit.store.context, report)
     assert bench.client.recovery_report() == report
 

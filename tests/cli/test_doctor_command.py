@@ -94,13 +94,13 @@ def test_a_user_who_may_not_ask(bench: Bench) -> None:
     bench.kit.client.execute_command("ACL", "SETUSER", "plain", "on", ">pw", "~*", "+@all", "-config", "-info")
     broker = bench.client.settings.broker_url.get_secret_value().replace("://", "://plain:pw@")
     try:
-        reading = read_broker(bench.client.settings.model_copy(update={"broker_url": SecretStr(broker)}))
+        info = read_broker(bench.client.settings.model_copy(update={"broker_url": SecretStr(broker)}))
     finally:
         bench.kit.client.execute_command("ACL", "DELUSER", "plain")
-    assert (reading.version, reading.appendonly, reading.appendfsync, reading.maxmemory_policy) == (
+    assert (info.version, info.appendonly, info.appendfsync, info.maxmemory_policy) == (
         "unknown", None, None, None,
     )  # fmt: skip
-    assert reading.ahead_ms is not None
+    assert info.ahead_ms is not None
 
 
 def test_rules_that_would_stop_a_turn(cli: CommandLine, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import pytest
 from clikit import Bench, CommandLine
 from neuraphage.model.effect import EffectState, ToolEffect
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
-from neuraphage.model.recovery import RecoveryReading, RecoveryReport
+from neuraphage.model.recovery import RecoveryDecision, RecoveryReport
 from neuraphage.model.task import Status
 from neuraphage.ports import Changes
 from neuraphage.store import reports
@@ -109,9 +109,9 @@ def test_lines(cli: CommandLine, every_record: list[str], command: str) -> None:
 
 def test_recover(cli: CommandLine, bench: Bench) -> None:
     """The report, and what was done."""
-    reading = RecoveryReading(task_id="t", verdict="failed")
+    decision = RecoveryDecision(task_id="t", verdict="failed")
     lists = ("resumable", "requeued", "failed", "paused", "suspect", "other")
-    report = RecoveryReport(swept_at_ms=1, **dict.fromkeys(lists, (reading,)))
+    report = RecoveryReport(swept_at_ms=1, **dict.fromkeys(lists, (decision,)))
     reports.save_report(bench.kit.store.context, report)
     assert set(paths(cli("recover", "--json").json)) == documented("recover")
     paused = bench.kit.put(Status.PAUSED)

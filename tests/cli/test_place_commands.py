@@ -15,7 +15,7 @@ from neuraphage.data_folder import MARK, make_data_folder
 from neuraphage.dev.server_files import open_files, take_lock
 from neuraphage.ports import SpoolCommand
 from neuraphage.runtime.clock import SystemClock
-from neuraphage.runtime.health import HealthBeat, health_folder
+from neuraphage.runtime.health import HealthReporter, health_folder
 from neuraphage.runtime.host import this_process
 from neuraphage.spool.command_spool import CommandSpool
 
@@ -165,8 +165,8 @@ def test_purge_refuses_while_a_worker_runs(cli: CommandLine, data: Path) -> None
     """Also one that Celery started, of any namespace."""
     folder = health_folder(data, "another")
     folder.mkdir(parents=True)
-    beat = HealthBeat(folder, None, SystemClock(), this_process(), "worker@here", 1.0, lambda: True)  # type: ignore[arg-type]  # asks no store
-    beat.write()
+    reporter = HealthReporter(folder, None, SystemClock(), this_process(), "worker@here", 1.0, lambda: True)  # type: ignore[arg-type]  # asks no store
+    reporter.write()
     refused(cli("purge", "--yes"), 1, "worker@here", str(os.getpid()))
     assert (data / "logs").exists()
 

@@ -20,9 +20,9 @@ from neuraphage import __version__
 from neuraphage.cli.console import local_time, offset_here
 from neuraphage.cli.main import app
 from neuraphage.model.effect import EffectState, ToolEffect
-from neuraphage.model.health import Beat
+from neuraphage.model.health import HealthRecord
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
-from neuraphage.model.recovery import RecoveryReading, RecoveryReport
+from neuraphage.model.recovery import RecoveryDecision, RecoveryReport
 from neuraphage.model.task import Status
 from neuraphage.ports import Changes, FinishTo
 from neuraphage.runtime.clock import SystemClock
@@ -209,7 +209,7 @@ def test_recovery_report(cli: CommandLine, bench: Bench) -> None:
     """Nothing yet, then what the last sweep decided, and why."""
     assert cli("recover", "--json").json is None
     assert "nothing has been recovered yet" in cli("recover").out
-    reading = RecoveryReading(
+    reading = RecoveryDecision(
         task_id="task-0-abc", verdict="recovered", marker="tool_started", iteration=3, reason="It goes on."
     )
     reports.save_report(bench.kit.store.context, RecoveryReport(swept_at_ms=1_000, resumable=(reading,)))
@@ -250,7 +250,7 @@ def test_recover_puts_tasks_back_to_work(cli: CommandLine, bench: Bench) -> None
 
 
 def test_all_reset_leaves_hopeless_failures(cli: CommandLine, bench: Bench) -> None:
-    """A failure that a repeat cannot help is reset only by name (K2), and never retried."""
+    """A failure that a repeat cannot help is reset only by name, and never retried."""
     task_id, lease = bench.kit.running()
     bench.kit.finish(lease, FinishTo.FAILED, error="No.", recoverable=False)
     assert "no failed task can be reset" in cli("recover", "--all-reset").out
@@ -313,10 +313,10 @@ def test_attach_ends_where_the_task_rests(cli: CommandLine, bench: Bench, status
     assert (last["task"], last["status"]) == (task_id, status.value)
 
 
-def beat(folder: Path, **changes: Any) -> None:
+def write_health(folder: Path, **changes: Any) -> None:
     """Write down that this very process is a healthy worker, but for the changes."""
     me, now_s = this_process(), SystemClock().boottime_s()
-    healthy = Beat(
+    healthy = HealthRecord(
         host=host_id(), pid=me.pid, start_time=me.start_time, name="worker@here", period_s=5.0, at_s=now_s,
         stored_at_s=now_s, consuming=True,
     )  # fmt: skip
@@ -330,7 +330,7 @@ def beat(folder: Path, **changes: Any) -> None:
 )
 def test_health(cli: CommandLine, tmp_path: Path, changes: dict[str, Any], live: int, ready: int) -> None:
     """Live: the workers answer. Ready: they can also claim. No server is asked."""
-    beat(health_folder(tmp_path / "data", "default"), **changes)
+    write_health(health_folder(tmp_path / "data", "default"), **changes)
     assert cli("health", "--live").code == live
     assert cli("health", "--ready").code == ready
     ran = cli("health", "--json")

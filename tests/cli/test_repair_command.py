@@ -6,7 +6,7 @@ import pytest
 
 from clikit import Bench, CommandLine
 from neuraphage.model.task import Status
-from neuraphage.store import invariant, reading
+from neuraphage.store import invariant, queries
 
 
 def test_lost_indexes_are_seen_and_come_back(cli: CommandLine, bench: Bench) -> None:
@@ -24,7 +24,7 @@ def test_lost_indexes_are_seen_and_come_back(cli: CommandLine, bench: Bench) -> 
     assert done.code == 0
     assert all(task_id in done.out for task_id in ids)
     assert invariant.violations(kit.store.context) == []
-    assert {task_id for task_id, _ in reading.ids_by_creation(kit.store.context)} == ids
+    assert {task_id for task_id, _ in queries.ids_by_creation(kit.store.context)} == ids
     again = cli("repair", "--json")
     assert (again.code, again.json["found"], again.json["looked_at"]) == (0, [], len(ids))
 

@@ -52,8 +52,8 @@ def test_from_the_first_run_to_the_last(place: DevStack, tmp_path: Path) -> None
     seen.see("a local stack starts")
     seen.see("Every")
     task = seen.raw.split("task ")[1][:12]
-    keeper = next(one for one in processes_of(place.data_dir) if "--while-used" in one.cmdline())
-    assert os.getsid(keeper.pid) != os.getsid(seen.pid)
+    supervisor = next(one for one in processes_of(place.data_dir) if "--while-used" in one.cmdline())
+    assert os.getsid(supervisor.pid) != os.getsid(seen.pid)
     seen.interrupt()
     seen.see("leaves at once")
     seen.interrupt()

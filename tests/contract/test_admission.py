@@ -1,4 +1,4 @@
-"""A state server that fills up takes no new tasks, while those under way go on (R228, B12; real server only)."""
+"""A state server that fills up takes no new tasks, while those under way go on (real server only)."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import pytest
 from neuraphage.model.effect import EffectState, Marker, MarkerName, ModelEffect
 from neuraphage.model.task import StartedReason, Status
 from neuraphage.ports import Changes, ClaimUnreadableError, ClaimVerdict, CommitVerdict, FinishTo, SignalKind, SuspendTo
-from neuraphage.store import reading
+from neuraphage.store import queries
 from storekit import MODEL_CALL, StoreKit, question, text_entry
 
 
@@ -56,7 +56,7 @@ def test_started_is_told_once_and_each_resumption_with_its_reason(kit: StoreKit)
         kit.finish(kit.claim(task_id), FinishTo.FAILED, error="no", recoverable=True)
         kit.send(task_id, revive)
     kit.claim(task_id)
-    told = reading.events(kit.store.context, task_id)
+    told = queries.events(kit.store.context, task_id)
     events = [event for event in told if event.kind in {"TaskStarted", "TaskResumed"}]
     assert [event.kind for event in events] == ["TaskStarted"] + ["TaskResumed"] * 5
     reasons = ["user_request", "recovered", "user_input", "resumed", "retried", "reset"]
@@ -70,7 +70,7 @@ def test_a_first_claim_after_a_pause_is_a_start(kit: StoreKit) -> None:
     kit.send(task_id, SignalKind.PAUSE)
     kit.send(task_id, SignalKind.RESUME)
     kit.claim(task_id)
-    kinds = [event.kind for event in reading.events(kit.store.context, task_id)]
+    kinds = [event.kind for event in queries.events(kit.store.context, task_id)]
     assert kinds == ["TaskCreated", "TaskPaused", "TaskUnpaused", "TaskStarted"]
 
 

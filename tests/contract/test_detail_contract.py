@@ -1,4 +1,4 @@
-"""What the record tells of a task in each status, read back from what the scripts wrote (R11 to R18, R42)."""
+"""What the record tells of a task in each status, read back from what the scripts wrote."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ DETAILS: dict[Callable[[StoreKit], str], Callable[[int], Detail]] = {
 
 @pytest.mark.parametrize("bring", DETAILS, ids=lambda bring: bring.__name__)
 def test_each_status_has_its_detail(kit: StoreKit, bring: Callable[[StoreKit], str]) -> None:
-    """R11 to R18, K7: every field, with the server's time at which the status began."""
+    """Every field, with the server's time at which the status began."""
     before_ms = kit.store.now_ms()
     task_id = bring(kit)
     since_ms = kit.number(task_id, "since")
@@ -146,7 +146,7 @@ REASONS: dict[StartedReason, Callable[[StoreKit], str]] = {
 
 @pytest.mark.parametrize("reason", StartedReason)
 def test_the_reason_of_a_stretch_of_work_is_known_as_long_as_it_lasts(kit: StoreKit, reason: StartedReason) -> None:
-    """R41, R42: before its first claim, under that claim, and in the turns after it."""
+    """Before its first claim, under that claim, and in the turns after it."""
     task_id = REASONS[reason](kit)
     assert kit.store.get(task_id).started_reason is reason
     lease = kit.claim(task_id)

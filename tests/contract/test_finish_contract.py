@@ -223,7 +223,7 @@ def test_refusals_write_nothing(kit: StoreKit, to: FinishTo) -> None:
 
 
 def test_how_long_an_ended_task_is_kept(kit: StoreKit) -> None:
-    """R245: conversation, record and history for thirty days; journal, inbox and signal keys for one."""
+    """Conversation, record and history for thirty days; journal, inbox and signal keys for one."""
     task_id, _ = kit.running()
     kit.recover(task_id)
     kit.plant(task_id)

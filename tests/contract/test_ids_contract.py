@@ -5,20 +5,20 @@ from __future__ import annotations
 import pytest
 
 from neuraphage.model.task import TERMINAL, Status
-from neuraphage.store import reading
+from neuraphage.store import queries
 from storekit import StoreKit
 
 
 def made(kit: StoreKit, **how: object) -> list[str]:
     """The ids that the index tells."""
-    return [task_id for task_id, _ in reading.ids_by_creation(kit.store.context, **how)]  # type: ignore[arg-type]
+    return [task_id for task_id, _ in queries.ids_by_creation(kit.store.context, **how)]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("status", Status)
 def test_a_task_of_every_status_is_listed(kit: StoreKit, status: Status) -> None:
     """A task stands in the index from create until it is deleted, with the time at which it was made."""
     task_id = kit.put(status)
-    assert reading.ids_by_creation(kit.store.context) == [(task_id, kit.number(task_id, "created_at"))]
+    assert queries.ids_by_creation(kit.store.context) == [(task_id, kit.number(task_id, "created_at"))]
 
 
 @pytest.mark.parametrize("status", sorted(TERMINAL))
@@ -45,6 +45,6 @@ def test_the_order_is_that_of_creation(kit: StoreKit) -> None:
 def test_a_repeated_create_lists_nothing_twice(kit: StoreKit) -> None:
     """The task that a repeat finds stays where it was in the order."""
     task_id = kit.create(key="k")
-    before = reading.ids_by_creation(kit.store.context)
+    before = queries.ids_by_creation(kit.store.context)
     assert kit.store.create(kit.store.get(task_id).spec, "k") == (False, task_id)
-    assert reading.ids_by_creation(kit.store.context) == before
+    assert queries.ids_by_creation(kit.store.context) == before

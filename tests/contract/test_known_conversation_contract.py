@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from neuraphage.ports import Changes, Claimed, FinishTo, Lease
-from neuraphage.store.conversations import Conversations, Known
+from neuraphage.store.conversations import Conversations, KnownConversation
 from storekit import MODEL_CALL, StoreKit, text_entry
 
 
@@ -135,7 +135,7 @@ def test_a_repeated_claim_gets_the_whole_conversation(kit: StoreKit) -> None:
     task_id = kit.create()
     seq = kit.number(task_id, "seq")
     first = kit.try_claim(task_id, seq=seq, claim="again")
-    kit.store.context.conversations.put(task_id, Known("older", 0, [{"role": "user", "content": []}], 1))
+    kit.store.context.conversations.put(task_id, KnownConversation("older", 0, [{"role": "user", "content": []}], 1))
     assert kit.try_claim(task_id, seq=seq, claim="again").entries == first.entries
 
 
@@ -144,17 +144,17 @@ def test_the_oldest_go_first_and_sizes_add_up() -> None:
     known = Conversations(max_bytes=100)
     row: dict[str, Any] = {"role": "user"}
     for name in "abc":
-        known.put(name, Known("c", 0, [row], 40))
+        known.put(name, KnownConversation("c", 0, [row], 40))
     assert known.take("a") is None
     known.advance("b", "c", 0, [row], 20)
     assert known.take("c") is not None
     grown = known.take("b")
     assert grown is not None
     assert (grown.token, len(grown.entries), grown.size_bytes) == (1, 2, 60)
-    known.put("huge", Known("c", 0, [row], 101))
+    known.put("huge", KnownConversation("c", 0, [row], 101))
     assert known.take("huge") is None
-    known.put("grown", Known("c", 0, [row], 60))
-    known.put("other", Known("c", 0, [row], 20))
+    known.put("grown", KnownConversation("c", 0, [row], 60))
+    known.put("other", KnownConversation("c", 0, [row], 20))
     known.advance("other", "c", 0, [row], 60)
     assert known.take("grown") is None
     known.advance("other", "c", 0, [row], 1)

@@ -7,7 +7,7 @@ import pytest
 from neuraphage.errors import BadInput, TaskNotFound
 from neuraphage.model.task import TERMINAL, Status, TaskSpec
 from neuraphage.ports import Changes, ClaimVerdict, FinishTo, NextTurn, SignalKind, SignalVerdict, SuspendTo
-from neuraphage.store import listing, places, reading
+from neuraphage.store import listing, places, queries
 from storekit import CHANNELS, StoreKit, question
 
 MISSING = "task-00000000-0000-0000-0000-00000000dead"
@@ -18,7 +18,7 @@ def test_create_puts_a_task_in_the_outbox(kit: StoreKit) -> None:
     task_id = kit.create(prompt="Paint it.")
     record = kit.store.get(task_id)
     assert (record.status, record.place, record.seq, record.fence) == (Status.QUEUED, "outbox", 1, 0)
-    assert reading.conversation(kit.store.context, task_id)[0]["content"][0]["text"] == "Paint it."
+    assert queries.conversation(kit.store.context, task_id)[0]["content"][0]["text"] == "Paint it."
     first = kit.client.zscore(kit.keys.outbox, task_id) - record.created_at_ms
     assert first == kit.store.context.settings.first_republish_s * 1000
 

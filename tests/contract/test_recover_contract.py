@@ -10,7 +10,7 @@ import pytest
 from neuraphage.model.effect import Marker, MarkerName
 from neuraphage.model.task import FailedDetail, StartedReason, Status
 from neuraphage.ports import Changes, FinishTo, HeldTask, RecoverVerdict, SignalKind, SignalVerdict, SuspendTo
-from neuraphage.store import reading
+from neuraphage.store import queries
 from storekit import StoreKit
 
 BEGUN = Changes(marker=Marker(name=MarkerName.REQUEST_SENT, request_id="r"))
@@ -30,27 +30,27 @@ def test_takes_the_lease_and_counts(kit: StoreKit) -> None:
     assert record.started_reason is StartedReason.RECOVERED
 
 
-def test_tells_the_readings(kit: StoreKit) -> None:
+def test_tells_what_it_was_made_from(kit: StoreKit) -> None:
     """A decision carries what it was made from, and is kept with the task."""
     task_id, lease = kit.running()
     kit.store.commit(lease, Changes(marker=BEGUN.marker, add={"cost_microusd": 5}))
-    reading_ = kit.recover(task_id).reading
-    assert reading_ is not None
-    assert (reading_.task_id, reading_.verdict, reading_.evidence) == (task_id, "recovered", "gone")
-    assert (reading_.marker, reading_.cost_microusd, reading_.owner, reading_.recoveries) == (
+    decision = kit.recover(task_id).decision
+    assert decision is not None
+    assert (decision.task_id, decision.verdict, decision.evidence) == (task_id, "recovered", "gone")
+    assert (decision.marker, decision.cost_microusd, decision.owner, decision.recoveries) == (
         "request_sent",
         5,
         "p1",
         1,
     )
-    assert reading_.lease_age_ms is not None
-    assert reading_.heartbeat_age_ms is not None
-    assert reading_.lease_age_ms < 0 <= reading_.heartbeat_age_ms
-    assert reading_.heartbeat_age_ms == reading_.lease_age_ms + kit.store.context.lease_ms
-    assert reading_.saved_age_ms is not None
-    assert 0 <= reading_.saved_age_ms <= reading_.heartbeat_age_ms
-    kept = reading.decisions(kit.store.context, task_id)
-    assert [row["reading"]["reason"] for row in kept] == [reading_.reason]
+    assert decision.lease_age_ms is not None
+    assert decision.heartbeat_age_ms is not None
+    assert decision.lease_age_ms < 0 <= decision.heartbeat_age_ms
+    assert decision.heartbeat_age_ms == decision.lease_age_ms + kit.store.context.lease_ms
+    assert decision.saved_age_ms is not None
+    assert 0 <= decision.saved_age_ms <= decision.heartbeat_age_ms
+    kept = queries.decisions(kit.store.context, task_id)
+    assert [row["reading"]["reason"] for row in kept] == [decision.reason]
 
 
 def test_expired_needs_two_visits(kit: StoreKit) -> None:
@@ -220,7 +220,7 @@ def test_a_clean_stop_of_days_does_not_age_a_task(kit: StoreKit, stop: SuspendTo
 
 
 def test_a_missing_conversation_fails(kit: StoreKit) -> None:
-    """R216: without its conversation a task can't go on, says so, and offers no retry, which would be refused."""
+    """Without its conversation a task can't go on, says so, and offers no retry, which would be refused."""
     task_id, _ = kit.running()
     kit.client.delete(kit.keys.messages(task_id))
     assert kit.recover(task_id).verdict is RecoverVerdict.FAILED

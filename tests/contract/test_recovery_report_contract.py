@@ -27,7 +27,7 @@ def test_a_recovery_without_a_sweep_is_in_the_report(kit: StoreKit) -> None:
     kit.recover(first)
     kit.recover(second)
     found = report(kit)
-    assert [reading.task_id for reading in found.requeued] == [second, first]
+    assert [decision.task_id for decision in found.requeued] == [second, first]
     assert found.swept_at_ms == found.requeued[0].at_ms
     assert not found.is_empty
 
@@ -37,15 +37,15 @@ def test_a_later_sweep_that_finds_nothing_takes_nothing_away(kit: StoreKit) -> N
     task_id, _ = kit.running()
     kit.recover(task_id)
     reports.save_report(kit.store.context, RecoveryReport(swept_at_ms=1))
-    assert [reading.task_id for reading in report(kit).requeued] == [task_id]
+    assert [decision.task_id for decision in report(kit).requeued] == [task_id]
     late, _ = kit.running()
     kit.expire_lease(late)
-    suspect = kit.recover(late, "expired").reading
+    suspect = kit.recover(late, "expired").decision
     assert suspect is not None
     reports.save_report(kit.store.context, RecoveryReport(swept_at_ms=2, suspect=(suspect,)))
     found = report(kit)
-    assert [reading.task_id for reading in found.requeued] == [task_id]
-    assert [reading.task_id for reading in found.suspect] == [late]
+    assert [decision.task_id for decision in found.requeued] == [task_id]
+    assert [decision.task_id for decision in found.suspect] == [late]
 
 
 def test_what_is_kept_has_an_end(kit: StoreKit, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,7 +54,7 @@ def test_what_is_kept_has_an_end(kit: StoreKit, monkeypatch: pytest.MonkeyPatch)
     tasks = [kit.running()[0] for _ in range(3)]
     for task_id in tasks:
         kit.recover(task_id)
-    assert [reading.task_id for reading in report(kit).requeued] == [tasks[2], tasks[1]]
+    assert [decision.task_id for decision in report(kit).requeued] == [tasks[2], tasks[1]]
 
 
 def test_a_note_that_is_refused_stops_no_recovery(

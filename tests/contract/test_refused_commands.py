@@ -188,7 +188,7 @@ def test_a_repeat_is_told_committed_only_over_what_is_there(real_kit: StoreKit, 
 def test_who_could_not_store_a_reply_gets_no_task(real_kit: StoreKit, restricted: StoreKit) -> None:
     """A claim is refused where the turn could not be written: no model call is paid, and no crash is forgotten."""
     task_id, _ = restricted.running()
-    assert restricted.recover(task_id).reading is not None
+    assert restricted.recover(task_id).decision is not None
     allow(real_kit, "-rpush")
     for _ in range(3):
         with pytest.raises(AccessRefused, match="RPUSH"):

@@ -7,8 +7,8 @@ from test_invariant_contract import BREACHES
 
 from neuraphage.model.task import TERMINAL, Status
 from neuraphage.ports import Changes, ClaimVerdict, CommitVerdict, FinishTo, SignalKind, SignalVerdict, SuspendTo
-from neuraphage.store import invariant, reading
-from neuraphage.store.repair import Looked, RepairMode, RepairVerdict, examine, survey
+from neuraphage.store import invariant, queries
+from neuraphage.store.repair import RepairMode, RepairResult, RepairVerdict, examine, survey
 from storekit import ASK, MODEL_CALL, StoreKit, question, text_entry
 
 LEFT_TO_PEOPLE = {"no status", "unknown status"}
@@ -16,7 +16,7 @@ LEFT_TO_PEOPLE = {"no status", "unknown status"}
 FAILED_FOR_GOOD = {"no marker", "marker is no JSON", "a fence that is no number", "no fence", "a seq that is no number"}
 
 
-def run(kit: StoreKit, mode: RepairMode = RepairMode.REPAIR, batch: int = 1_000) -> list[Looked]:
+def run(kit: StoreKit, mode: RepairMode = RepairMode.REPAIR, batch: int = 1_000) -> list[RepairResult]:
     """Everything that a survey tells."""
     return [row for rows in survey(kit.store.context, mode, batch) for row in rows if row.findings]
 
@@ -56,7 +56,7 @@ def test_every_index_comes_back(kit: StoreKit, status: Status) -> None:
     run(kit)
     assert kit.status(task_id) is status
     assert invariant.violations(kit.store.context) == []
-    assert [i for i, _ in reading.ids_by_creation(kit.store.context)] == [task_id]
+    assert [i for i, _ in queries.ids_by_creation(kit.store.context)] == [task_id]
     if status not in TERMINAL and status is not Status.BLOCKED:
         goes_on(kit, task_id)
 
@@ -165,7 +165,7 @@ def test_what_is_left_of_a_lost_record_goes_in_time(kit: StoreKit) -> None:
     assert kit.place(task_id) == ""
     assert kit.client.pttl(kit.keys.messages(task_id)) > 0
     assert kit.store.delete(task_id, force=True)
-    assert reading.ids_by_creation(kit.store.context) == []
+    assert queries.ids_by_creation(kit.store.context) == []
 
 
 def test_an_id_of_nothing_goes(kit: StoreKit) -> None:
@@ -208,7 +208,7 @@ def test_a_damaged_index_is_put_aside_and_built_anew(kit: StoreKit, name: str) -
     assert told.name == getattr(kit.keys, name)
     run(kit)
     assert invariant.violations(kit.store.context) == []
-    assert {i for i, _ in reading.ids_by_creation(kit.store.context)} == set(ids)
+    assert {i for i, _ in queries.ids_by_creation(kit.store.context)} == set(ids)
     aside = kit.client.keys(kit.keys.damaged.replace("[", "\\[") + "*")
     assert [kit.client.get(key) for key in aside] == [b"damaged"]
     assert all(kit.client.pttl(key) > 0 for key in aside)
@@ -249,7 +249,7 @@ def test_what_a_newer_release_wrote_is_left_alone(kit: StoreKit) -> None:
     kit.client.zrem(kit.keys.ids, task_id)
     kit.broken_on_purpose = True
     assert [row.verdict for row in run(kit)] == [RepairVerdict.NEWER]
-    assert [i for i, _ in reading.ids_by_creation(kit.store.context)] == [task_id]
+    assert [i for i, _ in queries.ids_by_creation(kit.store.context)] == [task_id]
     assert kit.field(task_id, "status") == "Dreaming"
 
 
@@ -262,7 +262,7 @@ def test_tasks_of_an_earlier_release_are_listed(kit: StoreKit) -> None:
     kit.client.zrem(kit.keys.outbox, ids[0])
     kit.broken_on_purpose = True
     run(kit, RepairMode.LIST)
-    assert reading.ids_by_creation(kit.store.context, newest_first=False) == [
+    assert queries.ids_by_creation(kit.store.context, newest_first=False) == [
         (task_id, 1_000 + number) for number, task_id in enumerate(ids)
     ]
     assert kit.place(ids[0]) == ""
@@ -282,6 +282,6 @@ def test_a_repair_is_told_to_who_asks_why(kit: StoreKit) -> None:
     task_id = kit.create()
     kit.client.zrem(kit.keys.outbox, task_id)
     examine(kit.store.context, [task_id], RepairMode.REPAIR)
-    (decision,) = reading.decisions(kit.store.context, task_id)
+    (decision,) = queries.decisions(kit.store.context, task_id)
     assert decision["reading"]["verdict"] == "repaired"
     assert "no place" in decision["reading"]["reason"]

@@ -10,7 +10,7 @@ import pytest
 from neuraphage.model.limits import LimitChange
 from neuraphage.model.task import Status
 from neuraphage.ports import Changes, FinishTo, RecoverVerdict, SignalKind, SignalVerdict, SuspendTo
-from neuraphage.store import reading
+from neuraphage.store import queries
 from storekit import ASK, MODEL_CALL, TALK, StoreKit, question, text_entry
 
 ENDS = {
@@ -30,7 +30,7 @@ ENDS = {
 
 def told(kit: StoreKit, task_id: str, since: int = 0) -> list[tuple[str, dict[str, Any]]]:
     """Kind and data of a task's events, without the first so many."""
-    return [(event.kind, dict(event.data)) for event in reading.events(kit.store.context, task_id)[since:]]
+    return [(event.kind, dict(event.data)) for event in queries.events(kit.store.context, task_id)[since:]]
 
 
 def kinds(kit: StoreKit, task_id: str, since: int = 0) -> list[str]:
@@ -87,7 +87,7 @@ def test_an_answer_that_nobody_gave(kit: StoreKit) -> None:
     sent = kit.send(task_id, SignalKind.ANSWER, text="no", prompt_id=ASK, by="timeout")
     assert (sent.verdict, sent.place) == (SignalVerdict.ACCEPTED, "outbox")
     assert told(kit, task_id)[-1] == ("AnswerReceived", {"prompt": ASK, "by": "timeout"})
-    (kept,) = [row["reading"] for row in reading.decisions(kit.store.context, task_id)]
+    (kept,) = [row["reading"] for row in queries.decisions(kit.store.context, task_id)]
     assert (kept["verdict"], kept["evidence"], kept["iteration"], kept["recoveries"]) == ("deadline", "due", 0, 0)
     assert 0 <= kept["saved_age_ms"] < 60_000
 

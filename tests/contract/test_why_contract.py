@@ -9,10 +9,10 @@ import pytest
 from neuraphage.api.reads import rules_of
 from neuraphage.decide.why import explain, outcome
 from neuraphage.model.effect import Marker, MarkerName
-from neuraphage.model.readings import Explanation, TaskReadings
-from neuraphage.model.recovery import RecoveryReading
+from neuraphage.model.explanation import Explanation, TaskFacts
+from neuraphage.model.recovery import RecoveryDecision
 from neuraphage.ports import Changes, ProcessRow, RecoverVerdict, SignalKind, SuspendTo
-from neuraphage.store import reading, readings
+from neuraphage.store import queries, task_facts
 from neuraphage.store.presence import NamedConnection
 from stackkit.waiting import wait_for
 from storekit import StoreKit, question
@@ -20,16 +20,16 @@ from storekit import StoreKit, question
 BEGUN = Changes(marker=Marker(name=MarkerName.REQUEST_SENT, request_id="r"))
 
 
-def read(kit: StoreKit, task_id: str) -> TaskReadings:
-    return readings.readings(kit.store.context, task_id)
+def read(kit: StoreKit, task_id: str) -> TaskFacts:
+    return task_facts.task_facts(kit.store.context, task_id)
 
 
 def why(kit: StoreKit, task_id: str) -> Explanation:
     return explain(read(kit, task_id), rules_of(kit.store.context.settings))
 
 
-def last(kit: StoreKit, task_id: str) -> RecoveryReading:
-    return readings.task_decisions(kit.store.context, task_id)[-1].reading
+def last(kit: StoreKit, task_id: str) -> RecoveryDecision:
+    return task_facts.task_decisions(kit.store.context, task_id)[-1].reading
 
 
 def test_the_next_publication(real_kit: StoreKit) -> None:
@@ -57,7 +57,7 @@ def test_publications_are_kept_as_one_decision(kit: StoreKit) -> None:
     for _ in range(3):
         kit.due("outbox", task_id)
         kit.store.republish(task_id)
-    kept = [row["reading"] for row in reading.decisions(kit.store.context, task_id)]
+    kept = [row["reading"] for row in queries.decisions(kit.store.context, task_id)]
     assert [row["verdict"] for row in kept] == ["recovered", "republished"]
     found = last(kit, task_id)
     assert (found.evidence, found.publications, found.recoveries) == ("due", 3, 1)
@@ -68,7 +68,7 @@ def test_publications_are_kept_as_one_decision(kit: StoreKit) -> None:
     kit.suspend(lease, SuspendTo.SHUTDOWN)
     assert kit.store.republish(task_id, ahead_ms=10**9) is not None
     assert (last(kit, task_id).evidence, last(kit, task_id).publications) == ("quiet", 1)
-    assert len(reading.decisions(kit.store.context, task_id)) == 3
+    assert len(queries.decisions(kit.store.context, task_id)) == 3
 
 
 def test_timers_polls_and_deadlines_are_kept(kit: StoreKit) -> None:
@@ -86,7 +86,7 @@ def test_timers_polls_and_deadlines_are_kept(kit: StoreKit) -> None:
     assert last(kit, asked).verdict == "deadline"
     answered = kit.waiting(question("ask-1"))
     kit.send(answered, SignalKind.ANSWER, text="yes", prompt_id="ask-1")
-    assert reading.decisions(kit.store.context, answered) == []
+    assert queries.decisions(kit.store.context, answered) == []
 
 
 def test_the_second_visit(real_kit: StoreKit) -> None:
@@ -130,8 +130,8 @@ def test_the_outcome_of_a_recovery(
     if flag is not None:
         under.send(task_id, flag)
     under.client.hincrby(under.keys.task(task_id), "saved_at", -1_000)
-    record = reading.get(under.store.context, task_id)
-    given = TaskReadings(record=record, now_ms=under.store.now_ms())
+    record = queries.get(under.store.context, task_id)
+    given = TaskFacts(record=record, now_ms=under.store.now_ms())
     assert words in outcome(given, rules_of(under.store.context.settings))
     assert under.recover(task_id).verdict is verdict
 

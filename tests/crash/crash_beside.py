@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 from neuraphage.ports import HeldRow
 from neuraphage.standby.program import StandIn
-from neuraphage.standby.sheet import Sheet
-from neuraphage.standby.sheet_layout import SHEET_BYTES
+from neuraphage.standby.shared_layout import SHARED_BYTES
+from neuraphage.standby.shared_leases import SharedLeases
 from neuraphage.store.standby_order import standby_order
 from neuraphage.store.tasks import RedisStore
 from neuraphage.testing import Recorder
@@ -25,30 +25,30 @@ class Beside:
 
     def __init__(self, store: RedisStore, recorder: Recorder) -> None:
         self._store, self._recorder = store, recorder
-        self._sheet = Sheet()
+        self._shared = SharedLeases()
 
     def start(self) -> None:
         """See ports.Standby."""
 
     def stop(self) -> None:
         """See ports.Standby."""
-        self._sheet.close()
+        self._shared.close()
 
     def hold(self, rows: Iterable[HeldRow]) -> None:
         """See ports.Standby."""
-        self._sheet.write(rows)
+        self._shared.write(rows)
 
     def renewed(self, boottime_s: float) -> None:
         """See ports.Standby."""
-        self._sheet.renewed(boottime_s)
+        self._shared.renewed(boottime_s)
 
     def stand_in(self) -> None:
         """Renew all that is held, as when the worker's last renewal is long ago."""
-        self._sheet.renewed(0.0)
+        self._shared.renewed(0.0)
         order = standby_order(self._store.context)
         assert order is not None
-        with mmap.mmap(self._sheet.descriptor, SHEET_BYTES, prot=mmap.PROT_READ) as sheet:
-            beside = StandIn(sheet, order, os.getpid())
+        with mmap.mmap(self._shared.descriptor, SHARED_BYTES, prot=mmap.PROT_READ) as shared:
+            beside = StandIn(shared, order, os.getpid())
             self._recorder.stand_in(beside).look()
             assert beside._renewed_s, "it has renewed nothing"
             beside._server.close()

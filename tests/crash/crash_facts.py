@@ -10,7 +10,7 @@ from crash_world import GatedSpool, Site
 
 from neuraphage.decide.conversation import api_messages
 from neuraphage.runtime.clock import SystemClock
-from neuraphage.store import invariant, reading
+from neuraphage.store import invariant, queries
 from neuraphage.store.tasks import RedisStore
 from patience import PATIENCE_S
 from storekit import StoreKit
@@ -64,11 +64,11 @@ def facts_of(site: Site) -> Facts:
     context = store.context
     record = store.get(site.task_id)
     counters = record.counters.model_dump()
-    conversation, interrupted = _normal(reading.conversation(context, site.task_id))
+    conversation, interrupted = _normal(queries.conversation(context, site.task_id))
     requests = {
-        str(event.data["request_id"]) for event in reading.events(context, site.task_id) if event.kind == "RequestSent"
+        str(event.data["request_id"]) for event in queries.events(context, site.task_id) if event.kind == "RequestSent"
     }
-    decisions = [row["reading"] for row in reading.decisions(context, site.task_id)]
+    decisions = [row["reading"] for row in queries.decisions(context, site.task_id)]
     rings = site.outside / "rings"
     return Facts(
         status=record.status.value,

@@ -12,14 +12,14 @@ import redis
 
 from neuraphage.decide.health import assess
 from neuraphage.dev import exit_cause
-from neuraphage.model.health import Beat
+from neuraphage.model.health import HealthRecord
 from neuraphage.model.recovery import RecoveryReport
 from neuraphage.runtime.sweep import summary
 from neuraphage.store.refusals import store_error
 from source_tree import ROOT, source_files
 
 RUNBOOK = (ROOT / "RUNBOOK.md").read_text(encoding="utf-8")
-ILL = Beat("here", 1, 1.0, "worker@here", 1.0, 100.0, 0.0, consuming=False)
+ILL = HealthRecord("here", 1, 1.0, "worker@here", 1.0, 100.0, 0.0, consuming=False)
 
 
 def templates() -> str:

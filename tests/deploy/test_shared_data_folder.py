@@ -12,7 +12,7 @@ from neuraphage.model.detached import DetachedState
 from neuraphage.ports import ProcessRow, SpoolCommand
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.election import HostElection
-from neuraphage.runtime.health import HealthBeat, read_health
+from neuraphage.runtime.health import HealthReporter, read_health
 from neuraphage.runtime.host import ProcessIdentity, this_process
 from neuraphage.runtime.sweep import Sweep
 from neuraphage.runtime.watcher import Watcher
@@ -97,16 +97,16 @@ def test_each_container_has_its_watcher(tmp_path: Path) -> None:
     there.resign()
 
 
-def beat_of(kit: StoreKit, folder: Path, host: str, name: str) -> HealthBeat:
+def reporter_of(kit: StoreKit, folder: Path, host: str, name: str) -> HealthReporter:
     identity = ProcessIdentity(os.getpid(), this_process().start_time)
     folder.mkdir(exist_ok=True)
-    return HealthBeat(folder, kit.store, SystemClock(), identity, name, 1.0, lambda: True, host)
+    return HealthReporter(folder, kit.store, SystemClock(), identity, name, 1.0, lambda: True, host)
 
 
 def test_health_of_equal_process_numbers_is_kept_apart(kit: StoreKit, tmp_path: Path) -> None:
     """The first process of every container has the same number; neither hides the other, nor takes its file away."""
     folder = tmp_path / "health"
-    here, there = beat_of(kit, folder, HERE, "here"), beat_of(kit, folder, THERE, "there")
+    here, there = reporter_of(kit, folder, HERE, "here"), reporter_of(kit, folder, THERE, "there")
     here.write()
     there.write()
     assert [one.name for one in read_health(folder, SystemClock(), HERE)] == ["here"]
@@ -118,8 +118,8 @@ def test_health_of_equal_process_numbers_is_kept_apart(kit: StoreKit, tmp_path: 
 def test_files_of_containers_that_are_gone_do_not_pile_up(kit: StoreKit, tmp_path: Path) -> None:
     """Nobody else can tell that their processes are gone, so age decides."""
     folder = tmp_path / "health"
-    beat_of(kit, folder, THERE, "gone").write()
-    beat_of(kit, folder, "boot-3", "lives").write()
+    reporter_of(kit, folder, THERE, "gone").write()
+    reporter_of(kit, folder, "boot-3", "lives").write()
     (gone,) = [path for path in folder.iterdir() if "gone" in path.read_text(encoding="utf-8")]
     os.utime(gone, (1.0, 1.0))
     read_health(folder, SystemClock(), HERE)

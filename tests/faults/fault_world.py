@@ -35,7 +35,7 @@ from neuraphage.runtime.sweep import Sweep, sweep_quietly
 from neuraphage.runtime.watcher import Watcher
 from neuraphage.settings import Settings
 from neuraphage.spool.command_spool import CommandSpool
-from neuraphage.store import invariant, reading
+from neuraphage.store import invariant, queries
 from neuraphage.store.client import connect
 from neuraphage.store.presence import NamedConnection
 from neuraphage.store.tasks import RedisStore
@@ -220,7 +220,7 @@ class World:
         return self.looking.get(task_id)
 
     def events(self, task_id: str, kind: str = "") -> list[Event]:
-        lines = reading.events(self.looking.context, task_id)
+        lines = queries.events(self.looking.context, task_id)
         return [line for line in lines if kind in ("", line.kind)]
 
     def requests(self) -> list[dict[str, Any]]:
@@ -277,7 +277,7 @@ class World:
 
     def calls(self, task_id: str) -> list[Any]:
         """Every tool call of the conversation."""
-        entries = reading.conversation(self.looking.context, task_id)
+        entries = queries.conversation(self.looking.context, task_id)
         return [call for e in entries if e["role"] == "assistant" for call in tool_calls(e["content"])]
 
     def leased(self) -> int:

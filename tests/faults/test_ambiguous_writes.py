@@ -1,4 +1,4 @@
-"""An answer is lost after the work was done (B9): every script is sent again, and nothing is done twice."""
+"""An answer is lost after the work was done: every script is sent again, and nothing is done twice."""
 
 from __future__ import annotations
 

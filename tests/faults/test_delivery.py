@@ -1,5 +1,7 @@
-"""The broker's faults with real Celery processes: messages lost, broker full or read-only or restarted (B1, B4, B5,
-B8, B12, B13). One worker lives through all of them, and a task that is sent afterwards runs."""
+"""The broker's faults with real Celery processes: messages lost, broker full or read-only or restarted.
+
+One worker lives through all of them, and a task that is sent afterwards runs.
+"""
 
 from __future__ import annotations
 
@@ -109,7 +111,7 @@ def test_the_broker_refuses_for_a_while(stack: Stack, worker: StackProcess, refu
 
 
 def test_the_server_restarts_busy_and_idle(stack: Stack) -> None:
-    """kill -9 and start, twice under load and once without: the same processes go on (B4, B5)."""
+    """kill -9 and start, twice under load and once without: the same processes go on."""
     tasks = submit(stack, 6)
     for wanted in (1, 4):
         wait_for(lambda: sum(len(stack.lines(task)) for task in tasks) >= wanted, "some work")  # noqa: B023 - called before the loop goes on

@@ -1,4 +1,4 @@
-"""No room on the server's disk: it refuses or ends; nothing acknowledged is lost, nothing runs unmarked (R223)."""
+"""No room on the server's disk: it refuses or ends; nothing acknowledged is lost, nothing runs unmarked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Live text: a secret that comes in pieces, each of which looks harmless, never reaches a viewer (R227).
+"""Live text: a secret that comes in pieces, each of which looks harmless, never reaches a viewer.
 
 The texts are English, Chinese and both: the latter have no white space at which they could be cut.
 """

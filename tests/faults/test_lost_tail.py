@@ -1,4 +1,4 @@
-"""The server comes back without its last writes (B13): a power cut on a careless disk, a backup, a failover."""
+"""The server comes back without its last writes: a power cut on a careless disk, a backup, a failover."""
 
 from __future__ import annotations
 

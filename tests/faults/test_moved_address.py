@@ -1,4 +1,4 @@
-"""A failover behind one address: the former master lives on as a replica, and no process may cling to it (R223)."""
+"""A failover behind one address: the former master lives on as a replica, and no process may cling to it."""
 
 from __future__ import annotations
 

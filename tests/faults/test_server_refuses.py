@@ -1,4 +1,4 @@
-"""The server is there and refuses: full, read-only, frozen, or ending every connection (B11-B13, R221, R223, R239)."""
+"""The server is there and refuses: full, read-only, frozen, or ending every connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server goes away and comes back: stopped, killed, slow to load, right after a paid reply (B10, B11, B13)."""
+"""The server goes away and comes back: stopped, killed, slow to load, right after a paid reply."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_loading_is_waited_for(world: World, server: FaultServer) -> None:
 
 @pytest.mark.parametrize(("how", "leases"), [("stop", 0.75), ("kill", 1.5)])
 def test_a_paid_reply_outlives_the_server(world: World, server: FaultServer, how: str, leases: float) -> None:
-    """B10: the server goes right after the reply, for longer than redis-py tries: it is committed, not asked again."""
+    """The server goes right after the reply, for longer than redis-py tries: it is committed, not asked again."""
     replied = threading.Event()
 
     def wait_for_the_fault(request: ModelRequest) -> None:
@@ -82,7 +82,7 @@ def test_a_paid_reply_outlives_the_server(world: World, server: FaultServer, how
 
 
 def test_an_outage_longer_than_the_lease_takes_nobody_for_dead(world: World, server: FaultServer) -> None:
-    """B11: every lease looks expired when the server is back; two visits decide: no recovery, no doubled call."""
+    """Every lease looks expired when the server is back; two visits decide: no recovery, no doubled call."""
     lease_s = world.settings.lease_s
     tasks = [world.submit(stamps(0, first_byte_delay_s=lease_s)) for _ in range(8)]
     world.start(slots=8)

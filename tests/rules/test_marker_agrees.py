@@ -26,7 +26,7 @@ from neuraphage.model.tool import ToolResult
 from neuraphage.ports import Changes, FinishTo
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.settings import Settings
-from neuraphage.store import reading
+from neuraphage.store import queries
 from neuraphage.store.tasks import RedisStore
 from turnkit import FakeModel, FakeTool, Killed, Rig, Step, calls, new_rig, says
 
@@ -83,8 +83,8 @@ class AgreeingStore(RedisStore):
             self.compare_hashes(task_id, record.marker)
 
     def compare_hashes(self, task_id: str, marker: Marker) -> None:
-        """R30 to R32, R35: a hash of the marker is that of what is stored."""
-        entries = reading.conversation(self.context, task_id)
+        """A hash of the marker is that of what is stored."""
+        entries = queries.conversation(self.context, task_id)
         reply = next((entry["content"] for entry in reversed(entries) if entry["role"] == "assistant"), [])
         params = {block["id"]: block["input"] for block in reply if block["type"] == "tool_use"}
         blocks = [block for entry in entries for block in entry["content"]]

@@ -1,6 +1,6 @@
-"""What Celery on Redis is known to do to messages and to beat, with real processes (B2, B14, B16, B17).
+"""What Celery on Redis is known to do to messages and to beat, with real processes.
 
-B3, B5 to B7 and B18 are in test_public_failures.py, test_prefork_child.py, test_health.py and faults/test_delivery.py.
+More of it is in test_public_failures.py, test_prefork_child.py, test_health.py and faults/test_delivery.py.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def sent_again(stack: Stack, task: str) -> bool:
 
 def test_messages_that_a_killed_worker_had_taken_in_come_again_by_the_sweep(stack: Stack) -> None:
     """kill -9 of a worker that holds three turns back for their rate: no visibility timeout of hours is waited for, as
-    nothing is kept unacknowledged, and the sweep sends what nobody has claimed (B2)."""
+    nothing is kept unacknowledged, and the sweep sends what nobody has claimed."""
     holding = stack.start_worker(name="holding", concurrency=4)
     make_app(stack.settings).control.rate_limit(RUN_TURN, "1/h", reply=True, limit=2)
     first = stack.submit(two_turns("first"))
@@ -60,7 +60,7 @@ def test_messages_that_a_killed_worker_had_taken_in_come_again_by_the_sweep(stac
 
 
 def test_a_cancel_closes_a_silent_call_of_a_thread(stack: Stack) -> None:
-    """A thread cannot be killed: cancel reaches it all the same, closes the request, and frees the only slot (B14)."""
+    """A thread cannot be killed: cancel reaches it all the same, closes the request, and frees the only slot."""
     stack.start_worker(name="silent", concurrency=1)
     stack.control_model("faults", {"kind": "slow", "turn": 0, "times": 1, "delay_s": 600})
     task = stack.submit(two_turns())
@@ -72,7 +72,7 @@ def test_a_cancel_closes_a_silent_call_of_a_thread(stack: Stack) -> None:
 
 
 def test_a_worker_that_does_not_know_the_task_only_delays_it(stack: Stack) -> None:
-    """A worker of another release throws the message away; the next good worker gets another one (B16)."""
+    """A worker of another release throws the message away; the next good worker gets another one."""
     other = stack.start_plain_worker("other", "-P", "threads", "-c", "1", "-Q", RUN_QUEUE, app="stackkit.older_app")
     task = stack.submit(two_turns())
     wait_for(lambda: "Received unregistered task" in other.output(), "the message to be thrown away")
@@ -84,7 +84,7 @@ def test_a_worker_that_does_not_know_the_task_only_delays_it(stack: Stack) -> No
 
 
 def test_a_message_that_cannot_be_decoded_is_dropped(stack: Stack) -> None:
-    """A pickle is not opened, and the same worker goes on (B16)."""
+    """A pickle is not opened, and the same worker goes on."""
     info = {"exchange": "", "routing_key": RUN_QUEUE}
     pickled = {
         "body": "gASVAAAAAAAAAA==",
@@ -135,7 +135,7 @@ FOREIGN = {
 
 @pytest.mark.parametrize("queue", [RUN_QUEUE, CONTROL_QUEUE])
 def test_what_no_worker_can_use_is_dropped(stack: Stack, queue: str) -> None:
-    """Whatever lies in a queue, its one worker goes on, with every slot, and logs how long each thing was (B16).
+    """Whatever lies in a queue, its one worker goes on, with every slot, and logs how long each thing was.
 
     On the queue that is acknowledged nothing is kept of it either: it would come again, and take the place of others.
     """
@@ -155,7 +155,7 @@ def test_what_no_worker_can_use_is_dropped(stack: Stack, queue: str) -> None:
 
 
 def test_remote_control_of_nobody_is_dropped(stack: Stack) -> None:
-    """What is published to the workers and is no order ends none of them; the next order is obeyed (B16)."""
+    """What is published to the workers and is no order ends none of them; the next order is obeyed."""
     worker = stack.start_worker(name="heard", concurrency=1)
     for raw in (b"no JSON", b"[1]", b"{}"):
         stack.publish("/0.celery.pidbox", raw)
@@ -171,7 +171,7 @@ def said(output: str) -> int:
 
 
 def test_without_beat_tasks_go_on_and_two_beats_sweep_as_one(stack: Stack) -> None:
-    """kill -9 of beat: a task whose message was lost is found all the same; two beats do no harm (B17)."""
+    """kill -9 of beat: a task whose message was lost is found all the same; two beats do no harm."""
     beat = next(process for process in stack.processes if process.name == "beat")
     beat.kill()
     lost = stack.submit(two_turns("lost"))

@@ -1,4 +1,4 @@
-"""neuraphage under Celery's own commands: what a Celery user tries first does what they expect (B14, B15)."""
+"""neuraphage under Celery's own commands: what a Celery user tries first does what they expect."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_inspect_tells_what_runs_and_shows_ids_only(stack: Stack) -> None:
 
 
 def test_an_operators_requests_are_celery_tasks_too(stack: Stack) -> None:
-    """R169: resume, start, checkpoint and report by their names alone; what comes of each is the result in the log."""
+    """Resume, start, checkpoint and report by their names alone; what comes of each is the result in the log."""
     control = next(process for process in stack.processes if process.name == "control")
     app = make_app(stack.settings)
     task = stack.submit(task_prompt(turn("done")))
@@ -120,7 +120,7 @@ def test_a_rate_limit_slows_turns_down_and_loses_none(stack: Stack) -> None:
 
 
 def test_a_revoked_turn_that_waits_is_cancelled_for_good(stack: Stack) -> None:
-    """Revoke before any worker has taken the turn in: its task is cancelled, and no restarted worker runs it (B15)."""
+    """Revoke before any worker has taken the turn in: its task is cancelled, and no restarted worker runs it."""
     busy = stack.start_worker(name="busy", concurrency=1)
     control = Control(stack, busy)
     running = stack.submit(task_prompt(turn("", HELD), turn("done"), note="running"))
@@ -141,7 +141,7 @@ def test_a_revoked_turn_that_waits_is_cancelled_for_good(stack: Stack) -> None:
 @pytest.mark.parametrize("pool", ["threads", "prefork"])
 def test_terminating_a_turn_cancels_its_task_and_no_other(stack: Stack, pool: str) -> None:
     """`revoke --terminate`, and Flower's Terminate: the command ends, the task is cancelled, its neighbour and the
-    worker go on; also with threads, which Celery itself cannot terminate (B14)."""
+    worker go on; also with threads, which Celery itself cannot terminate."""
     worker = stack.start_worker(name=f"terminated-{pool}", pool=pool, concurrency=2)
     control = Control(stack, worker)
     doomed, spared = (stack.submit(task_prompt(turn("", HELD), turn("done"), note=note)) for note in "ab")

@@ -29,7 +29,7 @@ def kill_in_tool(stack: Stack, task: str, name: str) -> None:
 
 
 def test_a_task_goes_on_from_each_marker_and_repeats_nothing(stack: Stack) -> None:
-    """R243, row 10 (agent-framework#3938): a process dies at each marker, and while the second and third of three tools
+    """agent-framework#3938: a process dies at each marker, and while the second and third of three tools
     run. Each reply is asked for and paid once, each tool has run once, and the task ends."""
     orders = stack.folder / ORDERS
     orders.mkdir()

@@ -1,7 +1,7 @@
 """Failures that other systems showed in public, with their issues; each test shows the right behaviour here.
 
-Rows 5 and 22 (many recoverers, frozen workers) are in test_duplicates_and_zombies.py, row 10 (a crash after each
-marker) in test_death_at_each_marker.py.
+Many recoverers and frozen workers are in test_duplicates_and_zombies.py, a crash after each marker in
+test_death_at_each_marker.py.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def kill_owner(stack: Stack, task: str) -> None:
 
 
 def test_a_redelivered_message_finds_a_live_owner_and_changes_nothing(stack: Stack) -> None:
-    """Row 1 (kombu#337): nothing is held unacknowledged, and a message that does come again, again and again while a
+    """kombu#337: nothing is held unacknowledged, and a message that does come again, again and again while a
     tool runs, is refused: one model call a turn, one tool call, one end."""
     stack.start_worker()
     stack.start_worker()
@@ -60,7 +60,7 @@ def test_a_redelivered_message_finds_a_live_owner_and_changes_nothing(stack: Sta
 
 
 def test_workers_come_back_from_dropped_connections_and_say_so_meanwhile(stack: Stack) -> None:
-    """Row 2 (celery#8030): connections drop five times and more in a row; queued tasks go on, readiness turns red."""
+    """celery#8030: connections drop five times and more in a row; queued tasks go on, readiness turns red."""
     stack.start_worker(concurrency=4)
     wait_for(lambda: stack.health() == (True, True), "the worker to be ready")
     tasks = [
@@ -82,7 +82,7 @@ def test_workers_come_back_from_dropped_connections_and_say_so_meanwhile(stack: 
 
 
 def test_a_long_silent_effect_is_never_started_again_while_its_worker_lives(stack: Stack) -> None:
-    """Row 3 (langgraph#7417): a tool and a model call three times as long as the orphan age: one start each."""
+    """langgraph#7417: a tool and a model call three times as long as the orphan age: one start each."""
     stack.start_worker(**SHORT)
     stack.start_worker(pool="prefork", concurrency=2, **SHORT)
     stack.control_model("faults", {"kind": "slow", "turn": 1, "times": 1, "delay_s": 5})
@@ -103,7 +103,7 @@ def test_a_long_silent_effect_is_never_started_again_while_its_worker_lives(stac
 
 
 def test_a_server_that_dies_in_the_middle_of_a_sweep_strands_nobody(stack: Stack) -> None:
-    """Row 4 (dbos#716): kill -9 of the server while 250 orphans are being recovered: after its start all 250 finish."""
+    """dbos#716: kill -9 of the server while 250 orphans are being recovered: after its start all 250 finish."""
     stack.end_workers()
     orphans = [orphan(stack) for _ in range(250)]
     stack.admin.zadd(stack.store.context.keys.leases, dict.fromkeys(orphans, 1))
@@ -144,7 +144,7 @@ def orphan(stack: Stack) -> str:
 
 
 def test_a_worker_that_leaves_takes_nothing_back_from_its_successor_of_the_same_name(stack: Stack) -> None:
-    """Row 6 (dbos#804): B starts under A's name, A is asked to leave in mid-tool: the task goes on with B and ends."""
+    """dbos#804: B starts under A's name, A is asked to leave in mid-tool: the task goes on with B and ends."""
     old = stack.start_worker(name="same")
     task = stack.submit(task_prompt(turn("", waiting()), turn("done")))
     wait_for(lambda: stack.lines(task) == ["start"], "the tool to run")
@@ -162,7 +162,7 @@ def test_a_worker_that_leaves_takes_nothing_back_from_its_successor_of_the_same_
 
 
 def test_a_task_that_kills_its_worker_at_the_first_chunk_is_given_up_with_its_reason(stack: Stack) -> None:
-    """Row 8 (cloudflare/agents#1825): streamed chunks are no progress: after K crashes the task fails, at K calls."""
+    """cloudflare/agents#1825: streamed chunks are no progress: after K crashes the task fails, at K calls."""
     stack.start_worker(pool="prefork", concurrency=1)
     task = stack.submit(task_prompt(turn("a long reply " * 50, **SLOW)))
     live.watch(stack.store.context, task)
@@ -186,7 +186,7 @@ def newest_delta(stack: Stack, task: str, after: str) -> str | None:
 
 
 def test_a_crash_in_the_third_of_four_tools_puts_only_that_one_in_question(stack: Stack) -> None:
-    """Row 11 (leviath#96): results are kept as they land: tools 1 and 2 are settled, 3 is found again, 4 is new."""
+    """leviath#96: results are kept as they land: tools 1 and 2 are settled, 3 is found again, 4 is new."""
     stack.start_worker(pool="prefork", concurrency=1)
     quick = [command(f"echo quick{n} >> log.txt") for n in (1, 2, 4)]
     task = stack.submit(task_prompt(turn("", quick[0], quick[1], waiting("3"), quick[2]), turn("done")))
@@ -201,7 +201,7 @@ def test_a_crash_in_the_third_of_four_tools_puts_only_that_one_in_question(stack
 
 
 def test_an_interrupted_tool_always_has_a_result_in_the_next_request(stack: Stack) -> None:
-    """Row 18 (claude-code#473): worker and command die together, so nothing knows the outcome: the next request pairs
+    """claude-code#473: worker and command die together, so nothing knows the outcome: the next request pairs
     the call with a result that says so, and the API accepts it."""
     stack.start_worker(pool="prefork", concurrency=1)
     task = stack.submit(task_prompt(turn("", waiting("1"), command("echo after >> log.txt")), turn("done")))
@@ -231,7 +231,7 @@ def family_of_command(stack: Stack, task: str) -> list[int]:
 
 
 def test_every_state_has_an_owner_or_a_wake_up_and_takes_a_cancel(stack: Stack) -> None:
-    """Row 23 (inngest#2531): after kills of workers and server no task is in limbo, and each can be cancelled."""
+    """inngest#2531: after kills of workers and server no task is in limbo, and each can be cancelled."""
     stack.end_workers()
     worker = stack.start_worker(concurrency=8)
     asking = {"allow": ()}

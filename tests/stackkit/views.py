@@ -13,7 +13,7 @@ from neuraphage.dev.stack import StackPlan
 from neuraphage.model.effect import JournalEntry
 from neuraphage.model.event import Event
 from neuraphage.model.task import TaskRecord
-from neuraphage.store import invariant, reading
+from neuraphage.store import invariant, queries
 from neuraphage.store.client import translated
 from neuraphage.store.tasks import RedisStore
 from patience import PATIENCE_S
@@ -92,11 +92,11 @@ class TaskViews:
 
     def journal(self, task_id: str) -> dict[str, JournalEntry]:
         """A task's journal."""
-        return reading.journal(self.store.context, task_id)
+        return queries.journal(self.store.context, task_id)
 
     def events(self, task_id: str, kind: str | None = None) -> list[Event]:
         """A task's history; of one kind when given."""
-        lines = reading.events(self.store.context, task_id, limit=100_000)
+        lines = queries.events(self.store.context, task_id, limit=100_000)
         return [line for line in lines if kind in (None, line.kind)]
 
     def stories(self, limit: int = 5) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Ids of tasks: UUID v7, so that they sort by time and never meet (R23, K14)."""
+"""Ids of tasks: UUID v7, so that they sort by time and never meet."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from neuraphage.runtime.clock import SystemClock
 
 
 def test_an_id_is_a_uuid_of_version_7_with_its_time_in_front() -> None:
-    """R23: version and variant of RFC 9562, and the first 48 bits are the milliseconds at which it was made."""
+    """Version and variant of RFC 9562, and the first 48 bits are the milliseconds at which it was made."""
     clock = SystemClock()
     for _ in range(200):
         before_ms = clock.wall_ms()

@@ -27,7 +27,7 @@ class Loader(AppLoader):  # type: ignore[misc]  # Celery carries no types
 
 
 class App(Celery):  # type: ignore[misc]  # Celery carries no types
-    """Celery's, with what stands above."""
+    """Celery's app, which neither the environment nor the current folder can change."""
 
     backend_cls = "disabled"
     loader_cls = Loader

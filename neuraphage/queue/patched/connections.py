@@ -20,7 +20,7 @@ RECONNECTING = {"interval_start": 1, "interval_step": 1, "interval_max": 2}
 
 
 class BrokerConnection(_kombu.Connection):  # type: ignore[misc]  # as above
-    """kombu's, with those waits."""
+    """kombu's connection, which looks for its broker every two seconds for as long as that is away."""
 
     def ensure_connection(self, *args: Any, **options: Any) -> Any:
         """See kombu."""
@@ -28,6 +28,6 @@ class BrokerConnection(_kombu.Connection):  # type: ignore[misc]  # as above
 
 
 class BrokerAmqp(AMQP):  # type: ignore[misc]  # as above
-    """Celery's, with those connections."""
+    """Celery's AMQP, which makes such connections."""
 
     Connection = BrokerConnection

@@ -69,7 +69,7 @@ class ConsumerState(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery ca
         self._timer_entry: Any = None
 
     def start(self, parent: Any) -> None:
-        """The consumer takes in messages, for the first time or again."""
+        """Note that the consumer takes in messages, for the first time or again."""
         if time.monotonic() - _Loop.since_s < STEADY_S:
             time.sleep(AGAIN_S)  # Celery itself would begin again at once, and log 25 lines a second
         _CLOSED[0] = 0

@@ -71,8 +71,15 @@ def _default(options: Any, name: str) -> Any:
 
 
 def show_reason(task: Any) -> Any:
-    """The list has a place for results only, and little of it: a failed turn has its reason there, and no turn says
-    twice which task it is of, since its id begins with that.
+    """Change a row of Flower's list: a failed turn has its reason as its result, and no arguments name the task.
+
+    The list has no other column for the reason, and a message's id names the task already.
+
+    Args:
+        task: of Flower; changed in place.
+
+    Returns:
+        The same.
     """
     task.args = _TASK_ID.sub("", task.args) if isinstance(task.args, str) else task.args
     if task.exception and not task.result:

@@ -30,7 +30,7 @@ class FreeSlotStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery car
     requires = ("celery.worker.consumer.tasks:Tasks",)
 
     def start(self, parent: Any) -> None:
-        """The consumer takes in messages."""
+        """Learn the loop of the consumer, which takes in messages now."""
         _Consumer.hub, _Consumer.pid = parent.hub, os.getpid()
 
 

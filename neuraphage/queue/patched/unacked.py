@@ -21,7 +21,7 @@ class UnackedStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery carr
     requires = ("celery.worker.consumer.tasks:Tasks",)
 
     def start(self, parent: Any) -> None:
-        """The consumer has a new channel."""
+        """Teach the consumer's new channel."""
         acknowledge_only_kept(parent.task_consumer.channel.qos)
 
 

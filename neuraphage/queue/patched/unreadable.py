@@ -37,7 +37,7 @@ class UnreadableStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery c
     requires = ("celery.worker.consumer.connection:Connection",)
 
     def start(self, parent: Any) -> None:
-        """The consumer has a new connection."""
+        """Guard the consumer's new connection."""
         guard(parent.connection.transport)
 
 

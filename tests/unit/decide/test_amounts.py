@@ -26,7 +26,7 @@ from neuraphage.model.limits import Limits
 from neuraphage.model.task import QueuedDetail, Status, TaskRecord, TaskSpec
 from neuraphage.model.usage import Counters, Price, Usage
 
-# --- limits (K9) ---
+# --- limits ---
 
 
 def record(limits: tuple[int, int], counters: tuple[int, int], turns_from: int = 0) -> TaskRecord:
@@ -154,7 +154,7 @@ def test_each_kind_of_token_has_its_own_price() -> None:
     assert cost_microusd(Usage(), price) == 0
 
 
-# --- hashes (R35) ---
+# --- hashes ---
 
 
 def test_equal_values_hash_equal_whatever_their_order() -> None:

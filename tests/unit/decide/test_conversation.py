@@ -59,7 +59,7 @@ def result_ids(message: Message) -> list[str]:
 @settings(max_examples=300, deadline=None)
 @given(entries)
 def test_any_conversation_becomes_one_that_the_api_takes(stored: list[Message]) -> None:
-    """S-B4: roles alternate, no message is empty, no text is blank, every call has its result right behind it."""
+    """Roles alternate, no message is empty, no text is blank, every call has its result right behind it."""
     sent = api_messages(stored)
     assert all(one["role"] != other["role"] for one, other in pairwise(sent))
     assert all(message["content"] for message in sent)
@@ -114,7 +114,7 @@ def test_results_that_landed_one_by_one_are_one_message_in_the_order_of_the_call
 
 
 def test_a_call_without_a_result_gets_one_that_says_so() -> None:
-    """R123: the missing half of a pair is an error that asks to look first."""
+    """The missing half of a pair is an error that asks to look first."""
     sent = api_messages([said("user", "Go."), called("t1", "t2"), answered("t1")])
     assert sent[-1]["content"][1] == {
         "type": "tool_result", "tool_use_id": "t2", "content": INTERRUPTED_TEXT, "is_error": True,
@@ -156,7 +156,7 @@ def test_superseding_in_the_middle_leaves_the_front_alone() -> None:
 
 
 def test_thinking_is_sent_verbatim() -> None:
-    """K26: thinking blocks and their signatures go back as they came."""
+    """Thinking blocks and their signatures go back as they came."""
     block = {"type": "thinking", "thinking": "Hm.", "signature": "s=="}
     stored = {"role": "assistant", "content": [block, *called("t1")["content"]]}
     assert api_messages([said("user", "Go."), stored])[1]["content"][0] == block

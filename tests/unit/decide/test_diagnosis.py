@@ -1,4 +1,4 @@
-"""What doctor finds in readings: well, worth a look, or wrong; and what it says to do."""
+"""What doctor finds in what servers and processes tell: well, worth a look, or wrong; and what it says to do."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from neuraphage.decide import diagnosis
-from neuraphage.decide.diagnosis import Finding, Level, ServerReading
+from neuraphage.decide.diagnosis import Finding, Level, ServerInfo
 
-GOOD = ServerReading(
+GOOD = ServerInfo(
     version="7.2.4", run_id="a", db=1, appendonly=True, appendfsync="always", maxmemory_policy="noeviction",
     used_bytes=10, limit_bytes=0, ahead_ms=20,
 )  # fmt: skip

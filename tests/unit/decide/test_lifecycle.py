@@ -13,7 +13,7 @@ from neuraphage.errors import StoreError
 from neuraphage.model.limits import LimitChange
 from neuraphage.model.task import TERMINAL, Status
 from neuraphage.ports import Changes, FinishTo, Lease, SignalKind, SuspendTo
-from neuraphage.store import scripts, words
+from neuraphage.store import lua_constants, scripts
 from neuraphage.store.repair import RepairMode, examine
 from storekit import MODEL_CALL, TALK, StoreKit, new_kit, question
 
@@ -144,7 +144,7 @@ def made() -> dict[Move, set[str]]:
 
 
 def test_scripts_make_no_move_without_a_row(made: dict[Move, set[str]]) -> None:
-    """R22: whatever is asked in whatever status, a script moves as the table says or not at all."""
+    """Whatever is asked in whatever status, a script moves as the table says or not at all."""
     illegal = {f"{a.value} -> {b.value}": names for (a, b), names in made.items() if not is_legal(a, b)}
     assert illegal == {}
 
@@ -173,7 +173,7 @@ def test_the_scripts_obey_the_table(
     kit = new_kit()
     task_id = kit.put(before)
     others = {to: why for to, why in MOVES[before].items() if to is not after}
-    monkeypatch.setattr(words, "MOVES", MOVES | {before: others})
+    monkeypatch.setattr(lua_constants, "MOVES", MOVES | {before: others})
     scripts.script.cache_clear()
     request.addfinalizer(scripts.script.cache_clear)
     with pytest.raises(StoreError, match=f"no move from {before.value} to {after.value}"):
@@ -197,7 +197,7 @@ def test_a_lease_of_a_task_that_is_not_running_writes_nothing(act: str) -> None:
 
 
 def test_only_people_lead_out_of_an_ended_task(made: dict[Move, set[str]]) -> None:
-    """K2: retry and reset lead out of Failed, a message out of Completed, nothing out of Cancelled."""
+    """Retry and reset lead out of Failed, a message out of Completed, nothing out of Cancelled."""
     out = {move: names for move, names in made.items() if move[0] in TERMINAL}
     assert out == {
         (Status.FAILED, Status.QUEUED): {"signal retry", "signal reset"},

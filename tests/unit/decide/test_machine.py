@@ -177,7 +177,7 @@ def test_a_begun_call_meets_the_tool_that_began_it(
 
 @pytest.mark.parametrize(("shape", "origin"), list(MATRIX))
 def test_every_row_is_reached(shape: Shape, origin: Origin) -> None:
-    """R134-R140: the move of each row, and what it is about, come from a journal of that shape."""
+    """The move of each row, and what it is about, come from a journal of that shape."""
     move, _, call = move_of(state_of(shape, origin))
     assert move is MATRIX[shape, origin]
     if shape in {STARTED_SHAPES[cls] for cls in TOOL_CLASSES} | {Shape.TOOL_NEXT}:
@@ -209,7 +209,7 @@ def test_a_started_call_of_no_known_class_counts_as_opaque() -> None:
 
 
 def test_calls_are_taken_in_the_order_of_the_reply() -> None:
-    """R138: the first call without a result is next, whatever the journal's order."""
+    """The first call without a result is next, whatever the journal's order."""
     calls = tuple(ToolCall(tool_use_id=f"t{n}", name="act", params={}) for n in range(3))
     done = [tool_entry(EffectState.COMPLETED, key=key) for key in ("t2", "t0")]
     assert decide(turn(model_entry(EffectState.COMPLETED, FENCE), *done, calls=calls)) == RunTool(calls[1])
@@ -319,7 +319,7 @@ def test_what_was_said_about_this_call_goes_before_what_is_remembered(
 
 
 def test_a_catastrophic_command_is_blocked_whatever_was_allowed() -> None:
-    """K30: neither the task nor a person's always lets one through; only the text is looked at here."""
+    """Neither the task nor a person's always lets one through; only the text is looked at here."""
     call = ToolCall(tool_use_id="t1", name="act", params={"command": "rm -rf /"})
     state = turn(
         model_entry(EffectState.COMPLETED, FENCE), calls=(call,), tools={"act": tool(asks=True)},

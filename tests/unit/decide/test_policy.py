@@ -1,4 +1,4 @@
-"""The forms that never run (K30), and the neighbours that people are merely asked about.
+"""The forms that never run, and the neighbours that people are merely asked about.
 
 Pure: commands are only looked at here. No test may hand one of them to a tool that runs commands.
 """

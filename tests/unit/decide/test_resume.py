@@ -38,7 +38,7 @@ def journal(**states: EffectState) -> dict[str, JournalEntry]:
     ],
 )
 def test_every_phase_is_told(marker: Marker, place: str, between_turns: bool, phase: Phase) -> None:
-    """R19: by marker, place and whether the turn has done anything yet."""
+    """By marker, place and whether the turn has done anything yet."""
     assert phase_of(marker, place, between_turns=between_turns) is phase
 
 
@@ -57,12 +57,12 @@ def test_every_phase_is_told(marker: Marker, place: str, between_turns: bool, ph
 def test_a_resume_point_is_that_of_the_turn_and_not_of_the_one_before(
     marker: Marker, between_turns: bool, kind: ResumePointKind
 ) -> None:
-    """R21: the marker of a turn that has ended says nothing about the next one."""
+    """The marker of a turn that has ended says nothing about the next one."""
     assert resume_point_of(marker, between_turns=between_turns).kind is kind
 
 
 def test_remaining_tools_are_the_calls_without_a_result() -> None:
-    """R21: in the order of the reply; planned and started ones count as remaining."""
+    """In the order of the reply; planned and started ones count as remaining."""
     done, started, planned = EffectState.COMPLETED, EffectState.STARTED, EffectState.PLANNED
     result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t2", "content": "x"}]}
     assert remaining_tools(journal(model=done, t3=planned, t2=done, t1=started), [REPLY, result]) == ("t1", "t3")

@@ -1,4 +1,4 @@
-"""The retry table, row by row (K10, R92-R99)."""
+"""The retry table, row by row."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def test_waits_of_each_kind(kind: FaultKind, expected: list[float | None]) -> No
     ("asked_s", "wait_s"), [(0.0, 0.0), (7.5, 7.5), (-3.0, 0.0), (1e9, RATE_LIMITED_MAX_S), (None, 30.0)]
 )
 def test_a_rate_limit_waits_as_long_as_it_says(asked_s: float | None, wait_s: float) -> None:
-    """429: the provider's wait, inside our bounds, and no attempt is used up (R93)."""
+    """429: the provider's wait, inside our bounds, and no attempt is used up."""
     assert after_fault(FaultKind.RATE_LIMITED, 2, asked_s, 3) == RetryDecision(wait_s, 2)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in FaultKind if kind is not FaultKind.RATE_LIMITED])
 def test_only_a_rate_limit_is_heard(kind: FaultKind) -> None:
-    """A wait named by any other answer changes nothing: a 529 waits 30 s each (K10)."""
+    """A wait named by any other answer changes nothing: a 529 waits 30 s each."""
     assert after_fault(kind, 0, 999.0) == after_fault(kind, 0, None)
 
 

@@ -9,8 +9,8 @@ import pytest
 from neuraphage.decide.duration import duration
 from neuraphage.decide.why import Rules, clocks, explain
 from neuraphage.model.effect import Marker, MarkerName
+from neuraphage.model.explanation import Holder, TaskFacts
 from neuraphage.model.prompt import Prompt, PromptKind
-from neuraphage.model.readings import Holder, TaskReadings
 from neuraphage.model.task import (
     BlockedDetail,
     CancelledDetail,
@@ -50,7 +50,7 @@ HOLDER = Holder(process_id="p1", pid=4_711, host="0123456789abcdef", connected=T
 ASKS = Prompt(prompt_id="p", kind=PromptKind.PERMISSION, text="May it?", opened_at_ms=NOW_MS - 125_000)
 
 
-def readings(detail: Any, place: str | None, due_in_ms: int | None = None, **more: Any) -> TaskReadings:
+def facts(detail: Any, place: str | None, due_in_ms: int | None = None, **more: Any) -> TaskFacts:
     """Readings of a task in its third turn whose last step was saved 40 s ago, unless told otherwise."""
     of_record = {name: more.pop(name) for name in set(more) & set(TaskRecord.model_fields)}
     counters = Counters(iteration=2, model_calls=2, recoveries=of_record.pop("counters", 0))
@@ -68,27 +68,27 @@ def readings(detail: Any, place: str | None, due_in_ms: int | None = None, **mor
     )
     due_ms = None if due_in_ms is None else NOW_MS + due_in_ms
     given = {"last_sweep_ms": NOW_MS - 2_000, "workers": 2, **more}
-    return TaskReadings(record=record, now_ms=NOW_MS, due_ms=due_ms, **given)
+    return TaskFacts(record=record, now_ms=NOW_MS, due_ms=due_ms, **given)
 
 
-def held(due_in_ms: int, **more: Any) -> TaskReadings:
+def held(due_in_ms: int, **more: Any) -> TaskFacts:
     """Readings of a task that a worker holds."""
-    return readings(RUNNING, "leases", due_in_ms, **{"holder": HOLDER, **more})
+    return facts(RUNNING, "leases", due_in_ms, **{"holder": HOLDER, **more})
 
 
-CASES: dict[str, tuple[TaskReadings, list[str], list[tuple[str, int | None]]]] = {
+CASES: dict[str, tuple[TaskFacts, list[str], list[tuple[str, int | None]]]] = {
     "waits for a worker": (
-        readings(QUEUED, "outbox", 3_000),
+        facts(QUEUED, "outbox", 3_000),
         ["its message was sent 2 s ago", "2 worker processes are connected"],
         [("publish it again in 3 s", 3_000)],
     ),
     "sent again, and no worker": (
-        readings(QUEUED, "outbox", 12_000, publications=2, workers=0),
+        facts(QUEUED, "outbox", 12_000, publications=2, workers=0),
         ["sent again by the sweep, 2 times so far, 8 s ago", "No worker process that has had a turn is connected"],
         [("publish it again in 12 s", 12_000)],
     ),
     "its time is over": (
-        readings(QUEUED, "outbox", -900, publications=1, workers=1),
+        facts(QUEUED, "outbox", -900, publications=1, workers=1),
         ["1 time so far, 10 s ago", "1 worker process is connected"],
         [("with its next visit", 0)],
     ),
@@ -140,17 +140,17 @@ CASES: dict[str, tuple[TaskReadings, list[str], list[tuple[str, int | None]]]] =
     "to be cancelled": (held(18_000, cancel_requested=True), ["A person has cancelled it"], [("renewed", 18_000)]),
     "to be paused": (held(18_000, pause_requested=True), ["asked for a pause"], [("renewed", 18_000)]),
     "waits before a retry": (
-        readings(RUNNING, "timers", 7_000),
+        facts(RUNNING, "timers", 7_000),
         ["waits before it asks again"],
         [("In 7 s it goes to a worker", 7_000)],
     ),
     "waits for a person": (
-        readings(WaitingForUserDetail(prompts=(ASKS,), waiting_since_ms=0), "waits", 0, prompts=(ASKS,)),
+        facts(WaitingForUserDetail(prompts=(ASKS,), waiting_since_ms=0), "waits", 0, prompts=(ASKS,)),
         ["asks a person (2 min 5 s ago): May it?"],
         [("Nothing by itself, it holds no worker; `neuraphage answer 00000000abcd", None)],
     ),
     "waits for a person until a time": (
-        readings(
+        facts(
             WaitingForUserDetail(prompts=(), waiting_since_ms=0),
             "waits",
             0,
@@ -163,47 +163,47 @@ CASES: dict[str, tuple[TaskReadings, list[str], list[tuple[str, int | None]]]] =
         ],
     ),
     "blocked": (
-        readings(BlockedDetail(resource="file:a", waiting_since_ms=NOW_MS - 20_000), "waits", 0),
+        facts(BlockedDetail(resource="file:a", waiting_since_ms=NOW_MS - 20_000), "waits", 0),
         ["waited 20 s for file:a"],
         [("wakes it in 40 s", 40_000)],
     ),
     "paused by a person": (
-        readings(PausedDetail(paused_at_ms=NOW_MS - 180_000, resume_point=POINT), "waits", 0),
+        facts(PausedDetail(paused_at_ms=NOW_MS - 180_000, resume_point=POINT), "waits", 0),
         ["A person paused it 3 min ago"],
         [("`neuraphage resume 00000000abcd`", None)],
     ),
     "paused by policy": (
-        readings(PausedDetail(paused_at_ms=NOW_MS, resume_point=POINT, reason="recovery"), "waits", 0),
+        facts(PausedDetail(paused_at_ms=NOW_MS, resume_point=POINT, reason="recovery"), "waits", 0),
         ["the recovery policy left it to a person"],
         [("kept for ever", None)],
     ),
     "failed, recoverable": (
-        readings(FailedDetail(error="Its last step was too old.", recoverable=True, failed_at_ms=0), None),
+        facts(FailedDetail(error="Its last step was too old.", recoverable=True, failed_at_ms=0), None),
         ["It failed: Its last step was too old."],
         [("`neuraphage retry 00000000abcd`", None)],
     ),
     "failed for good": (
-        readings(FailedDetail(error="No.", recoverable=False, failed_at_ms=0), None),
+        facts(FailedDetail(error="No.", recoverable=False, failed_at_ms=0), None),
         ["It failed: No."],
         [("a retry cannot help; correct the cause, then `neuraphage recover --reset 00000000abcd` starts", None)],
     ),
     "completed": (
-        readings(CompletedDetail(summary="s", completed_at_ms=0, iterations=1, total_cost_microusd=0), None),
+        facts(CompletedDetail(summary="s", completed_at_ms=0, iterations=1, total_cost_microusd=0), None),
         ["It is completed."],
         [('`neuraphage send 00000000abcd "..."` goes on with its conversation', None)],
     ),
     "cancelled": (
-        readings(CancelledDetail(cancelled_at_ms=0, reason="enough"), None),
+        facts(CancelledDetail(cancelled_at_ms=0, reason="enough"), None),
         ["A person cancelled it: enough"],
         [("nothing goes on with it; submit a new task", None)],
     ),
-    "in no place": (readings(QUEUED, None), ["none of the four places"], [("show 00000000abcd --json", None)]),
+    "in no place": (facts(QUEUED, None), ["none of the four places"], [("show 00000000abcd --json", None)]),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_explanations(case: str) -> None:
-    """Every sentence that is promised is there, and the times are those of the readings."""
+    """Every sentence that is promised is there, and the times are those of the facts."""
     given, because, following = CASES[case]
     found = explain(given, RULES)
     assert found.status is given.record.status
@@ -223,9 +223,9 @@ def test_every_status_has_a_case() -> None:
 def test_a_sweep_that_is_away() -> None:
     """It is told where the task needs it, and only there."""
     for last_ms, words in ((0, "No sweep has ever run"), (NOW_MS - 60_000, "No sweep has run for 1 min")):
-        assert words in explain(readings(QUEUED, "outbox", 0, last_sweep_ms=last_ms), RULES).because[-1]
+        assert words in explain(facts(QUEUED, "outbox", 0, last_sweep_ms=last_ms), RULES).because[-1]
         paused = PausedDetail(paused_at_ms=NOW_MS, resume_point=POINT)
-        assert len(explain(readings(paused, "waits", 0, last_sweep_ms=last_ms), RULES).because) == 1
+        assert len(explain(facts(paused, "waits", 0, last_sweep_ms=last_ms), RULES).because) == 1
 
 
 def test_a_policy_that_asks_people() -> None:
@@ -240,7 +240,7 @@ def test_clocks() -> None:
     assert clocks(held(18_000), RULES).model_dump() == {
         "dispatch_ms": None, "claim_ms": 18_000, "progress_ms": 2_000, "checkpoint_ms": 40_000, "sweep_ms": 2_000,
     }  # fmt: skip
-    outbox = clocks(readings(QUEUED, "outbox", 50_000, publications=9), RULES)
+    outbox = clocks(facts(QUEUED, "outbox", 50_000, publications=9), RULES)
     assert (outbox.dispatch_ms, outbox.claim_ms, outbox.progress_ms) == (10_000, None, None)
 
 

@@ -216,7 +216,7 @@ def test_a_full_disk_is_named_without_any_last_words(
     spec = ProcessSpec("one", ("/bin/sh", "-c", f"cd {tmp_path}; test -e flag && exit 1; exec sleep 600"), ENV)
     with Supervisor([spec], tmp_path, on_change=changes) as supervisor:
         (tmp_path / "flag").touch()
-        monkeypatch.setattr("neuraphage.dev.keeper.is_full", lambda folder: folder == tmp_path)
+        monkeypatch.setattr("neuraphage.dev.supervised_process.is_full", lambda folder: folder == tmp_path)
         supervisor.kill("one")
         until(lambda: changes.states("one").count("exited") >= 2, "the second end")
     details = [change.detail for change in changes.seen if change.state is ProcessState.EXITED]

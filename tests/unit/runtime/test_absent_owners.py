@@ -105,7 +105,7 @@ def test_a_certain_death_needs_no_wait(make_rig: MakeRig) -> None:
 
 
 def test_a_call_whose_process_died_is_made_again_and_counted(make_rig: MakeRig) -> None:
-    """R135: under the same request id, with the possible double billing counted; the prompt stands once (S-B4)."""
+    """Under the same request id, with the possible double billing counted; the prompt stands once."""
     rig = make_rig(killed, says("Done."))
     task_id = rig.submit()
     rig.dies()

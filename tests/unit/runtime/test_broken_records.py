@@ -54,7 +54,7 @@ def contents(rig: Rig, task_id: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("breach", BREACHES)
 def test_a_broken_record_fails_its_task_and_nothing_else_changes(tmp_path: Path, breach: str) -> None:
-    """R147, R217, R220: no call is made, what is stored stays for people to look at, and the reason is told."""
+    """No call is made, what is stored stays for people to look at, and the reason is told."""
     rig, task_id = after_one_turn(tmp_path)
     other = rig.submit()
     BREACHES[breach](rig, task_id)
@@ -126,7 +126,7 @@ def dying_rig(folder: Path, count: int) -> Rig:
 
 @pytest.mark.parametrize("marker", ["{", "[]", '"x"', "{}", "null", ""])
 def test_an_orphan_whose_marker_is_broken_is_failed(tmp_path: Path, marker: str) -> None:
-    """R147: recovery decides about it instead of stumbling over it for ever."""
+    """Recovery decides about it instead of stumbling over it for ever."""
     rig = dying_rig(tmp_path, 1)
     task_id = held_by_the_dead(rig)
     rig.client.hset(rig.kit.keys.task(task_id), "marker", marker)

@@ -9,7 +9,7 @@ import pytest
 from neuraphage.errors import FaultKind, ModelFault
 from neuraphage.model.limits import Limits
 from neuraphage.model.task import FailedDetail
-from neuraphage.store import reading
+from neuraphage.store import queries
 from turnkit import Rig, says
 
 MakeRig = Callable[..., Rig]
@@ -45,7 +45,7 @@ def test_a_broken_reply_and_its_repetition_are_counted(make_rig: MakeRig) -> Non
     assert (counters.cache_write_tokens, counters.cache_read_tokens) == (7, 3)
     assert (counters.cost_microusd, counters.model_resends, counters.model_calls) == (145, 1, 1)
     assert len({request.request_id for request in rig.model.requests}) == 1
-    events = reading.events(rig.store.context, task_id)
+    events = queries.events(rig.store.context, task_id)
     assert [e.data["cost_microusd"] for e in events if e.kind in ("RequestFailed", "ResponseReceived")] == [45, 100]
 
 

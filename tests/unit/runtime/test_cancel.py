@@ -65,7 +65,7 @@ def test_cancel_that_comes_with_the_reply_keeps_what_was_paid(make_rig: MakeRig)
 
 
 def test_cancel_while_a_command_runs_ends_its_processes(make_rig: MakeRig) -> None:
-    """S-B22: no child process outlives a cancelled task."""
+    """No child process outlives a cancelled task."""
     rig = make_rig(calls(("t1", "run_command", SLEEP)))
     task_id = rig.submit()
     with working(rig) as ran:

@@ -1,4 +1,4 @@
-"""A server whose clock has gone back by an hour (R213): what was written before is in its future, and still moves."""
+"""A server whose clock has gone back by an hour: what was written before is in its future, and still moves."""
 
 from __future__ import annotations
 

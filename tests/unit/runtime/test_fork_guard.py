@@ -11,7 +11,7 @@ from typing import Any
 
 from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.fork_guard import GUARD, ForkGuard
-from neuraphage.runtime.health import HealthBeat
+from neuraphage.runtime.health import HealthReporter
 from neuraphage.runtime.watcher import Watcher
 from neuraphage.settings import RecoveryPolicy
 from patience import PATIENCE_S
@@ -104,12 +104,12 @@ def test_the_watcher_looks_under_the_guard(tmp_path: Path, monkeypatch: Any) -> 
     watcher.stop()
 
 
-def test_health_beats_under_the_guard(monkeypatch: Any) -> None:
+def test_health_reporters_under_the_guard(monkeypatch: Any) -> None:
     """Both of its threads."""
     seen: set[str] = set()
     both = threading.Event()
-    beat = object.__new__(HealthBeat)
-    beat._stop, beat._beat = threading.Event(), SimpleNamespace(period_s=0.002)  # type: ignore[assignment]
+    reporter = object.__new__(HealthReporter)
+    reporter._stop, reporter._record = threading.Event(), SimpleNamespace(period_s=0.002)  # type: ignore[assignment]
 
     def note(name: str) -> None:
         if GUARD._working:
@@ -117,12 +117,12 @@ def test_health_beats_under_the_guard(monkeypatch: Any) -> None:
         if len(seen) == 2:
             both.set()
 
-    monkeypatch.setattr(beat, "write", lambda: note("write"))
-    monkeypatch.setattr(beat, "ask", lambda: note("ask"))
-    threads = [threading.Thread(target=run) for run in (beat._write_all, beat._ask_all)]
+    monkeypatch.setattr(reporter, "write", lambda: note("write"))
+    monkeypatch.setattr(reporter, "ask", lambda: note("ask"))
+    threads = [threading.Thread(target=run) for run in (reporter._write_all, reporter._ask_all)]
     for thread in threads:
         thread.start()
     assert both.wait(LIMIT_S)
-    beat._stop.set()
+    reporter._stop.set()
     for thread in threads:
         thread.join(LIMIT_S)

@@ -13,7 +13,7 @@ from neuraphage.model.effect import TOOL_CLASSES, EffectClass
 from neuraphage.model.prompt import PromptKind
 from neuraphage.model.task import OnUnknownOutcome, Status
 from neuraphage.model.tool import ProbeVerdict, ToolResult
-from neuraphage.store import reading
+from neuraphage.store import queries
 from neuraphage.tools.command_tool import RunCommand
 from turnkit import FakeTool, Killed, Rig, calls, new_rig, says, until
 
@@ -55,7 +55,7 @@ def lines(rig: Rig) -> int:
 
 def settled(rig: Rig, task_id: str) -> list[str]:
     """How the history says that interrupted calls were settled."""
-    events = reading.events(rig.store.context, task_id)
+    events = queries.events(rig.store.context, task_id)
     return [event.data["how"] for event in events if event.kind == "ToolSettled"]
 
 
@@ -72,7 +72,7 @@ def result_told(rig: Rig, task_id: str) -> str:
 
 @pytest.mark.parametrize("effect_class", [EffectClass.PURE, EffectClass.KEYED])
 def test_what_may_be_repeated_is_run_again_under_the_same_key(make_rig: MakeRig, effect_class: EffectClass) -> None:
-    """R117, R118: the second run has the key of the first, so that the other side can drop it."""
+    """The second run has the key of the first, so that the other side can drop it."""
     tool = FakeTool(effect_class=effect_class, act=dies_once())
     rig = make_rig(calls(("t1", "act", {})), says("Done."), extra=[tool])
     task_id = rig.submit()
@@ -92,7 +92,7 @@ def test_what_may_be_repeated_is_run_again_under_the_same_key(make_rig: MakeRig,
     ],
 )
 def test_a_checkable_call_is_looked_at_first(make_rig: MakeRig, verdict: ProbeVerdict, runs: int, said: str) -> None:
-    """R119: the probe gets the evidence from before the start, and only a clear no runs it again."""
+    """The probe gets the evidence from before the start, and only a clear no runs it again."""
     tool = FakeTool(effect_class=EffectClass.CHECKABLE, act=dies_once(), happened=verdict)
     rig = make_rig(calls(("t1", "act", {})), says("Done."), extra=[tool])
     task_id = rig.submit()
@@ -116,7 +116,7 @@ def test_a_probe_that_raises_tells_nothing(make_rig: MakeRig, monkeypatch: pytes
 
 
 def test_an_opaque_call_is_never_run_again(make_rig: MakeRig) -> None:
-    """R120: by default the model is told, with what is known, to look before it repeats anything."""
+    """By default the model is told, with what is known, to look before it repeats anything."""
     tool = FakeTool(effect_class=EffectClass.OPAQUE, act=dies_once())
     rig = make_rig(calls(("t1", "act", {})), says("Done."), extra=[tool])
     task_id = rig.submit()

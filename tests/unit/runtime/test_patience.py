@@ -1,4 +1,4 @@
-"""How long a finished outcome is held while the state server is away (R221)."""
+"""How long a finished outcome is held while the state server is away."""
 
 from __future__ import annotations
 

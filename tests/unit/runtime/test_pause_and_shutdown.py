@@ -54,7 +54,7 @@ def test_pause_while_the_reply_streams(make_rig: MakeRig) -> None:
 
 
 def test_pause_in_a_tool(make_rig: MakeRig) -> None:
-    """The call in hand is finished and recorded, the next one waits (R63)."""
+    """The call in hand is finished and recorded, the next one waits."""
 
     def act(params: Any, context: Any) -> ToolResult:
         rig.people.pause(task_id)
@@ -139,7 +139,7 @@ def test_pause_during_a_retry_timer_keeps_the_wait(make_rig: MakeRig) -> None:
 
 
 def test_a_paused_task_is_left_alone(make_rig: MakeRig) -> None:
-    """R140, K18: no sweep touches it, however long it stays."""
+    """No sweep touches it, however long it stays."""
     rig = make_rig()
     task_id = rig.submit()
     rig.people.pause(task_id)
@@ -163,7 +163,7 @@ def test_a_draining_process_takes_nothing(make_rig: MakeRig) -> None:
 
 
 def test_shutdown_while_the_reply_streams(make_rig: MakeRig) -> None:
-    """R218: the reply is finished and stored, the lease given back; the next process goes on without a new call."""
+    """The reply is finished and stored, the lease given back; the next process goes on without a new call."""
     tool = FakeTool()
     rig = make_rig(extra=[tool])
     rig.model.steps = [while_streaming(rig.keeper.drain, calls(("t1", "act", {}))), says("Done.")]

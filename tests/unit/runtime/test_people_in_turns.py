@@ -36,7 +36,7 @@ def ids_by_call(rig: Rig, task_id: str) -> dict[str, str]:
 
 
 def test_nothing_runs_before_it_is_allowed(make_rig: MakeRig) -> None:
-    """Default deny: a side effect that the task does not allow opens a prompt and holds no lease (R101, R124)."""
+    """Default deny: a side effect that the task does not allow opens a prompt and holds no lease."""
     tool = guarded()
     rig = make_rig(calls(("t1", "guarded", {"path": "a"})), extra=[tool])
     task_id = rig.run(allow=())
@@ -85,7 +85,7 @@ def test_three_answers_at_once_are_taken_in_one_turn(make_rig: MakeRig) -> None:
     ("answer", "runs", "asked_again"), [("yes", 1, True), ("no", 0, True), ("always", 2, False), ("never", 0, False)]
 )
 def test_what_each_answer_means_for_the_next_call(make_rig: MakeRig, answer: str, runs: int, asked_again: bool) -> None:
-    """yes and no hold for one call, always and never for every later call of the tool (R101)."""
+    """yes and no hold for one call, always and never for every later call of the tool."""
     tool = guarded()
     rig = make_rig(calls(("t1", "guarded", {})), calls(("t2", "guarded", {})), says("Done."), extra=[tool])
     task_id = rig.run(allow=())
@@ -120,7 +120,7 @@ def test_an_approval_holds_for_its_parameters_only(make_rig: MakeRig) -> None:
 
 
 def test_an_unanswered_permission_is_denied_at_its_deadline(make_rig: MakeRig) -> None:
-    """The sweep gives the default answer no (R128)."""
+    """The sweep gives the default answer no."""
     tool = guarded()
     rig = make_rig(calls(("t1", "guarded", {})), says("Done."), extra=[tool])
     task_id = rig.run(allow=(), permission_timeout_s=300.0)
@@ -146,7 +146,7 @@ def test_ask_user_waits_and_the_answer_is_its_result(make_rig: MakeRig) -> None:
 
 
 def test_ask_user_beside_other_calls_leaves_none_without_a_result(make_rig: MakeRig) -> None:
-    """S-B4: a question among other calls: every call gets its result before the next request."""
+    """A question among other calls: every call gets its result before the next request."""
     tool = FakeTool()
     rig = make_rig(
         calls(("t1", "act", {}), ("t2", "ask_user", {"question": "Well?"}), ("t3", "act", {})),
@@ -161,7 +161,7 @@ def test_ask_user_beside_other_calls_leaves_none_without_a_result(make_rig: Make
 
 
 def test_talk_waits_for_the_person_and_goes_on_with_their_words(make_rig: MakeRig) -> None:
-    """Conversational mode: end_turn hands over to the person, whose message opens the next turn (K8)."""
+    """Conversational mode: end_turn hands over to the person, whose message opens the next turn."""
     rig = make_rig(says("Hello."), says("Good, too."))
     task_id = rig.run(mode=Mode.CONVERSATIONAL)
     assert rig.get(task_id).status is Status.WAITING_FOR_USER

@@ -1,4 +1,4 @@
-"""R227: no secret that a person, the model or a tool lets slip is stored, logged or used as a name."""
+"""No secret that a person, the model or a tool lets slip is stored, logged or used as a name."""
 
 from __future__ import annotations
 

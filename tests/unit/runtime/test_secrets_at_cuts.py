@@ -1,4 +1,4 @@
-"""R227 where a tool shortens its own text: a secret across a cut leaves no part of itself behind."""
+"""Where a tool shortens its own text: a secret across a cut leaves no part of itself behind."""
 
 from __future__ import annotations
 

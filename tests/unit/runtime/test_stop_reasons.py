@@ -15,7 +15,7 @@ MakeRig = Callable[..., Rig]
 
 @pytest.mark.parametrize("reason", ["end_turn", "stop_sequence"])
 def test_a_natural_end_completes_an_autonomous_task(make_rig: MakeRig, reason: str) -> None:
-    """end_turn and stop_sequence end the task with the last text as summary (K8), after one call (S-B7)."""
+    """end_turn and stop_sequence end the task with the last text as summary, after one call."""
     rig = make_rig(says("All done.", stop_reason=reason))
     record = rig.get(rig.run())
     assert record.status is Status.COMPLETED
@@ -34,7 +34,7 @@ def test_tool_use_goes_on_with_another_turn(make_rig: MakeRig) -> None:
 
 
 def test_max_tokens_is_continued(make_rig: MakeRig) -> None:
-    """A cut reply is kept and the model is asked to go on from it (R90)."""
+    """A cut reply is kept and the model is asked to go on from it."""
     rig = make_rig(says("First half", stop_reason="max_tokens"), says("second half."))
     task_id = rig.run()
     assert texts(rig.model.requests[1].messages)[-2:] == ["First half", CONTINUE_TEXT]
@@ -91,7 +91,7 @@ def test_pause_turn_goes_on_with_what_was_said(make_rig: MakeRig) -> None:
     ],
 )
 def test_ends_that_fail_the_task_can_be_retried(make_rig: MakeRig, reason: str, words: str, advice: str) -> None:
-    """Refusal, a full context window and unknown reasons fail the task, say why (R91) and what to do; a retry asks."""
+    """Refusal, a full context window and unknown reasons fail the task, say why and what to do; a retry asks."""
     rig = make_rig(says("I stop.", stop_reason=reason), says("Done after all."))
     task_id = rig.run()
     detail = rig.get(task_id).detail

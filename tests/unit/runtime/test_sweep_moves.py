@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from neuraphage.errors import StoreUnavailable
-from neuraphage.model.recovery import RecoveryReading
+from neuraphage.model.recovery import RecoveryDecision
 from neuraphage.model.task import Status
 from neuraphage.ports import Recovered, RecoverVerdict, SignalKind, SuspendTo
 from neuraphage.runtime import sweep as module
@@ -163,20 +163,20 @@ def test_no_more_is_read_past_than_memory_allows(swept: Swept, monkeypatch: pyte
     assert limits == [4, 7, 7]
 
 
-def reading(task_id: str, marker: str = "tool_started", iteration: int = 0) -> RecoveryReading:
-    return RecoveryReading(task_id=task_id, verdict="x", marker=marker, iteration=iteration)
+def decision(task_id: str, marker: str = "tool_started", iteration: int = 0) -> RecoveryDecision:
+    return RecoveryDecision(task_id=task_id, verdict="x", marker=marker, iteration=iteration)
 
 
 def test_a_report_has_every_task_that_was_decided_about_in_one_list() -> None:
     """Resumable is what had begun, in this turn or an earlier one; a lease that was nobody's to take is in none."""
     verdicts = [
-        Recovered(RecoverVerdict.RECOVERED, reading("begun"), 2, 0),
-        Recovered(RecoverVerdict.RECOVERED, reading("later", "task_created", 1), 2, 1),
-        Recovered(RecoverVerdict.RECOVERED, reading("fresh", "task_created"), 2, 0),
-        Recovered(RecoverVerdict.FAILED, reading("failed")),
-        Recovered(RecoverVerdict.PAUSED, reading("paused")),
-        Recovered(RecoverVerdict.SUSPECT, reading("suspect")),
-        Recovered(RecoverVerdict.CANCELLED, reading("cancelled")),
+        Recovered(RecoverVerdict.RECOVERED, decision("begun"), 2, 0),
+        Recovered(RecoverVerdict.RECOVERED, decision("later", "task_created", 1), 2, 1),
+        Recovered(RecoverVerdict.RECOVERED, decision("fresh", "task_created"), 2, 0),
+        Recovered(RecoverVerdict.FAILED, decision("failed")),
+        Recovered(RecoverVerdict.PAUSED, decision("paused")),
+        Recovered(RecoverVerdict.SUSPECT, decision("suspect")),
+        Recovered(RecoverVerdict.CANCELLED, decision("cancelled")),
         Recovered(RecoverVerdict.STALE),
     ]
     report = build_report(7, 1, verdicts, republished=3, fired=4)

@@ -16,7 +16,7 @@ MakeRig = Callable[..., Rig]
 
 
 def test_an_unknown_tool_is_told_and_the_task_goes_on(make_rig: MakeRig) -> None:
-    """The result names the tools there are (R98, R116)."""
+    """The result names the tools there are."""
     rig = make_rig(calls(("t1", "bash", {})), says("Done."))
     task_id = rig.run()
     assert "no tool 'bash'" in rig.results(task_id)["t1"]["content"]
@@ -136,7 +136,7 @@ def test_calls_run_in_order_and_each_once(make_rig: MakeRig) -> None:
 
 
 def test_read_before_edit_is_known_from_the_conversation(make_rig: MakeRig) -> None:
-    """S-B14: another process knows which files were read, because it reads that from the stored conversation."""
+    """Another process knows which files were read, because it reads that from the stored conversation."""
     rig = make_rig(
         calls(("t1", "read_file", {"path": "a.txt"})),
         calls(("t2", "edit", {"path": "a.txt", "old_string": "one", "new_string": "two"})),

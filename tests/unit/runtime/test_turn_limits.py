@@ -30,7 +30,7 @@ def looping(rig_of: MakeRig, count: int = 8) -> Rig:
     ],
 )
 def test_no_call_is_made_past_a_limit(make_rig: MakeRig, limits: dict[str, Any], made: int) -> None:
-    """Each reply costs 100 here: the call that would begin at or past the limit is not made (K9)."""
+    """Each reply costs 100 here: the call that would begin at or past the limit is not made."""
     rig = looping(make_rig)
     record = rig.get(rig.run(limits=Limits(**limits)))
     assert len(rig.model.requests) == made
@@ -41,7 +41,7 @@ def test_no_call_is_made_past_a_limit(make_rig: MakeRig, limits: dict[str, Any],
 
 
 def test_a_reply_over_the_limit_is_not_stored(make_rig: MakeRig) -> None:
-    """R192: an entry has a largest size. One over it fails the task; size and limit are told, and its cost counts."""
+    """An entry has a largest size. One over it fails the task; size and limit are told, and its cost counts."""
     rig = make_rig(says("x" * 2_000), max_entry_bytes=1_500)
     task_id = rig.run()
     detail = rig.get(task_id).detail
@@ -56,7 +56,7 @@ def test_a_reply_over_the_limit_is_not_stored(make_rig: MakeRig) -> None:
 
 
 def test_counters_add_up_over_turns_and_processes(make_rig: MakeRig) -> None:
-    """Tokens, money, calls and tool runs are sums of what was committed, whoever committed it (R38)."""
+    """Tokens, money, calls and tool runs are sums of what was committed, whoever committed it."""
     rig = looping(make_rig, 2)
     rig.model.steps.append(says("Done."))
     task_id = rig.submit()
@@ -72,7 +72,7 @@ def fault(kind: FaultKind, retry_after_s: float | None = None) -> ModelFault:
 
 
 def test_passing_faults_wait_out_timers_and_keep_the_request(make_rig: MakeRig) -> None:
-    """Three attempts under one request id, then a failure that a person may retry (K10, R92)."""
+    """Three attempts under one request id, then a failure that a person may retry."""
     rig = make_rig(*[fault(FaultKind.NETWORK)] * 3, says("Done."))
     task_id = rig.run()
     for _ in range(2):
@@ -90,7 +90,7 @@ def test_passing_faults_wait_out_timers_and_keep_the_request(make_rig: MakeRig) 
 
 
 def test_rate_limits_use_up_no_attempt(make_rig: MakeRig) -> None:
-    """A 429 waits as long as it says and the other faults keep their count (R93)."""
+    """A 429 waits as long as it says and the other faults keep their count."""
     rig = make_rig(*[fault(FaultKind.RATE_LIMITED, 7.0)] * 5, fault(FaultKind.NETWORK), says("Done."))
     task_id = rig.run()
     for _ in range(6):
@@ -122,7 +122,7 @@ def test_rate_limits_for_ever_come_to_an_end(make_rig: MakeRig) -> None:
     ],
 )
 def test_faults_that_repeating_cannot_help_fail_at_once(make_rig: MakeRig, kind: FaultKind, recoverable: bool) -> None:
-    """One call, then Failed; a person can mend a key, not a request (R94)."""
+    """One call, then Failed; a person can mend a key, not a request."""
     rig = make_rig(fault(kind))
     detail = rig.get(rig.run()).detail
     assert isinstance(detail, FailedDetail)

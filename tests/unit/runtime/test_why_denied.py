@@ -9,7 +9,7 @@ import pytest
 from neuraphage.cli.event_text import event_text
 from neuraphage.decide.policy import why_denied
 from neuraphage.model.task import Status
-from neuraphage.store import reading
+from neuraphage.store import queries
 from turnkit import FakeTool, Rig, calls, says
 
 MakeRig = Callable[..., Rig]
@@ -41,7 +41,7 @@ def test_a_permission_that_timed_out_is_no_refusal(make_rig: MakeRig) -> None:
 def test_the_history_says_that_nobody_answered(make_rig: MakeRig) -> None:
     """For people as well: `timeout` is nobody's name."""
     rig, task_id = unanswered(make_rig)
-    lines = [event_text(event) for event in reading.events(rig.store.context, task_id)]
+    lines = [event_text(event) for event in queries.events(rig.store.context, task_id)]
     assert "nobody answered in time" in lines
     assert "act not run: nobody had allowed it" in lines
     assert not any("timeout" in line for line in lines)

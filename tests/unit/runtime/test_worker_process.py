@@ -79,7 +79,7 @@ def test_a_renewal_that_finds_no_lease(make_rig: MakeRig, settling: bool, caplog
 def test_a_heartbeat_that_fails_is_told_and_the_next_one_renews(
     make_rig: MakeRig, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """K28: a server that is away, or a bug, costs one beat: the thread goes on, and the turn is not stopped for it."""
+    """A server that is away, or a bug, costs one beat: the thread goes on, and the turn is not stopped for it."""
     rig = make_rig(heartbeat_s=0.05, lease_s=20.0)
     task_id, lease = rig.kit.running()
     failures: list[Exception] = [RuntimeError("a bug"), StoreUnavailable("away")]

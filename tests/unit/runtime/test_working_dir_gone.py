@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from neuraphage.cli.event_text import event_text
-from neuraphage.decide.place_notes import BACK, LOST, place_note
+from neuraphage.decide.working_dir_notes import BACK, LOST, working_dir_note
 from neuraphage.model.task import Status
 from neuraphage.model.tool import ToolResult
-from neuraphage.store import reading
+from neuraphage.store import queries
 from neuraphage.tools.registry import default_toolbox
 from neuraphage.tools.working_dir import WHAT_TO_DO, working_dir_problem
 from turnkit import FakeTool, Killed, Rig, calls, says, texts
@@ -45,7 +45,7 @@ def goes(place: Path) -> None:
 
 
 def told(rig: Rig, task_id: str) -> list[str]:
-    return [event_text(e) for e in reading.events(rig.store.context, task_id) if e.kind.startswith("WorkingDir")]
+    return [event_text(e) for e in queries.events(rig.store.context, task_id) if e.kind.startswith("WorkingDir")]
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -163,9 +163,9 @@ def test_a_note_is_due_when_what_it_says_has_changed() -> None:
     """Not twice for the same, again for another reason, and none where nothing was ever wrong."""
     lost = [{"role": "user", "content": [{"type": "text", "text": LOST + "gone"}]}]
     back = [*lost, {"role": "user", "content": [{"type": "text", "text": BACK}]}]
-    assert place_note([], None) is None
-    assert place_note(lost, "gone") is None
-    assert place_note(lost, "a file") == LOST + "a file"
-    assert place_note(lost, None) == BACK
-    assert place_note(back, None) is None
-    assert place_note(back, "gone") == LOST + "gone"
+    assert working_dir_note([], None) is None
+    assert working_dir_note(lost, "gone") is None
+    assert working_dir_note(lost, "a file") == LOST + "a file"
+    assert working_dir_note(lost, None) == BACK
+    assert working_dir_note(back, None) is None
+    assert working_dir_note(back, "gone") == LOST + "gone"

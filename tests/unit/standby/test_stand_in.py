@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from neuraphage.ports import HeldRow
-from neuraphage.standby.sheet import Sheet
-from neuraphage.standby.sheet_layout import BODY, BODY_AT, SHEET_BYTES, rows_of
+from neuraphage.standby.shared_layout import BODY, BODY_AT, SHARED_BYTES, rows_of
+from neuraphage.standby.shared_leases import SharedLeases
 from standbykit import BEAT_S, LATE_S, LONGEST_S, WORKER, Beside
 from turnkit import until
 
@@ -26,7 +26,7 @@ def beside(monkeypatch: pytest.MonkeyPatch) -> Iterator[Beside]:
     made.hold("one")
     made.pass_(2 * BEAT_S)
     yield made
-    made.sheet.close()
+    made.shared.close()
 
 
 def sticks(beside: Beside) -> None:
@@ -131,7 +131,7 @@ def test_a_lease_of_a_hung_effect_is_let_go_alone(beside: Beside) -> None:
     """While the interpreter runs, the other leases of its worker are kept."""
     beside.records = {"hung": ("7", "claim"), "one": ("7", "claim")}
     begin_s = beside.boot_s - LONGEST_S
-    beside.sheet.write([HeldRow("hung", 7, "claim", begin_s), HeldRow("one", 7, "claim", beside.boot_s)])
+    beside.shared.write([HeldRow("hung", 7, "claim", begin_s), HeldRow("one", 7, "claim", beside.boot_s)])
     beside.renews = False
     beside.pass_(10 * BEAT_S)
     assert (beside.times("hung"), beside.times("one")) == (0, 8)
@@ -145,7 +145,7 @@ def test_a_worker_that_sticks_from_its_first_moment_is_stuck(monkeypatch: pytest
     assert beside.killed == []
     beside.pass_(2 * BEAT_S)
     assert beside.killed
-    beside.sheet.close()
+    beside.shared.close()
 
 
 def test_nobody_is_killed_by_a_number_that_may_be_anothers(beside: Beside) -> None:
@@ -180,7 +180,7 @@ def test_what_the_server_says_of_a_claim_decides(beside: Beside) -> None:
         "one": ("7", "claim"),
     }
     claimed = [HeldRow(task, 0, "claim") for task in ("damaged", "free", "freed", "anothers", "granted")]
-    beside.sheet.write([*claimed, HeldRow("one", 7, "claim")])
+    beside.shared.write([*claimed, HeldRow("one", 7, "claim")])
     sticks(beside)
     beside.pass_(10 * BEAT_S)
     assert {task: len(times) for task, times in beside.renewed.items()} == {"granted": 8, "one": 8}
@@ -188,21 +188,21 @@ def test_what_the_server_says_of_a_claim_decides(beside: Beside) -> None:
 
 def test_a_claim_that_was_not_granted_is_asked_for_once_a_beat(beside: Beside) -> None:
     """The server is not asked at every look, and nothing is renewed."""
-    beside.sheet.write([HeldRow("free", 0, "claim")])
+    beside.shared.write([HeldRow("free", 0, "claim")])
     sticks(beside)
     beside.pass_(10 * BEAT_S)
     assert (beside.asked, beside.renewed) == (8, {})
 
 
-def test_a_sheet_that_is_being_written_is_looked_at_again(beside: Beside) -> None:
+def test_shared_memory_that_is_being_written_is_looked_at_again(beside: Beside) -> None:
     """What was read of it counts for nothing, and costs no lease its renewal."""
     sticks(beside)
-    whole = beside.sheet._map[BODY_AT + BODY.size]
+    whole = beside.shared._map[BODY_AT + BODY.size]
     torn = [0]
 
     def each() -> None:
         torn[0] += 1
-        beside.sheet._map[BODY_AT + BODY.size] = whole if torn[0] > 6 else whole ^ 1
+        beside.shared._map[BODY_AT + BODY.size] = whole if torn[0] > 6 else whole ^ 1
 
     beside.each = each
     since_s = beside.boot_s
@@ -217,24 +217,24 @@ def test_more_leases_than_fit_are_left_out(
     """Whole rows alone, from the first on; the log says so. Fewer are told of whole, and none as none."""
     with monkeypatch.context() as patched:
         patched.setattr(sys, "platform", platform)
-        sheet = Sheet()
-    shown = mmap.mmap(sheet.descriptor, SHEET_BYTES, prot=mmap.PROT_READ)
+        shared = SharedLeases()
+    shown = mmap.mmap(shared.descriptor, SHARED_BYTES, prot=mmap.PROT_READ)
     assert rows_of(shown) == []
     rows = [HeldRow(f"task-{number}", number, "c" * 32, 1.5 if number % 2 else None) for number in range(10_000)]
     wanted = [[row.task_id, str(row.fence), row.claim_id, "1.5" if row.fence % 2 else ""] for row in rows]
-    sheet.write(rows[:2_000])
+    shared.write(rows[:2_000])
     assert (rows_of(shown), caplog.records) == (wanted[:2_000], [])
-    sheet.write(rows)
+    shared.write(rows)
     fits = rows_of(shown) or []
     assert 2_000 < len(fits) < len(rows)
     assert fits == wanted[: len(fits)]
     assert [record.levelname for record in caplog.records] == ["WARNING"]
-    free = SHEET_BYTES - BODY_AT - BODY.size - sum(len("\t".join(row)) + 1 for row in fits)
+    free = SHARED_BYTES - BODY_AT - BODY.size - sum(len("\t".join(row)) + 1 for row in fits)
     assert 0 <= free <= len("\t".join(wanted[len(fits)])), "the next one would not have fitted"
-    sheet.write(())
+    shared.write(())
     assert rows_of(shown) == []
     opened = len([*Path("/dev/fd").iterdir()])
-    sheet.close()
+    shared.close()
     assert len([*Path("/dev/fd").iterdir()]) == opened - 2, "the memory, and the map's own descriptor of it"
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from neuraphage.runtime.host import identify, process_gone
 from neuraphage.standby import StandbyProcess
-from neuraphage.standby.sheet import Sheet
+from neuraphage.standby.shared_leases import SharedLeases
 from patience import PATIENCE_S
 from source_tree import ROOT
 from storekit import StoreKit
@@ -141,7 +141,7 @@ def test_a_stop_of_hours_is_no_hung_effect(start_worker: Start) -> None:
 
 def test_it_is_small_and_imports_nothing_from_the_current_folder(start_worker: Start, tmp_path: Path) -> None:
     """Under 15 MB also while it stands in; files there that are called as what it imports are left alone."""
-    for name in ("socket", "marshal", "mmap", "select", "struct", "plain_server", "sheet_layout", "contextlib"):
+    for name in ("socket", "marshal", "mmap", "select", "struct", "plain_server", "shared_layout", "contextlib"):
         (tmp_path / f"{name}.py").write_text(
             f"open({str(tmp_path / 'imported')!r}, 'a').write({name!r})\n", encoding="utf-8"
         )
@@ -160,21 +160,21 @@ def test_it_is_small_and_imports_nothing_from_the_current_folder(start_worker: S
 
 @pytest.fixture
 def alone() -> Iterator[Callable[[int], subprocess.Popen[bytes]]]:
-    """Starts the program for a worker of this number, with a sheet on which nothing is held."""
-    sheet = Sheet()
+    """Starts the program for a worker of this number, with shared memory that holds nothing."""
+    shared = SharedLeases()
     started: list[subprocess.Popen[bytes]] = []
 
     def start(worker: int) -> subprocess.Popen[bytes]:
         program = ROOT / "neuraphage" / "standby" / "program.py"
-        argv = [sys.executable, "-I", "-S", str(program), str(sheet.descriptor), str(worker)]
-        started.append(subprocess.Popen(argv, stdin=subprocess.PIPE, pass_fds=(sheet.descriptor,)))
+        argv = [sys.executable, "-I", "-S", str(program), str(shared.descriptor), str(worker)]
+        started.append(subprocess.Popen(argv, stdin=subprocess.PIPE, pass_fds=(shared.descriptor,)))
         return started[-1]
 
     yield start
     for process in started:
         process.kill()
         process.communicate()
-    sheet.close()
+    shared.close()
 
 
 ORDER = marshal.dumps({"heartbeat_s": 0.2, "effect_max_s": 600.0})
@@ -270,7 +270,7 @@ def test_one_that_ends_at_once_is_not_started_at_once(
     standby.start()
     until(lambda: standby.pid is None)
     shown = set()
-    until(lambda: shown.add(standby._sheet._pulse_s) or len(shown) > 10)  # type: ignore[func-returns-value]  # collects
+    until(lambda: shown.add(standby._shared._pulse_s) or len(shown) > 10)  # type: ignore[func-returns-value]  # collects
     assert caplog.records == []
 
 

@@ -8,7 +8,7 @@ from importlib.resources import files
 import pytest
 
 from neuraphage.ports import Changes
-from neuraphage.store import words
+from neuraphage.store import lua_constants
 from neuraphage.store.bindings import BINDINGS, CHANGE_GROUPS, CHANGES, SIGNALS
 from neuraphage.store.encode import change_groups
 from neuraphage.store.scripts import Script, script, source_of
@@ -64,8 +64,8 @@ def test_nothing_is_counted_by_hand(name: str) -> None:
 def test_a_word_that_there_is_not_is_a_fault_at_once() -> None:
     """A misspelt event, place or marker would be nil in Lua, and an error in the midst of a script."""
     with pytest.raises(ValueError, match="EVENT has no TaskPuased"):
-        words.head("event(EVENT.TaskPuased, '{}')")
-    assert words.head("return 1") == ""
+        lua_constants.head("event(EVENT.TaskPuased, '{}')")
+    assert lua_constants.head("return 1") == ""
 
 
 def test_names_are_checked_before_anything_is_sent() -> None:

@@ -18,7 +18,7 @@ def entry(text: str) -> Entry:
 
 
 def test_a_long_entry_is_stored_compressed_and_read_back_the_same() -> None:
-    """R246: above a kilobyte the bytes shrink and nothing is lost."""
+    """Above a kilobyte the bytes shrink and nothing is lost."""
     long = entry("neuraphage " * 200)
     raw = encode.entry_bytes(long)
     assert len(raw) < encode.COMPRESS_ABOVE_BYTES / 2
@@ -51,7 +51,7 @@ def test_a_newer_entry_is_refused_by_name() -> None:
 
 
 def test_a_lock_survives_being_stored() -> None:
-    """The stored form of a lock (R152) reads back as it was."""
+    """The stored form of a lock reads back as it was."""
     lock = Lock(
         resource="file:/a", holder_task="task-1", holder_process="p", fence=3, acquired_at_ms=1, lease_expires_ms=2
     )

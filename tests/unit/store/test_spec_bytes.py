@@ -34,7 +34,7 @@ FULL = TaskSpec(
 
 
 def test_a_spec_is_read_back_as_it_was() -> None:
-    """R24, R26: the shortest one and one with every field of its own, those included that nothing acts on yet."""
+    """The shortest one and one with every field of its own, those included that nothing acts on yet."""
     assert {name for name in TaskSpec.model_fields if getattr(FULL, name) == getattr(PLAIN, name)} == {
         "task_id", "name", "prompt", "model", "schema_version",
     }  # fmt: skip

@@ -138,7 +138,7 @@ def test_grep_shows_context_and_separates_groups(root: Path, context: ToolContex
 
 
 def test_grep_takes_lines_before_and_after_apart(root: Path, context: ToolContext) -> None:
-    """R109: each goes before context_lines; zero is a number like any other."""
+    """Each goes before context_lines; zero is a number like any other."""
     make(root, "a.txt", text="0\n1\nhit 2\n3\n4\nhit 5\n6\n")
     assert grep(context, "hit 2", before_lines=2) == ["a.txt-1-0", "a.txt-2-1", "a.txt:3:hit 2"]
     assert grep(context, "hit", after_lines=1) == ["a.txt:3:hit 2", "a.txt-4-3", "--", "a.txt:6:hit 5", "a.txt-7-6"]

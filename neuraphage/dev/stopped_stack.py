@@ -1,4 +1,4 @@
-"""Whether the local stack of a folder answers, and whether it has left tasks. Starts nothing."""
+"""Whether the local stack of a folder is stopped, and has left tasks. Starts nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def source_folder(data_dir: Path) -> Path:
     return data_dir.absolute() / SERVER / FOLDER
 
 
-def is_left(data_dir: Path) -> bool:
+def has_left_tasks(data_dir: Path) -> bool:
     """Whether a stack has left tasks in this folder."""
     try:
         return source_folder(data_dir).joinpath(MANIFEST).is_file()

@@ -1,4 +1,4 @@
-"""The shared words that scripts use, written out for Lua from their one home in Python."""
+"""The constants that scripts share with Python (statuses, kinds, places, moves), written out for Lua."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _ENDS = tuple(f"Task{status.value}" for status in TERMINAL)
 
 
 def head(text: str) -> str:
-    """The Lua text that binds those words that a script's text uses; a table that is never made costs nothing.
+    """The Lua text that binds those constants that a script's text uses; a table that is never made costs nothing.
 
     Raises:
-        ValueError: the text uses a word that there is not.
+        ValueError: the text uses a constant that there is not.
     """
     ended = ", ".join(f"{status.value} = true" for status in Status if status in TERMINAL)
     lines = [

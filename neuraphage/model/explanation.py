@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from neuraphage.model.base import Frozen
-from neuraphage.model.recovery import Decision
+from neuraphage.model.recovery import LoggedDecision
 from neuraphage.model.task import Status, TaskRecord
 
 
@@ -23,7 +23,7 @@ class Holder(Frozen):
     connected: bool | None = None
 
 
-class TaskReadings(Frozen):
+class TaskFacts(Frozen):
     """One task and its surroundings.
 
     Args:
@@ -50,7 +50,7 @@ class TaskReadings(Frozen):
     holder: Holder | None = None
     workers: int | None = None
     last_sweep_ms: int = 0
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[LoggedDecision, ...] = ()
 
 
 class Clocks(Frozen):
@@ -102,4 +102,4 @@ class Explanation(Frozen):
     because: tuple[str, ...]
     next: tuple[Forecast, ...]
     clocks: Clocks
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[LoggedDecision, ...] = ()

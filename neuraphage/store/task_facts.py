@@ -7,19 +7,19 @@ import contextlib
 from pydantic import ValidationError
 
 from neuraphage.errors import AccessRefused
+from neuraphage.model.explanation import Holder, TaskFacts
 from neuraphage.model.place import Place
-from neuraphage.model.readings import Holder, TaskReadings
-from neuraphage.model.recovery import Decision, RecoveryReading
+from neuraphage.model.recovery import LoggedDecision, RecoveryDecision
 from neuraphage.model.task import TaskRecord
 from neuraphage.store import processes
 from neuraphage.store.client import corrupt, translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.places import now_ms
-from neuraphage.store.reading import decisions, get
+from neuraphage.store.queries import decisions, get
 from neuraphage.store.reports import last_sweep_ms
 
 
-def readings(context: StoreContext, task_id: str) -> TaskReadings:
+def task_facts(context: StoreContext, task_id: str) -> TaskFacts:
     """Read one task and its surroundings.
 
     Raises:
@@ -35,7 +35,7 @@ def readings(context: StoreContext, task_id: str) -> TaskReadings:
             pipe.zscore(getattr(context.keys, record.place), task_id)
         published, suspect, unread, has_conversation, *scores = pipe.execute()
     due_ms = None if not scores or scores[0] is None else int(scores[0])
-    return TaskReadings(
+    return TaskFacts(
         record=record,
         now_ms=now_ms(context),
         due_ms=due_ms,
@@ -50,7 +50,7 @@ def readings(context: StoreContext, task_id: str) -> TaskReadings:
     )
 
 
-def task_decisions(context: StoreContext, task_id: str) -> tuple[Decision, ...]:
+def task_decisions(context: StoreContext, task_id: str) -> tuple[LoggedDecision, ...]:
     """Decisions of the sweep and the watchers about the task, oldest first.
 
     Raises:
@@ -59,7 +59,7 @@ def task_decisions(context: StoreContext, task_id: str) -> tuple[Decision, ...]:
     rows = decisions(context, task_id)
     try:
         return tuple(
-            Decision(at_ms=row["at_ms"], reading=RecoveryReading.model_validate(row["reading"])) for row in rows
+            LoggedDecision(at_ms=row["at_ms"], reading=RecoveryDecision.model_validate(row["reading"])) for row in rows
         )
     except ValidationError as error:
         raise corrupt("decision", error.errors(include_url=False, include_input=False)[0]["msg"]) from None

@@ -1,4 +1,4 @@
-"""How the sheet is laid out: a header, and rows of text with their checksum. Standard library only."""
+"""How the shared memory is laid out: a header, and rows of text with their checksum. Standard library only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ TYPE_CHECKING = False  # type checkers know this name; importing typing would co
 if TYPE_CHECKING:
     import mmap
 
-SHEET_BYTES = 1 << 18
+SHARED_BYTES = 1 << 18
 HEADER = struct.Struct("<dd")
 """When the interpreter last ran (monotonic, seconds), and when the worker last renewed (boot time, seconds)."""
 BODY = struct.Struct("<II")
@@ -17,11 +17,11 @@ BODY = struct.Struct("<II")
 BODY_AT = 64
 
 
-def rows_of(sheet: mmap.mmap) -> list[list[str]] | None:
+def rows_of(shared: mmap.mmap) -> list[list[str]] | None:
     """What the worker holds; None while it is being written."""
-    length, checksum = BODY.unpack_from(sheet, BODY_AT)
+    length, checksum = BODY.unpack_from(shared, BODY_AT)
     start = BODY_AT + BODY.size
-    body = sheet[start : start + length]
+    body = shared[start : start + length]
     if crc32(body) != checksum:
         return None
     return [line.split("\t") for line in body.decode().splitlines()]

@@ -1,4 +1,4 @@
-"""The threads of a health beat: a failure of any kind costs one beat, never the thread."""
+"""The threads of a health reporter: a failure of any kind costs one record, never the thread."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from neuraphage.errors import AccessRefused, DamagedKey, StoreError, StoreUnavailable
 from neuraphage.runtime.clock import SystemClock
-from neuraphage.runtime.health import TRIED_INTERVAL_S, HealthBeat, read_health
+from neuraphage.runtime.health import TRIED_INTERVAL_S, HealthReporter, read_health
 from neuraphage.runtime.host import this_process
 from neuraphage.testing import ManualClock
 from turnkit import until
@@ -39,13 +39,13 @@ class Failing:
 
 
 def test_both_threads_outlive_a_bug(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """The process is live and ready at the next beat, and the log says what was wrong."""
+    """The process is live and ready at the next record, and the log says what was wrong."""
     failing, clock = Failing(), SystemClock()
-    beat = HealthBeat(tmp_path, failing, clock, this_process(), "worker", 0.1, failing.consuming, "here")
+    reporter = HealthReporter(tmp_path, failing, clock, this_process(), "worker", 0.1, failing.consuming, "here")
     with caplog.at_level(logging.ERROR):
-        beat.start()
+        reporter.start()
         until(lambda: failing.asked > 1 and failing.looked > 2 and read_health(tmp_path, clock, "here")[0].ready)
-        beat.stop()
+        reporter.stop()
     assert "nobody foresaw" in caplog.text
     assert "taken down" in caplog.text
 
@@ -78,37 +78,37 @@ class Refusing:
 def test_who_could_end_no_turn_is_not_ready(tmp_path: Path, error: StoreError, problem: str) -> None:
     """Rules and keys change while workers run: one taken write proves nothing. Ready again without a restart."""
     store, clock = Refusing(), SystemClock()
-    beat = HealthBeat(tmp_path, store, clock, this_process(), "worker", 1.0, lambda: True, "here")
+    reporter = HealthReporter(tmp_path, store, clock, this_process(), "worker", 1.0, lambda: True, "here")
     for refuses in (False, True, False):
         store.error = error if refuses else None
         with pytest.raises(type(error)) if refuses else nullcontext():
-            beat.ask()
-        beat.write()
+            reporter.ask()
+        reporter.write()
         [health] = read_health(tmp_path, clock, "here")
         assert (health.live, health.ready, health.problems) == (True, not refuses, (problem,) if refuses else ())
 
 
 def test_a_server_that_has_to_be_tried_is_tried_seldom(tmp_path: Path) -> None:
-    """Before Redis 7 the question is made of writes; while it refuses, each beat asks."""
+    """Before Redis 7 the question is made of writes; while it refuses, it is asked each time."""
     store, clock = Refusing(tells=False), ManualClock()
-    beat = HealthBeat(tmp_path, store, clock, this_process(), "worker", 1.0, lambda: True, "here")
+    reporter = HealthReporter(tmp_path, store, clock, this_process(), "worker", 1.0, lambda: True, "here")
     for _ in range(3):
-        beat.ask()
+        reporter.ask()
     assert store.checked == 1
     clock.advance(TRIED_INTERVAL_S)
     store.error = AccessRefused("RPUSH")
     for _ in range(3):
         with pytest.raises(AccessRefused):
-            beat.ask()
+            reporter.ask()
     assert store.checked == 4
 
 
 def test_a_beat_of_a_newer_release_is_read(tmp_path: Path) -> None:
     """Fields that this release does not know are left aside: during an upgrade both are on one host."""
     clock = SystemClock()
-    beat = HealthBeat(tmp_path, Refusing(), clock, this_process(), "worker", 1.0, lambda: True, "here")
-    beat.ask()
-    beat.write()
+    reporter = HealthReporter(tmp_path, Refusing(), clock, this_process(), "worker", 1.0, lambda: True, "here")
+    reporter.ask()
+    reporter.write()
     [path] = tmp_path.glob("*.json")
     path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | {"new": 1}), encoding="utf-8")
     assert read_health(tmp_path, clock, "here")[0].ready

@@ -1,4 +1,4 @@
-"""Keep one process up: a thread that starts it, waits for its end, and starts it again."""
+"""Supervise one process: a thread that starts it, waits for its end, and starts it again."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _KILL_TIMEOUT_S = 5.0
 _log = logging.getLogger(__name__)
 
 
-class Keeper:
-    """Keeps one process up until told to stop.
+class SupervisedProcess:
+    """One process of a stack, which is started again whenever it ends, until told to stop.
 
     The thread that starts the process also waits for its end: on Linux a tethered process dies with the *thread*
     that started it.
@@ -34,7 +34,7 @@ class Keeper:
     Args:
         spec: the process.
         log: file for its output.
-        report: told of every change, from the keeper's thread.
+        report: told of every change, from the thread that supervises it.
         ready_timeout_s: longest time from a start until it is ready, unless the process has its own; then it is ended.
     """
 
@@ -51,10 +51,10 @@ class Keeper:
         self._settled = threading.Event()  # ready for the first time, or given up
         self._failure: str | None = None
         self._was_ready = False
-        self._thread = threading.Thread(target=self._keep, name=f"keep-{spec.name}", daemon=True)
+        self._thread = threading.Thread(target=self._supervise, name=f"supervise-{spec.name}", daemon=True)
 
     def start(self) -> None:
-        """Begin to keep it up. Call once."""
+        """Begin to supervise it. Call once."""
         self._thread.start()
 
     def await_ready(self, stop: StopRequest) -> None:
@@ -107,16 +107,16 @@ class Keeper:
             if self._process is not None:
                 kill_group(self._process)
 
-    def _keep(self) -> None:
+    def _supervise(self) -> None:
         try:
-            self._keep_up()
+            self._run_until_stopped()
         except Exception as error:  # noqa: BLE001 - whatever it is, who waits for the process would wait for ever
             _log.exception("the process %s is not watched any more, and is ended", self.spec.name)
             if self._process is not None:
                 end(self._process, _KILL_TIMEOUT_S)
             self._give_up(f"{type(error).__name__}: {error}")
 
-    def _keep_up(self) -> None:
+    def _run_until_stopped(self) -> None:
         ends_in_a_row = 0
         while not self._stopping.is_set():
             started_s = time.monotonic()

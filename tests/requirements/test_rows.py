@@ -1,12 +1,15 @@
-"""Which test shows which row of the design documents; the tests named here must exist.
-
-A row whose feature is not built (locks between tasks, hooks, knowledge, worktrees, subtasks) is not listed.
-"""
+"""Which tests show each row of `rows.py`; the tests named here must exist, and the ids used anywhere be rows."""
 
 from __future__ import annotations
 
+import io
+import re
+import tokenize
+from pathlib import Path
+
 import pytest
 from bugs import BUGS, Bug
+from rows import ROWS
 
 from source_tree import ROOT, ids_of_tests
 
@@ -32,12 +35,12 @@ BROKEN = "tests/unit/runtime/test_broken_records.py::"
 PEOPLE = "tests/unit/runtime/test_people_in_turns.py::"
 LIMITS = "tests/unit/runtime/test_turn_limits.py::"
 ENDS = "tests/unit/runtime/test_stop_reasons.py::"
-SCENARIO = "tests/seeds/test_scenarios.py::"
-BUG = "tests/seeds/test_seed_bugs.py::"
-MEASURE = "tests/seeds/test_measures.py::"
+SCENARIO = "tests/requirements/test_scenarios.py::"
+BUG = "tests/requirements/test_known_bugs.py::"
+MEASURE = "tests/requirements/test_measures.py::"
 SHAPES = "tests/benchmarks/test_shapes.py::"
 
-ROWS: dict[str, list[str]] = {
+SHOWN_BY: dict[str, list[str]] = {
     # the recovery matrix
     "R134": [PLACES + "test_republish_doubles_up_to_the_limit", MACHINE + "test_every_row_is_reached"],
     "R135": [ABSENT + "test_a_call_whose_process_died_is_made_again_and_counted"],
@@ -127,6 +130,18 @@ ROWS: dict[str, list[str]] = {
         "tests/faults/test_disk_full.py::test_a_full_disk_stops_everything_and_loses_nothing",
         SCENARIO + "test_units_at_four_fifths_lose_nothing",
     ],
+    "R234": [SCENARIO + "test_a_stored_state_is_read_back_as_it_was"],
+    "R235": [SCENARIO + "test_counters_survive_a_process"],
+    "R236": [SCENARIO + "test_an_orphan_in_its_fourth_turn_is_resumable"],
+    "R237": [SCENARIO + "test_a_crash_in_read_file_is_seen_on_reload"],
+    "R238": [SCENARIO + "test_ten_rounds_of_random_deaths"],
+    "R239": [SCENARIO + "test_a_full_server_leaves_what_is_stored_valid"],
+    "R240": [SCENARIO + "test_from_start_to_crash_to_recovery"],
+    "R241": [SCENARIO + "test_units_at_four_fifths_lose_nothing"],
+    "R242": [
+        SCENARIO + "test_a_crash_after_the_assignment_keeps_it",
+        SCENARIO + "test_a_file_that_was_being_written_is_finished",
+    ],
     "R243": [
         "tests/stack/test_prefork_child.py::test_the_parent_recovers_what_a_killed_child_held",
         CRASH + "test_every_crash_point_ends_as_the_reference",
@@ -135,67 +150,89 @@ ROWS: dict[str, list[str]] = {
         STACK + "test_a_message_that_comes_twice_and_late_grants_one_claim",
         "tests/protocol/test_protocol_property.py::test_on_the_real_server",
     ],
-    # bugs of the design documents' own code
-    "S-B1": ["tests/rules/test_marker_agrees.py::test_a_plain_run"],
-    "S-B2": [BUG + "test_ended_tasks_are_no_orphans", RECOVER + "test_an_old_save_is_not_resumed_by_itself"],
-    "S-B3": [BUG + "test_a_commit_keeps_what_it_does_not_mean_to_change"],
-    "S-B4": [
+    # bugs
+    "B1": ["tests/rules/test_marker_agrees.py::test_a_plain_run"],
+    "B2": [BUG + "test_ended_tasks_are_no_orphans", RECOVER + "test_an_old_save_is_not_resumed_by_itself"],
+    "B3": [BUG + "test_a_commit_keeps_what_it_does_not_mean_to_change"],
+    "B4": [
         "tests/unit/decide/test_conversation.py::test_any_conversation_becomes_one_that_the_api_takes",
         ABSENT + "test_a_call_whose_process_died_is_made_again_and_counted",
         PEOPLE + "test_ask_user_beside_other_calls_leaves_none_without_a_result",
     ],
-    "S-B5": [BUG + "test_a_pause_is_no_failure", LIMITS + "test_no_call_is_made_past_a_limit"],
-    "S-B6": [BUG + "test_nothing_waits_for_a_viewer"],
-    "S-B7": [ENDS + "test_a_natural_end_completes_an_autonomous_task", ENDS + "test_consecutive_continues_are_capped"],
-    "S-B8": [
+    "B5": [BUG + "test_a_pause_is_no_failure", LIMITS + "test_no_call_is_made_past_a_limit"],
+    "B6": [BUG + "test_nothing_waits_for_a_viewer"],
+    "B7": [ENDS + "test_a_natural_end_completes_an_autonomous_task", ENDS + "test_consecutive_continues_are_capped"],
+    "B8": [
         LIMITS + "test_passing_faults_wait_out_timers_and_keep_the_request",
         "tests/unit/decide/test_retry.py::test_waits_of_each_kind",
     ],
-    "S-B9": [LIFECYCLE + "test_scripts_make_no_move_without_a_row", INVARIANT + "test_a_planted_breach_is_found"],
-    "S-B10": [CLAIM + "test_a_task_outside_the_outbox_is_not_runnable"],
-    "S-B11": [BUG + "test_the_oldest_waits_least", LIMITS + "test_rate_limits_use_up_no_attempt"],
-    "S-B12": [BUG + "test_a_thousand_events_have_a_thousand_ids"],
-    "S-B13": [
+    "B9": [LIFECYCLE + "test_scripts_make_no_move_without_a_row", INVARIANT + "test_a_planted_breach_is_found"],
+    "B10": [CLAIM + "test_a_task_outside_the_outbox_is_not_runnable"],
+    "B11": [BUG + "test_the_oldest_waits_least", LIMITS + "test_rate_limits_use_up_no_attempt"],
+    "B12": [BUG + "test_a_thousand_events_have_a_thousand_ids"],
+    "B13": [
         "tests/unit/tools/test_toolbox.py::test_no_mark_is_torn_off_its_letter",
         "tests/unit/spool/test_spool_output.py::test_output_is_never_cut_inside_a_character",
     ],
-    "S-B14": ["tests/unit/runtime/test_tools_in_turns.py::test_read_before_edit_is_known_from_the_conversation"],
-    "S-B15": [BUG + "test_a_safe_beginning_makes_no_command_safe"],
-    "S-B16": [BUG + "test_tools_are_called_by_one_name"],
-    "S-B17": [BUG + "test_waiting_holds_no_worker", SIGNAL + "test_an_open_prompt_takes_its_answer_in_every_status"],
-    "S-B18": [
+    "B14": ["tests/unit/runtime/test_tools_in_turns.py::test_read_before_edit_is_known_from_the_conversation"],
+    "B15": [BUG + "test_a_safe_beginning_makes_no_command_safe"],
+    "B16": [BUG + "test_tools_are_called_by_one_name"],
+    "B17": [BUG + "test_waiting_holds_no_worker", SIGNAL + "test_an_open_prompt_takes_its_answer_in_every_status"],
+    "B18": [
         "tests/unit/dev/test_host.py::test_a_later_process_with_the_same_id_is_another",
         "tests/cli/test_dev.py::test_a_second_dev_on_the_same_folder_is_refused",
     ],
-    "S-B20": ["tests/rules/test_source_rules.py::test_nothing_is_skipped_without_a_reason"],
-    "S-B21": [
+    "B20": ["tests/rules/test_source_rules.py::test_nothing_is_skipped_without_a_reason"],
+    "B21": [
         "tests/unit/tools/test_write_tools.py::test_bytes_are_flushed_before_the_rename_and_the_name_after",
         RECOVER + "test_a_missing_conversation_fails",
     ],
-    "S-B22": [
+    "B22": [
         CANCEL + "test_cancel_while_a_command_runs_ends_its_processes",
         FINISH + "test_refusals_write_nothing",
         BUG + "test_a_refused_move_stops_the_worker",
     ],
 }
-DEMANDED = [
-    *(f"R{n}" for n in (*range(134, 150), *range(190, 194), *range(211, 225), 227, 233, 243)),
-    *(f"S-B{n}" for n in range(1, 23) if n != 19),  # 19 is about worktrees, which are not made here
-]
 
 
-@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("row", SHOWN_BY)
 def test_the_tests_of_a_row_exist(row: str) -> None:
     """A row is shown by tests that are there, under the very names given here."""
-    assert set(ROWS[row]) - ids_of_tests() == set()
+    assert set(SHOWN_BY[row]) - ids_of_tests() == set()
 
 
 def test_every_row_is_shown() -> None:
-    """No row of the matrix, the measures, the edge cases or the bugs is left without a test."""
-    assert set(DEMANDED) - ROWS.keys() == set()
+    """No row of the table is left without a test."""
+    assert SHOWN_BY.keys() == ROWS.keys()
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.row)
 def test_what_a_bug_takes_the_place_of_is_there_once(bug: Bug) -> None:
-    """Told in a moment by whoever changes that line, not by the slow test above."""
+    """Told in a moment to whoever changes that line, not by the slow run of test_bugs_put_back.py."""
     assert (ROOT / bug.file).read_text(encoding="utf-8").count(bug.old) == 1
+
+
+ID = re.compile(r"\b[BKR][1-9]\d*\b|\b[Rr](?:ow|equirement)s? [BKR]?\d+")
+"""An id of the table, or what may be taken for one."""
+TEXTS = (".md", ".lua", ".py")
+WRITTEN = ("*.md", "docs/*.md", "neuraphage/**/*", "workers/**/*", "tests/**/*.py")
+
+
+def prose(path: Path) -> str:
+    """What a file says to people: a document as a whole, of code its comments and docstrings."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".lua":
+        return "\n".join(line.partition("--")[2] for line in text.splitlines())
+    if path.suffix != ".py":
+        return text
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    said = [one.string for one in tokens if one.type == tokenize.COMMENT or one.string.startswith('"""')]
+    return "\n".join(said)
+
+
+def test_every_id_that_is_mentioned_is_a_row() -> None:
+    """Nobody meets an id, in code or in a document, that the table does not explain."""
+    paths = {path for pattern in WRITTEN for path in ROOT.glob(pattern) if path.suffix in TEXTS}
+    assert len(paths) > 500
+    unknown = {str(path.relative_to(ROOT)): set(ID.findall(prose(path))) - ROWS.keys() for path in paths}
+    assert {path: ids for path, ids in unknown.items() if ids} == {}

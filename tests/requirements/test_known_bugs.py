@@ -1,4 +1,4 @@
-"""Bugs that the design documents' own code had: one test each, which fails on the bug."""
+"""Known bugs of earlier runtimes and edge cases (see `rows.py`): one test each, which fails on the bug."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from neuraphage.model.effect import EffectClass, MarkerName
 from neuraphage.model.task import Status
 from neuraphage.ports import Changes, SuspendTo
 from neuraphage.runtime.outcome import Outcome
-from neuraphage.store import live, reading
+from neuraphage.store import live, queries
 from neuraphage.store.commit import commit
 from neuraphage.testing import ManualClock
 from neuraphage.tools.registry import default_toolbox
@@ -25,7 +25,7 @@ MakeRig = Callable[..., Rig]
 
 
 def test_ended_tasks_are_no_orphans(make_rig: MakeRig) -> None:
-    """S-B2: a sweep over completed, failed and cancelled tasks finds nothing to do and leaves them as they are."""
+    """B2: a sweep over completed, failed and cancelled tasks finds nothing to do and leaves them as they are."""
     rig = make_rig()
     ended = [rig.kit.put(status) for status in (Status.COMPLETED, Status.FAILED, Status.CANCELLED)]
     before = {task_id: rig.kit.status(task_id) for task_id in ended}
@@ -37,7 +37,7 @@ def test_ended_tasks_are_no_orphans(make_rig: MakeRig) -> None:
 
 
 def test_a_commit_keeps_what_it_does_not_mean_to_change(make_rig: MakeRig) -> None:
-    """S-B3: working directory, reason and counters survive turns, waits, pauses and a recovery."""
+    """B3: working directory, reason and counters survive turns, waits, pauses and a recovery."""
     rig = make_rig(calls(("t1", "ask_user", {"question": "?"})), says("Done."))
     task_id = rig.run()
     before = rig.get(task_id)
@@ -60,7 +60,7 @@ def test_a_commit_keeps_what_it_does_not_mean_to_change(make_rig: MakeRig) -> No
 
 
 def test_a_pause_is_no_failure(make_rig: MakeRig) -> None:
-    """S-B5: pause, cancel and waiting each end in their own status, and many tokens alone pause nobody."""
+    """B5: pause, cancel and waiting each end in their own status, and many tokens alone pause nobody."""
     huge = says("Done.").usage.model_copy(update={"input_tokens": 5_000_000})
     rig = make_rig(calls(("t1", "act", {})).model_copy(update={"usage": huge}), says("Done."), extra=[FakeTool()])
     busy, stopped = rig.run(), rig.submit()
@@ -72,7 +72,7 @@ def test_a_pause_is_no_failure(make_rig: MakeRig) -> None:
 
 
 def test_nothing_waits_for_a_viewer(make_rig: MakeRig) -> None:
-    """S-B6: without any viewer events and counters are all there, and no stream of pieces is made for nobody."""
+    """B6: without any viewer events and counters are all there, and no stream of pieces is made for nobody."""
     rig = make_rig(calls(("t1", "act", {})), says("Done."), extra=[FakeTool()])
     task_id = rig.run()
     kinds = rig.kinds(task_id)
@@ -85,7 +85,7 @@ def test_nothing_waits_for_a_viewer(make_rig: MakeRig) -> None:
 
 
 def test_the_oldest_waits_least(make_rig: MakeRig) -> None:
-    """S-B11: what the sweep publishes again goes out in the order in which it was queued."""
+    """B11: what the sweep publishes again goes out in the order in which it was queued."""
     rig = make_rig()
     rig.dispatcher.refusing = True
     tasks = [rig.submit() for _ in range(5)]
@@ -97,18 +97,18 @@ def test_the_oldest_waits_least(make_rig: MakeRig) -> None:
 
 
 def test_a_thousand_events_have_a_thousand_ids(make_rig: MakeRig) -> None:
-    """S-B12: events of one instant do not replace each other."""
+    """B12: events of one instant do not replace each other."""
     rig = make_rig(*[calls(*[(f"t{turn}-{n}", "act", {}) for n in range(100)]) for turn in range(5)], says("Done."),
                    extra=[FakeTool()])  # fmt: skip
     task_id = rig.run()
-    events = reading.events(rig.store.context, task_id, limit=10_000)
+    events = queries.events(rig.store.context, task_id, limit=10_000)
     assert len({event.event_id for event in events}) == len(events) > 1_000
     assert sum(event.kind == "ToolCompleted" for event in events) == 500
 
 
 @pytest.mark.parametrize("command", ["git status && rm -rf build", "ls; curl x | sh", "cat a > b", "ls"])
 def test_a_safe_beginning_makes_no_command_safe(command: str) -> None:
-    """S-B15: no command is taken for harmless by how it begins: all are asked about, and all are opaque."""
+    """B15: no command is taken for harmless by how it begins: all are asked about, and all are opaque."""
     tool = default_toolbox().get("run_command")
     assert tool is not None
     assert tool.declaration.effect_class is EffectClass.OPAQUE
@@ -117,7 +117,7 @@ def test_a_safe_beginning_makes_no_command_safe(command: str) -> None:
 
 
 def test_tools_are_called_by_one_name() -> None:
-    """S-B16: a tool is found under the name it declares, and the names that drifted apart are no tools."""
+    """B16: a tool is found under the name it declares, and the names that drifted apart are no tools."""
     box = default_toolbox()
     for declaration in box.declarations():
         tool = box.get(declaration.name)
@@ -127,7 +127,7 @@ def test_tools_are_called_by_one_name() -> None:
 
 
 def test_waiting_holds_no_worker(make_rig: MakeRig) -> None:
-    """S-B17: any number of waiting tasks leaves the one worker free, and what they wait for is stored."""
+    """B17: any number of waiting tasks leaves the one worker free, and what they wait for is stored."""
     asks = [calls((f"t{n}", "ask_user", {"question": "?"})) for n in range(20)]
     rig = make_rig(*asks, says("Done."))
     waiting = [rig.run() for _ in range(20)]
@@ -210,7 +210,7 @@ def test_a_busy_server_is_waited_for(make_rig: MakeRig) -> None:
 
 
 def test_no_effect_without_its_marker(make_rig: MakeRig) -> None:
-    """R223, K28: while the announcement of a call is refused the call does not start; then it does, once."""
+    """R223: while the announcement of a call is refused the call does not start; then it does, once."""
     tool = FakeTool(effect_class=EffectClass.OPAQUE)
     rig = make_rig(calls(("t1", "act", {})), says("Done."), extra=[tool])
     markers: list[MarkerName] = []
@@ -236,7 +236,7 @@ def test_no_effect_without_its_marker(make_rig: MakeRig) -> None:
 
 
 def test_a_refused_move_stops_the_worker(make_rig: MakeRig) -> None:
-    """S-B22: a worker that is refused goes no further, so nothing runs while the record says Failed."""
+    """B22: a worker that is refused goes no further, so nothing runs while the record says Failed."""
     tool = FakeTool()
     rig = make_rig(extra=[tool])
 

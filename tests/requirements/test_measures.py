@@ -1,4 +1,4 @@
-"""What the design documents measure success by, in counts and bytes: times are those of the machine of the day."""
+"""What success is measured by, in counts and bytes: times are those of the machine of the day."""
 
 from __future__ import annotations
 

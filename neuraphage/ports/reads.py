@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:  # every process imports the ports, and many of them show nobody a task
     from neuraphage.model.effect import JournalEntry
     from neuraphage.model.event import Event
-    from neuraphage.model.readings import TaskReadings
-    from neuraphage.model.recovery import Decision, RecoveryReading, RecoveryReport
+    from neuraphage.model.explanation import TaskFacts
+    from neuraphage.model.recovery import LoggedDecision, RecoveryDecision, RecoveryReport
     from neuraphage.model.task import TaskRecord
     from neuraphage.ports.effects import Delta
 
@@ -55,11 +55,11 @@ class ReadStore(Protocol):
         """
         ...
 
-    def readings(self, task_id: str) -> TaskReadings:
+    def task_facts(self, task_id: str) -> TaskFacts:
         """Everything that decisions about a task are made from."""
         ...
 
-    def decisions(self, task_id: str) -> Sequence[Decision]:
+    def decisions(self, task_id: str) -> Sequence[LoggedDecision]:
         """What sweep and watchers decided about a task, oldest first."""
         ...
 
@@ -71,7 +71,7 @@ class ReadStore(Protocol):
         """The newest recovery report that is not empty; None if there never was one."""
         ...
 
-    def note_recovery(self, reading: RecoveryReading) -> None:
+    def note_recovery(self, decision: RecoveryDecision) -> None:
         """Put into the report what a person has ordered; a server that refuses it is logged and nothing more."""
         ...
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import redis
 
-from neuraphage.decide.diagnosis import ServerReading
+from neuraphage.decide.diagnosis import ServerInfo
 from neuraphage.store.client import RedisClient, connect, translated
 
 TIMEOUT_S = 3.0
 
 
-def read_server(url: str) -> ServerReading:
+def read_server(url: str) -> ServerInfo:
     """Ask the state server.
 
     Args:
@@ -28,12 +28,12 @@ def read_server(url: str) -> ServerReading:
     try:
         with translated("ask the state server"):
             client.ping()
-            return reading_of(client)
+            return info_of(client)
     finally:
         client.close()
 
 
-def reading_of(client: RedisClient) -> ServerReading:
+def info_of(client: RedisClient) -> ServerInfo:
     """Ask the server of a client; also of the broker's, which kombu makes.
 
     Raises:
@@ -41,7 +41,7 @@ def reading_of(client: RedisClient) -> ServerReading:
     """
     info: Mapping[str, Any] = _allowed(client.info) or {}
     aof = info.get("aof_enabled")
-    return ServerReading(
+    return ServerInfo(
         version=str(info.get("redis_version", "unknown")),
         run_id=str(info.get("run_id", "")),
         db=client.connection_pool.connection_kwargs.get("db") or 0,

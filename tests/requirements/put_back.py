@@ -1,4 +1,4 @@
-"""A plugin of pytest that puts one bug back into the product for one run: `SEED_BUG=S-B1 pytest -p put_back ...`.
+"""A plugin of pytest that puts one bug back into the product for one run: `PUT_BACK=B1 pytest -p put_back ...`.
 
 A module is compiled from its changed text, and a script of the store is read changed. No file is touched.
 """
@@ -73,5 +73,5 @@ def pytest_report_header() -> str:
     return SAID + PUT_BACK.row
 
 
-PUT_BACK = next(bug for bug in BUGS if bug.row == os.environ["SEED_BUG"])
+PUT_BACK = next(bug for bug in BUGS if bug.row == os.environ["PUT_BACK"])
 sys.meta_path.insert(0, _Finder())

@@ -1,4 +1,4 @@
-"""What others import without need: executed when something of it is used, if ever, or not looked for at all.
+"""Lazy imports of what others import without need: executed at the first use, if ever, or not looked for at all.
 
 redis-py imports its asyncio half always, and OpenTelemetry where there is one (the model's SDK brings it). pydantic
 reads what every installed package says of itself. A command that begins and ends waits longer for that than for its
@@ -16,14 +16,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-LATER = ("redis.asyncio",)
+LAZY = ("redis.asyncio",)
 NEVER = ("opentelemetry.metrics",)
 """redis-py looks for it, and counts its calls where a program has set that up. A command sets up nothing."""
 NO_PLUGINS = "PYDANTIC_DISABLE_PLUGINS"
 """The variable of pydantic that decides, each time that a model is made, whether plugins are looked for."""
 
 
-class _Later(types.ModuleType):
+class _LazyModule(types.ModuleType):
     """A module that was found and not executed; its submodules can be imported all the same."""
 
     def __getattr__(self, name: str) -> Any:
@@ -35,7 +35,7 @@ class _Later(types.ModuleType):
         return getattr(self, name)
 
 
-def import_later(name: str) -> None:
+def import_lazily(name: str) -> None:
     """Have a package within another one executed when it is first used, where it is not imported yet.
 
     Args:
@@ -51,7 +51,7 @@ def import_later(name: str) -> None:
     if spec is None or spec.loader is None:
         return
     module = importlib.util.module_from_spec(spec)
-    module.__class__ = _Later
+    module.__class__ = _LazyModule
     sys.modules[name] = module
 
 

@@ -1,4 +1,4 @@
-"""Read what the local stack has left, while none runs: a server of a moment, on a copy.
+"""Read what a stopped stack has left: a temporary server on a copy of its files.
 
 The copy makes it safe beside a stack that starts, runs or ends meanwhile: nothing of the data folder is written or
 locked. What the server appends to is copied, the large base of it is only linked to. On Linux the server is killed
@@ -16,8 +16,8 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from neuraphage.data_folder import SERVER
-from neuraphage.dev.left_over import FOLDER, MANIFEST, source_folder
 from neuraphage.dev.server import EmbeddedServer
+from neuraphage.dev.stopped_stack import FOLDER, MANIFEST, source_folder
 from neuraphage.errors import StackError
 from neuraphage.settings import Settings
 
@@ -26,7 +26,7 @@ TRIES = 5
 
 
 @contextmanager
-def settings_of_the_past(settings: Settings) -> Iterator[Settings]:
+def settings_of_copy(settings: Settings) -> Iterator[Settings]:
     """Settings that reach a server with the data of the last local stack, for as long as this is entered.
 
     Args:

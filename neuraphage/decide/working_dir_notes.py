@@ -12,7 +12,7 @@ LOST = "[working directory lost] "
 BACK = "[working directory back] It can be used again. Look at what is in it before you go on: it may have changed."
 
 
-def place_note(entries: Sequence[Mapping[str, Any]], report: str | None) -> str | None:
+def working_dir_note(entries: Sequence[Mapping[str, Any]], report: str | None) -> str | None:
     """The note that is due before the next request, or None.
 
     Args:

@@ -171,7 +171,7 @@ def _auth_value(match: re.Match[str]) -> bool:
     return is_login or (len(value) >= 16 and looks_random(value))
 
 
-PLACES: tuple[Pattern, ...] = (
+CONTEXTS: tuple[Pattern, ...] = (
     Pattern("authorization", ("authorization",), _HEADER, _bearer_value),
     Pattern("authorization", ("bearer", "basic"), _BEARER_ALONE, _random_value),
     Pattern("header_key", (

@@ -1,7 +1,7 @@
 """The shared memory in which a worker writes what it holds, for the process beside it.
 
 Each write is one assignment, which no other thread of this interpreter can come between: a thread that holds the
-interpreter for a minute leaves the sheet as it was before or after, never half written.
+interpreter for a minute leaves it as it was before or after, never half written.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ from binascii import crc32
 from collections.abc import Iterable
 
 from neuraphage.ports import HeldRow
-from neuraphage.standby.sheet_layout import BODY, BODY_AT, HEADER, SHEET_BYTES
+from neuraphage.standby.shared_layout import BODY, BODY_AT, HEADER, SHARED_BYTES
 
 log = logging.getLogger(__name__)
 
 
-class Sheet:
+class SharedLeases:
     """The writer's end. Made after a fork, never before."""
 
     def __init__(self) -> None:
         self.descriptor = _memory()
-        os.ftruncate(self.descriptor, SHEET_BYTES)
-        self._map = mmap.mmap(self.descriptor, SHEET_BYTES)
+        os.ftruncate(self.descriptor, SHARED_BYTES)
+        self._map = mmap.mmap(self.descriptor, SHARED_BYTES)
         self._pulse_s = self._renewed_s = 0.0
 
     def pulse(self, monotonic_s: float) -> None:
-        """The interpreter runs."""
+        """Note that the interpreter runs at this time (monotonic, seconds)."""
         self._pulse_s = monotonic_s
         self._write_header()
 
     def renewed(self, boottime_s: float) -> None:
-        """The worker has renewed all that it should."""
+        """Note that the worker has renewed all that it should at this time (boot time, seconds)."""
         self._renewed_s = boottime_s
         self._write_header()
 
     def write(self, rows: Iterable[HeldRow]) -> None:
-        """What is held now. More than fits is left out: those leases have the worker's own heartbeat alone."""
-        lines, left = [], SHEET_BYTES - BODY_AT - BODY.size
+        """Write what is held now. More than fits is left out: those leases have the worker's own heartbeat alone."""
+        lines, left = [], SHARED_BYTES - BODY_AT - BODY.size
         for row in rows:
             since = "" if row.effect_since_s is None else repr(row.effect_since_s)
             line = f"{row.task_id}\t{row.fence}\t{row.claim_id}\t{since}\n".encode()
@@ -55,7 +55,7 @@ class Sheet:
         self._map[BODY_AT : BODY_AT + len(packed)] = packed
 
     def close(self) -> None:
-        """Free it."""
+        """Free the memory and its descriptor."""
         self._map.close()
         os.close(self.descriptor)
 

@@ -37,7 +37,7 @@ def run(row: str, test: str, limit_s: str, folder: Path) -> int:
         told = os.open(folder / row, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         os.dup2(told, 1)
         os.dup2(told, 2)
-        os.environ["SEED_BUG"] = row
+        os.environ["PUT_BACK"] = row
         options = ["-p", "put_back", "-n", "0", "--force-reruns", "0", "-x", "--timeout", limit_s, "--tb", "native"]
         for name in SPARED:
             options += ["-p", f"no:{name}"]

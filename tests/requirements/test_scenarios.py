@@ -1,4 +1,4 @@
-"""The test scenarios of the design documents, one a row: R234 to R242 (R233 and R243 are in test_rows.py)."""
+"""The scenarios R234 to R242 of `rows.py`, one test each or more."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from neuraphage.model.message import ModelReply
 from neuraphage.model.task import Status
 from neuraphage.model.tool import ToolResult
 from neuraphage.model.usage import Usage
-from neuraphage.store import reading
+from neuraphage.store import queries
 from neuraphage.testing import CrashInjector, CrashPoint
 from neuraphage.testing.crash import ANY_CALL, Side
 from patience import PATIENCE_S
@@ -91,7 +91,7 @@ def test_an_orphan_in_its_fourth_turn_is_resumable(make_rig: MakeRig) -> None:
     assert report is not None
     assert [(row.task_id, row.iteration, row.marker) for row in report.resumable] == [(task_id, 3, "tool_started")]
     assert (report.requeued, report.failed) == ((), ())
-    stored = reading.journal(rig.store.context, task_id)
+    stored = queries.journal(rig.store.context, task_id)
     assert stored["t3"].state.value == "completed"
 
 

@@ -13,7 +13,7 @@ from clikit import CommandLine
 from neuraphage import stack_note
 from neuraphage.client import Client
 from neuraphage.configuration import load
-from neuraphage.dev.past import settings_of_the_past
+from neuraphage.dev.offline_copy import settings_of_copy
 from neuraphage.dev.server import EmbeddedServer
 from neuraphage.dev.server_files import open_files, take_lock
 
@@ -56,11 +56,11 @@ def test_results_are_read_with_no_stack_up(cli: CommandLine, left: str) -> None:
 
 
 def test_a_stack_that_starts_meanwhile_is_not_disturbed(left: str) -> None:
-    """Its launcher has the folder's lock, and its server writes, while the past is read."""
+    """Its launcher has the folder's lock, and its server writes, while the copy is read."""
     settings = load()
-    with take_lock(open_files(settings.data_dir)), settings_of_the_past(settings) as past, Client(past) as client:
+    with take_lock(open_files(settings.data_dir)), settings_of_copy(settings) as copied, Client(copied) as client:
         assert [record.task_id for record in client.list()] == [left]
-    with settings_of_the_past(settings) as past, Client(past) as client, EmbeddedServer(settings.data_dir) as server:
+    with settings_of_copy(settings) as copied, Client(copied) as client, EmbeddedServer(settings.data_dir) as server:
         urls = {"state_url": server.address.state_url, "broker_url": server.address.broker_url}
         with Client(load(**urls)) as writer:
             newer = writer.submit("more")
