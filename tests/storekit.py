@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
@@ -39,6 +40,19 @@ ASK = "ask-1"
 TALK = "turn-0:conversation"
 CHANNELS = ("task", "messages", "turn", "inbox", "events", "signals", "why")
 """The keys of one task, by their names in keys.py."""
+
+
+def _string(pipe: Any, name: bytes) -> object:
+    return pipe.get(name)
+
+
+CONTENT: Mapping[bytes, Callable[[Any, bytes], object]] = {
+    b"hash": lambda pipe, name: pipe.hgetall(name),
+    b"zset": lambda pipe, name: pipe.zrange(name, 0, -1, withscores=True),
+    b"list": lambda pipe, name: pipe.lrange(name, 0, -1),
+    b"stream": lambda pipe, name: pipe.xrange(name),
+}
+"""How to read a key, by its type."""
 
 
 class FixedClock:
@@ -214,28 +228,31 @@ class StoreKit:
 
     def state(self) -> dict[str, Any]:
         """Everything in the namespace: content and whether it expires."""
-        found = {}
-        for key in self.client.scan_iter(match=self.keys.prefix + "*", count=1000):
-            found[key.decode()] = (self._content(key), self.client.pttl(key) >= 0)
-        return found
-
-    def _content(self, key: bytes) -> Any:
-        match self.client.type(key):
-            case b"hash":
-                return self.client.hgetall(key)
-            case b"zset":
-                return self.client.zrange(key, 0, -1, withscores=True)
-            case b"list":
-                return self.client.lrange(key, 0, -1)
-            case b"stream":
-                return self.client.xrange(key)
-            case _:
-                return self.client.get(key)
+        names = self._names()
+        kinds = self._asked(names, lambda pipe, name: pipe.type(name))
+        contents = self._asked(
+            zip(names, kinds, strict=True), lambda pipe, pair: CONTENT.get(pair[1], _string)(pipe, pair[0])
+        )
+        left_ms = self._asked(names, lambda pipe, name: pipe.pttl(name))
+        rows = zip(names, contents, left_ms, strict=True)
+        return {name.decode(): (content, expiry_ms >= 0) for name, content, expiry_ms in rows}
 
     def snapshot(self) -> dict[bytes, tuple[bytes, int]]:
         """Every key of the namespace, serialised."""
-        names = list(self.client.scan_iter(match=self.keys.prefix + "*", count=1000))
-        return {name: (self.client.dump(name), max(0, self.client.pttl(name))) for name in names}
+        names = self._names()
+        dumps = self._asked(names, lambda pipe, name: pipe.dump(name))
+        left_ms = self._asked(names, lambda pipe, name: pipe.pttl(name))
+        return {name: (dump, max(0, ms)) for name, dump, ms in zip(names, dumps, left_ms, strict=True)}
+
+    def _names(self) -> list[bytes]:
+        return list(self.client.scan_iter(match=self.keys.prefix + "*", count=1000))
+
+    def _asked(self, about: Iterable[Any], ask: Callable[[Any, Any], object]) -> list[Any]:
+        """One question about each, in one round trip."""
+        pipe = self.client.pipeline(transaction=False)
+        for one in about:
+            ask(pipe, one)
+        return pipe.execute()
 
     def restore(self, saved: dict[bytes, tuple[bytes, int]]) -> None:
         """Put the namespace back to a snapshot, as a server that lost its last writes."""
@@ -245,10 +262,11 @@ class StoreKit:
 
     def leaked_keys(self) -> list[str]:
         """Keys that stay for ever although nothing needs them."""
-        leaked = []
-        for key in self.client.scan_iter(match=self.keys.prefix + "*", count=1000):
+        leaked, names = [], self._names()
+        left_ms = self._asked(names, lambda pipe, name: pipe.pttl(name))
+        for key, expiry_ms in zip(names, left_ms, strict=True):
             name = key.decode()
-            if self.client.pttl(key) != STAYS:
+            if expiry_ms != STAYS:
                 continue  # it expires, or has done so since it was listed
             _, is_task, rest = name.partition(":task:")
             if not PERMANENT.match(name) or (is_task and self._is_over(rest.split(":")[0])):
