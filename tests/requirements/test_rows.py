@@ -1,11 +1,6 @@
-"""Which tests show each row of `rows.py`; the tests named here must exist, and the ids used anywhere be rows."""
+"""Which tests show each row of `rows.py`; the tests named here must exist."""
 
 from __future__ import annotations
-
-import io
-import re
-import tokenize
-from pathlib import Path
 
 import pytest
 from bugs import BUGS, Bug
@@ -210,29 +205,3 @@ def test_every_row_is_shown() -> None:
 def test_what_a_bug_takes_the_place_of_is_there_once(bug: Bug) -> None:
     """Told in a moment to whoever changes that line, not by the slow run of test_bugs_put_back.py."""
     assert (ROOT / bug.file).read_text(encoding="utf-8").count(bug.old) == 1
-
-
-ID = re.compile(r"\b[BKR][1-9]\d*\b|\b[Rr](?:ow|equirement)s? [BKR]?\d+")
-"""An id of the table, or what may be taken for one."""
-TEXTS = (".md", ".lua", ".py")
-WRITTEN = ("*.md", "docs/*.md", "neuraphage/**/*", "workers/**/*", "tests/**/*.py")
-
-
-def prose(path: Path) -> str:
-    """What a file says to people: a document as a whole, of code its comments and docstrings."""
-    text = path.read_text(encoding="utf-8")
-    if path.suffix == ".lua":
-        return "\n".join(line.partition("--")[2] for line in text.splitlines())
-    if path.suffix != ".py":
-        return text
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    said = [one.string for one in tokens if one.type == tokenize.COMMENT or one.string.startswith('"""')]
-    return "\n".join(said)
-
-
-def test_every_id_that_is_mentioned_is_a_row() -> None:
-    """Nobody meets an id, in code or in a document, that the table does not explain."""
-    paths = {path for pattern in WRITTEN for path in ROOT.glob(pattern) if path.suffix in TEXTS}
-    assert len(paths) > 500
-    unknown = {str(path.relative_to(ROOT)): set(ID.findall(prose(path))) - ROWS.keys() for path in paths}
-    assert {path: ids for path, ids in unknown.items() if ids} == {}
