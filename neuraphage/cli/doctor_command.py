@@ -19,19 +19,19 @@ from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.connection import load_settings, server_settings
 from neuraphage.cli.console import harmless, out, print_json, print_wrapped
 from neuraphage.cli.hints import typed_here
-from neuraphage.client_wiring import API_KEY_VARIABLE, build_store, redacted
+from neuraphage.client_wiring import API_KEY_VARIABLE, redacted, stored_form
 from neuraphage.data_folder import data_bytes, folder_problem, free_bytes, quota_warnings
 from neuraphage.decide import diagnosis
 from neuraphage.decide.diagnosis import Finding, Level
 from neuraphage.dev.server_checks import queues_of_workers, read_broker, read_state_server
 from neuraphage.errors import NeuraphageError, StoreError
 from neuraphage.host_health import host_health
+from neuraphage.model.repairing import RepairMode
+from neuraphage.ports import StoredForm
 from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE
 from neuraphage.setting_sources import user_file
 from neuraphage.settings import Settings
 from neuraphage.stack_note import script_of_running_stack
-from neuraphage.store.repair import RepairMode, survey
-from neuraphage.store.tasks import RedisStore
 
 _MARKS = {Level.OK: ("ok", "green"), Level.WARNING: ("warning", "yellow"), Level.PROBLEM: ("PROBLEM", "bold red")}
 
@@ -107,25 +107,25 @@ def _servers(settings: Settings) -> Iterator[Finding]:
     if state is not None and broker is not None:
         yield diagnosis.databases_finding(state, broker)
     if state is not None:
-        store = build_store(settings)
-        yield _access(store)
-        yield _records(store, settings.audit_doctor_s)
-        yield diagnosis.sweep_finding(store.last_sweep_ms(), store.now_ms(), settings.sweep_s)
+        stored = stored_form(settings)
+        yield _access(stored)
+        yield _records(stored, settings.audit_doctor_s)
+        yield diagnosis.sweep_finding(stored.last_sweep_ms(), stored.now_ms(), settings.sweep_s)
 
 
-def _access(store: RedisStore) -> Finding:
+def _access(stored: StoredForm) -> Finding:
     try:
-        return diagnosis.access_finding(None, is_told=store.check_access())
+        return diagnosis.access_finding(None, is_told=stored.check_access())
     except StoreError as error:
         return diagnosis.access_finding(str(error), is_told=True)
 
 
-def _records(store: RedisStore, limit_s: float) -> Finding:
+def _records(stored: StoredForm, limit_s: float) -> Finding:
     names: set[str] = set()
     wrong: list[str] = []
     until_s = time.monotonic() + limit_s
     try:
-        for rows in survey(store.context, RepairMode.LOOK, 1_000):
+        for rows in stored.survey(RepairMode.LOOK, 1_000):
             names.update(row.name for row in rows)
             wrong += [f"{row.name}: {', '.join(row.findings)}" for row in rows if row.findings]
             if time.monotonic() > until_s:

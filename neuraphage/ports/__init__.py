@@ -33,6 +33,7 @@ from neuraphage.ports.people import (
     Waker,
 )
 from neuraphage.ports.reading import ReadStore
+from neuraphage.ports.repairing import StoredForm
 from neuraphage.ports.standby import HeldRow, Standby
 from neuraphage.ports.sweeping import HeldTask, ProcessRow, Recovered, RecoverVerdict, SpoolWatch, SweepStore
 from neuraphage.ports.turns import (
@@ -87,6 +88,7 @@ __all__ = [
     "SpoolStatus",
     "SpoolWatch",
     "Standby",
+    "StoredForm",
     "SuspendTo",
     "SweepStore",
     "TaskStore",
