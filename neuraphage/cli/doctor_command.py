@@ -19,7 +19,8 @@ from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.connection import load_settings, server_settings
 from neuraphage.cli.console import harmless, out, print_json, print_wrapped
 from neuraphage.cli.hints import typed_here
-from neuraphage.client_wiring import API_KEY_VARIABLE, redacted, stored_form
+from neuraphage.client_wiring import API_KEY_VARIABLE, stored_form
+from neuraphage.command_wiring import installed_tools
 from neuraphage.data_folder import data_bytes, folder_problem, free_bytes, quota_warnings
 from neuraphage.decide import diagnosis
 from neuraphage.decide.diagnosis import Finding, Level
@@ -170,9 +171,7 @@ def _workers_package() -> Iterator[Finding]:
 
 def _tools(settings: Settings) -> Finding:
     """The tools that are not our own: one that cannot be loaded here is missing in a worker of this host, too."""
-    from neuraphage.tools.loading import load_tools  # noqa: PLC0415 - it would slow the start of every command
-
-    loaded = load_tools(settings.tools, redact=redacted)
+    loaded = installed_tools(settings)
     return diagnosis.tools_finding(
         [one.tool.declaration.name for one in loaded.tools], [str(problem) for problem in loaded.problems]
     )

@@ -21,6 +21,7 @@ from neuraphage.ports.effects import (
 from neuraphage.ports.files import WorkingFiles
 from neuraphage.ports.foresight import ForeseesRefusal
 from neuraphage.ports.health import HealthStore
+from neuraphage.ports.installed import LoadedTool, LoadedTools, ToolProblem
 from neuraphage.ports.people import (
     Dispatcher,
     NextTurn,
@@ -68,6 +69,8 @@ __all__ = [
     "HeldTask",
     "Interrupt",
     "Lease",
+    "LoadedTool",
+    "LoadedTools",
     "ModelClient",
     "NextTurn",
     "Presence",
@@ -95,6 +98,7 @@ __all__ = [
     "Tool",
     "ToolBox",
     "ToolContext",
+    "ToolProblem",
     "TurnDispatcher",
     "TurnStore",
     "Waker",
