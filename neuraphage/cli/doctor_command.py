@@ -24,12 +24,11 @@ from neuraphage.command_wiring import installed_tools
 from neuraphage.data_folder import data_bytes, folder_problem, free_bytes, quota_warnings
 from neuraphage.decide import diagnosis
 from neuraphage.decide.diagnosis import Finding, Level
-from neuraphage.dev.server_checks import queues_of_workers, read_broker, read_state_server
 from neuraphage.errors import NeuraphageError, StoreError
 from neuraphage.host_health import host_health
 from neuraphage.model.repairing import RepairMode
 from neuraphage.ports import StoredForm
-from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE
+from neuraphage.server_checks import WORKED_QUEUES, queues_of_workers, read_broker, read_state_server
 from neuraphage.setting_sources import user_file
 from neuraphage.settings import Settings
 from neuraphage.stack_note import script_of_running_stack
@@ -102,7 +101,7 @@ def _servers(settings: Settings) -> Iterator[Finding]:
     try:
         broker = read_broker(settings)
         yield from diagnosis.server_findings("broker", broker)
-        yield from diagnosis.workers_findings(queues_of_workers(settings), (RUN_QUEUE, CONTROL_QUEUE))
+        yield from diagnosis.workers_findings(queues_of_workers(settings), WORKED_QUEUES)
     except NeuraphageError as error:
         yield Finding("broker server", Level.PROBLEM, str(error), "start it, or correct broker_url")
     if state is not None and broker is not None:

@@ -9,7 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from clikit import Bench, CommandLine, Ran
-from neuraphage.dev.server_checks import read_broker
+from neuraphage.server_checks import read_broker
 
 
 def levels(ran: Ran) -> dict[str, str]:

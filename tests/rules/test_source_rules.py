@@ -32,6 +32,17 @@ def test_imports_point_down_only() -> None:
     assert "8 kept" in done.stdout
 
 
+def test_each_exception_from_a_contract_says_why() -> None:
+    """On its own line; and surfaces know no room at all, so that contract has no exception."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    lines = [line.strip() for line in text.splitlines() if line.strip().startswith('"neuraphage.') and " -> " in line]
+    assert lines
+    assert [line for line in lines if len(line.partition("#")[2].strip()) < 10] == []
+    surfaces = text.partition('name = "Surfaces are made')[2].partition("[[")[0]
+    assert surfaces
+    assert "ignore_imports" not in surfaces
+
+
 def test_files_are_no_longer_than_one_idea() -> None:
     """A source file that outgrows 300 lines is two ideas."""
     lengths = {named(path): len(path.read_text(encoding="utf-8").splitlines()) for path in source_files()}

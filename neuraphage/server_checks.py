@@ -12,10 +12,12 @@ from neuraphage.configuration import masked_url
 from neuraphage.decide.diagnosis import ServerReading
 from neuraphage.dev.plain_port import refuse_plain_port
 from neuraphage.errors import StackError
-from neuraphage.queue import BROKER_DOWN, make_app
+from neuraphage.queue import BROKER_DOWN, CONTROL_QUEUE, RUN_QUEUE, make_app
 from neuraphage.settings import Settings
 from neuraphage.store.server_report import read_server, reading_of
 
+WORKED_QUEUES = (RUN_QUEUE, CONTROL_QUEUE)
+"""Messages in each of these wait for ever when no worker takes from it."""
 ANSWER_S = 1.5
 """How long workers have to answer."""
 
