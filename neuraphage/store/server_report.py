@@ -1,4 +1,9 @@
-"""What a server tells about itself: its version, its memory, how it writes to disk, its clock."""
+"""What a server tells about itself: its version, its memory, how it writes to disk, its clock.
+
+Relies on: the number of the database in a pool's `connection_kwargs`, since no server tells it. See
+tests/unit/store/test_redis_py_parts.py.
+Read against: redis-py 8.1.0.
+"""
 
 from __future__ import annotations
 
