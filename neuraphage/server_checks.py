@@ -9,7 +9,7 @@ from typing import Any
 from celery import Celery
 
 from neuraphage.configuration import masked_url
-from neuraphage.decide.diagnosis import ServerReading
+from neuraphage.decide.server_findings import ServerReading
 from neuraphage.dev.plain_port import refuse_plain_port
 from neuraphage.errors import StackError
 from neuraphage.queue import BROKER_DOWN, CONTROL_QUEUE, RUN_QUEUE, make_app

@@ -13,7 +13,7 @@ from typing import Any
 
 import redis
 
-from neuraphage.decide.diagnosis import ServerReading
+from neuraphage.decide.server_findings import ServerReading
 from neuraphage.store.client import RedisClient, connect, translated
 
 TIMEOUT_S = 3.0
