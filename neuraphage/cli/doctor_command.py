@@ -64,6 +64,7 @@ def doctor(as_json: AsJson = False) -> None:
 
 def _findings(settings: Settings) -> Iterator[Finding]:
     yield host_findings.python_finding(tuple(sys.version_info[:3]), sys.platform)
+    yield host_findings.names_finding(sys.getfilesystemencoding())
     yield _packages()
     yield from _workers_package()
     yield _disk(settings)

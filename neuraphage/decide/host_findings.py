@@ -21,6 +21,21 @@ def python_finding(version: tuple[int, ...], platform: str) -> Finding:
     return Finding("python", Level.OK, found)
 
 
+def names_finding(encoding: str) -> Finding:
+    """Whether tools can name every file. Of a worker only its own environment tells; this is the one of this command.
+
+    Args:
+        encoding: in which this locale writes names of files and words of commands.
+    """
+    found = f"names of files are written in {encoding}"
+    if encoding.lower().replace("-", "") != "utf8":
+        to_do = (
+            "start workers with PYTHONUTF8=1, or in a locale such as C.UTF-8: else tools fail where a name has others"
+        )
+        return Finding("file names", Level.WARNING, f"{found}, which has few characters", to_do)
+    return Finding("file names", Level.OK, found)
+
+
 def packages_finding(wrong: Sequence[str], count: int) -> Finding:
     """The libraries.
 

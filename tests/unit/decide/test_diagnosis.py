@@ -68,6 +68,8 @@ def test_durability(changes: dict[str, object], level: str, words: str) -> None:
         (host_findings.python_finding((3, 11, 7), "linux"), "ok", "Python 3.11.7"),
         (host_findings.python_finding((3, 10, 1), "linux"), "problem", "3.11 or newer"),
         (host_findings.python_finding((3, 12, 1), "win32"), "problem", "WSL"),
+        (host_findings.names_finding("utf-8"), "ok", "utf-8"),
+        (host_findings.names_finding("iso8859-1"), "warning", "PYTHONUTF8=1"),
         (host_findings.packages_finding([], 14), "ok", "14 libraries"),
         (host_findings.packages_finding(["celery is not installed"], 14), "problem", "celery is not installed"),
         (server_findings.clock_finding(replace(GOOD, ahead_ms=2_000)), "ok", "2.0 s ahead"),
