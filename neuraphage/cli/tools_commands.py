@@ -100,7 +100,9 @@ def check(
     after its run.
     """
     given = None if params is None else _object(params)
-    folder = None if directory is None else Path(existing_dir(directory))
+    if directory is not None:
+        existing_dir(directory)
+    folder = None if directory is None else directory.resolve()
     settings = load_settings()
     report = check_tool(_named(name).tool, given, working_dir=folder, effect_limit_s=settings.effect_max_s)
     if as_json:
