@@ -21,6 +21,7 @@ from neuraphage.store.requests import RedisRequests
 from neuraphage.waking import CeleryWaker
 
 if TYPE_CHECKING:
+    from neuraphage.ports import StoredForm
     from neuraphage.redaction.redactor import Redactor
     from neuraphage.store.tasks import RedisStore
 
@@ -84,6 +85,17 @@ def build_store(settings: Settings) -> RedisStore:
     from neuraphage.store.tasks import RedisStore  # noqa: PLC0415 - workers write what no command needs
 
     return RedisStore(settings, SystemClock())
+
+
+def stored_form(settings: Settings) -> StoredForm:
+    """What is stored at the state server of these settings; connects when first used.
+
+    Raises:
+        SettingsError: the server's URL cannot be read.
+    """
+    from neuraphage.store.stored_form import RedisStoredForm  # noqa: PLC0415 - only who examines it needs it
+
+    return RedisStoredForm(open_context(settings))
 
 
 def new_task_id() -> str:

@@ -2,7 +2,9 @@
 
     tasks       new ones, and what changes one
     people      messages and answers
+    recovering  those of them that a report of recoveries tells of
     reads       one task, lists, conversation, history, reasons
+    asked_files files that are no longer what a person was asked about
     follow      a task as it goes
 
 `Api` has all of it. Commands and both clients are made of it; `client_wiring` binds it to real servers.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from neuraphage.api.asked_files import AskedFiles
 from neuraphage.api.follow import Follow
 from neuraphage.api.people import People
-from neuraphage.api.reads import Reads
-from neuraphage.api.tasks import Tasks
+from neuraphage.api.recovering import Recovering
 
 
-class Api(Tasks, People, Reads, Follow):
+class Api(Recovering, People, AskedFiles, Follow):
     """All that surfaces ask of the tasks of one namespace. Thread-safe; use it as a context manager.
 
     Args:

@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
-from neuraphage.api.application import Api
-from neuraphage.model.recovery import RecoveryDecision
-from neuraphage.model.task import TaskRecord
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from neuraphage.api.tasks import Tasks
+
+if TYPE_CHECKING:
+    from neuraphage.model.task import TaskRecord
+    from neuraphage.ports import Signalled
+
+PutBack: TypeAlias = Literal["resume", "retry", "reset"]
 
 
-def put_back(api: Api, record: TaskRecord, verb: str) -> None:
-    """Carry out what a person orders, and note it for the report.
+class Recovering(Tasks):
+    """Requests that a report of recoveries is to tell of. See `Tasks` for the errors."""
 
-    Args:
-        api: sends and notes.
-        record: the task before it.
-        verb: resume, retry or reset.
+    def put_back(self, record: TaskRecord, verb: PutBack) -> Signalled:
+        """Carry out what a person orders, and note it for the report.
 
-    Raises:
-        IllegalMove, LimitReached, StoreUnavailable, StoreError: see `Tasks`.
-    """
-    {"resume": api.resume, "retry": api.retry, "reset": api.reset}[verb](record.task_id)
-    decision = RecoveryDecision(
-        task_id=record.task_id,
-        verdict=verb,
-        evidence="person",
-        marker=record.marker.name.value,
-        iteration=record.counters.iteration,
-        reason=f"a person gave the command to {verb} it; it was {record.status.value}",
-    )
-    api._ports.reads.note_recovery(decision)
+        Args:
+            record: the task before it.
+            verb: resume, retry or reset.
+
+        Raises:
+            IllegalMove, LimitReached: see `resume`, `retry` and `reset`; nothing is noted. Else see the class.
+        """
+        from neuraphage.model.recovery import RecoveryDecision  # noqa: PLC0415 - only where a person recovers
+
+        done = {"resume": self.resume, "retry": self.retry, "reset": self.reset}[verb](record.task_id)
+        self._ports.reads.note_recovery(
+            RecoveryDecision(
+                task_id=record.task_id,
+                verdict=verb,
+                evidence="person",
+                marker=record.marker.name.value,
+                iteration=record.counters.iteration,
+                reason=f"a person gave the command to {verb} it; it was {record.status.value}",
+            )
+        )
+        return done

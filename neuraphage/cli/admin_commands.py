@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from neuraphage.api import Api
-from neuraphage.api.recovering import put_back
+from neuraphage.api.recovering import PutBack
 from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.completion import task_ids
 from neuraphage.cli.connection import connect
@@ -58,7 +58,7 @@ def recover(
             if refusal is not None and dry_run:
                 raise IllegalMove(refusal)
             if not dry_run:
-                put_back(api, record, verb)  # by name it says itself why not
+                api.put_back(record, verb)  # by name it says itself why not
             done.append({"task_id": record.task_id, "action": verb, "dry_run": dry_run})
             if not as_json:
                 out.print(f"{'would ' if dry_run else ''}{verb} {record.task_id}")
@@ -68,7 +68,7 @@ def recover(
         out.print("no failed task can be reset: either none has failed, or a repeat cannot help those that have")
 
 
-def _chosen(api: Api, resume: str | None, reset: str | None) -> Iterator[tuple[TaskRecord, str]]:
+def _chosen(api: Api, resume: str | None, reset: str | None) -> Iterator[tuple[TaskRecord, PutBack]]:
     if resume is not None:
         record = api.get(resume)
         yield record, "retry" if record.status is Status.FAILED else "resume"

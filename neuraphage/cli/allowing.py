@@ -19,9 +19,10 @@ def side_effecting_tools(incomplete: str = "") -> list[str]:
     Args:
         incomplete: how they begin.
     """
-    from neuraphage.command_wiring import asking_tools  # noqa: PLC0415 - few calls need the tools
+    from neuraphage.command_wiring import built_in_tools  # noqa: PLC0415 - few calls need the tools
 
-    return [name for name in asking_tools() if name.startswith(incomplete)]
+    asking = (one.declaration for one in built_in_tools() if one.declaration.side_effecting)
+    return [tool.name for tool in asking if tool.name.startswith(incomplete)]
 
 
 Allow = Annotated[

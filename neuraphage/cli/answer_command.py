@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from neuraphage.api import Api
-from neuraphage.api.asked_files import changed_since_asked
 from neuraphage.cli.answer_lines import answer_command as command_of
 from neuraphage.cli.answer_lines import permissions_of
 from neuraphage.cli.arguments import TaskId
@@ -82,7 +81,7 @@ def show_all(api: Api, record: TaskRecord, wanted: Sequence[str]) -> int:
         by = f" by {', '.join(wanted)}" if wanted else ""
         print_wrapped(harmless(shortened(f"{short_id(record.task_id)} asks nothing{by}")), "  ")
         return 0
-    viewer, changed = Viewer(out), changed_since_asked(api, record)
+    viewer, changed = Viewer(out), api.changed_since_asked(record)
     for prompt in prompts:
         show_open_prompt(viewer, record, prompt, _call(transcript, prompt), whole=True, changed=changed)
     if len(permissions_of(record)) > 1 and not wanted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -52,7 +53,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="JSON with stable names, fo
 
 
 def existing_dir(directory: Path) -> str:
-    """The absolute path of a directory.
+    """The absolute path of a directory, as a task holds it: read as UTF-8, in whatever alphabet this locale has names.
 
     Raises:
         BadInput: there is none, or its path is not UTF-8 text, which no task can hold.
@@ -62,9 +63,8 @@ def existing_dir(directory: Path) -> str:
     if not directory.is_dir():
         found = "this is a file, and a directory is wanted" if directory.exists() else "there is no such directory"
         raise BadInput(f"--dir {directory}: {found}")
-    path = str(directory.resolve())
+    path = directory.resolve()
     try:
-        path.encode("utf-8")
-    except UnicodeEncodeError:
-        raise BadInput(f"the path of the directory is not UTF-8 text: {path!a}; give it a name that is") from None
-    return path
+        return os.fsencode(path).decode("utf-8")
+    except UnicodeDecodeError:
+        raise BadInput(f"the path of the directory is not UTF-8 text: {str(path)!a}; give it a name that is") from None

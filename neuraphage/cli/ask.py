@@ -6,7 +6,6 @@ import signal
 from collections.abc import Callable, Sequence
 
 from neuraphage.api import Api
-from neuraphage.api.asked_files import changed_since_asked
 from neuraphage.cli.asked_text import spelled
 from neuraphage.cli.changed_files import tell_changed
 from neuraphage.cli.line_reader import Left, LineReader
@@ -100,7 +99,7 @@ class Asker:
     # --- what is asked ---
 
     def _list(self, record: TaskRecord, prompts: Sequence[Prompt], *, whole: bool = False) -> None:
-        count, changed = len(prompts), changed_since_asked(self._api, record)
+        count, changed = len(prompts), self._api.changed_since_asked(record)
         for number, prompt in enumerate(prompts, start=1):
             heading = f"{number} of {count}: " if count > 1 else ""
             call = self._call(prompt)

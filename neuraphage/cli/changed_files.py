@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from neuraphage.api import Api
-from neuraphage.api.asked_files import changed_since_asked
 from neuraphage.model.prompt import Prompt
 from neuraphage.model.task import TaskRecord
 
@@ -23,5 +22,5 @@ def tell_changed(api: Api, record: TaskRecord, prompts: Iterable[Prompt], tell: 
         prompts: that are about to be allowed.
         tell: takes the sentence.
     """
-    if changed_since_asked(api, record) & {prompt.tool_use_id for prompt in prompts}:
+    if api.changed_since_asked(record) & {prompt.tool_use_id for prompt in prompts}:
         tell(CHANGED)

@@ -19,19 +19,19 @@ from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.connection import load_settings, server_settings
 from neuraphage.cli.console import harmless, out, print_json, print_wrapped
 from neuraphage.cli.hints import typed_here
-from neuraphage.client_wiring import API_KEY_VARIABLE, build_store, redacted
+from neuraphage.client_wiring import API_KEY_VARIABLE, stored_form
+from neuraphage.command_wiring import installed_tools
 from neuraphage.data_folder import data_bytes, folder_problem, free_bytes, quota_warnings
-from neuraphage.decide import diagnosis
-from neuraphage.decide.diagnosis import Finding, Level
-from neuraphage.dev.server_checks import queues_of_workers, read_broker, read_state_server
+from neuraphage.decide import host_findings, server_findings
+from neuraphage.decide.findings import Finding, Level
 from neuraphage.errors import NeuraphageError, StoreError
 from neuraphage.host_health import host_health
-from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE
+from neuraphage.model.repairing import RepairMode
+from neuraphage.ports import StoredForm
+from neuraphage.server_checks import WORKED_QUEUES, queues_of_workers, read_broker, read_state_server
 from neuraphage.setting_sources import user_file
 from neuraphage.settings import Settings
 from neuraphage.stack_note import script_of_running_stack
-from neuraphage.store.repair import RepairMode, survey
-from neuraphage.store.tasks import RedisStore
 
 _MARKS = {Level.OK: ("ok", "green"), Level.WARNING: ("warning", "yellow"), Level.PROBLEM: ("PROBLEM", "bold red")}
 
@@ -63,13 +63,14 @@ def doctor(as_json: AsJson = False) -> None:
 
 
 def _findings(settings: Settings) -> Iterator[Finding]:
-    yield diagnosis.python_finding(tuple(sys.version_info[:3]), sys.platform)
+    yield host_findings.python_finding(tuple(sys.version_info[:3]), sys.platform)
+    yield host_findings.names_finding(sys.getfilesystemencoding())
     yield _packages()
     yield from _workers_package()
     yield _disk(settings)
     yield from _own_file()
-    yield diagnosis.quota_finding(quota_warnings(settings), data_bytes(settings.data_dir))
-    yield diagnosis.key_finding(
+    yield host_findings.quota_finding(quota_warnings(settings), data_bytes(settings.data_dir))
+    yield host_findings.key_finding(
         API_KEY_VARIABLE,
         is_set=bool(os.environ.get(API_KEY_VARIABLE)),
         workers_here=len(host_health(settings)),
@@ -93,46 +94,46 @@ def _servers(settings: Settings) -> Iterator[Finding]:
     state = broker = None
     try:
         state = read_state_server(settings)
-        yield from diagnosis.server_findings("state", state)
-        yield from diagnosis.durability_findings(state)
-        yield diagnosis.clock_finding(state)
+        yield from server_findings.server_findings("state", state)
+        yield from server_findings.durability_findings(state)
+        yield server_findings.clock_finding(state)
     except NeuraphageError as error:
         yield Finding("state server", Level.PROBLEM, str(error), "start it, or correct state_url")
     try:
         broker = read_broker(settings)
-        yield from diagnosis.server_findings("broker", broker)
-        yield from diagnosis.workers_findings(queues_of_workers(settings), (RUN_QUEUE, CONTROL_QUEUE))
+        yield from server_findings.server_findings("broker", broker)
+        yield from server_findings.workers_findings(queues_of_workers(settings), WORKED_QUEUES)
     except NeuraphageError as error:
         yield Finding("broker server", Level.PROBLEM, str(error), "start it, or correct broker_url")
     if state is not None and broker is not None:
-        yield diagnosis.databases_finding(state, broker)
+        yield server_findings.databases_finding(state, broker)
     if state is not None:
-        store = build_store(settings)
-        yield _access(store)
-        yield _records(store, settings.audit_doctor_s)
-        yield diagnosis.sweep_finding(store.last_sweep_ms(), store.now_ms(), settings.sweep_s)
+        stored = stored_form(settings)
+        yield _access(stored)
+        yield _records(stored, settings.audit_doctor_s)
+        yield server_findings.sweep_finding(stored.last_sweep_ms(), stored.now_ms(), settings.sweep_s)
 
 
-def _access(store: RedisStore) -> Finding:
+def _access(stored: StoredForm) -> Finding:
     try:
-        return diagnosis.access_finding(None, is_told=store.check_access())
+        return server_findings.access_finding(None, is_told=stored.check_access())
     except StoreError as error:
-        return diagnosis.access_finding(str(error), is_told=True)
+        return server_findings.access_finding(str(error), is_told=True)
 
 
-def _records(store: RedisStore, limit_s: float) -> Finding:
+def _records(stored: StoredForm, limit_s: float) -> Finding:
     names: set[str] = set()
     wrong: list[str] = []
     until_s = time.monotonic() + limit_s
     try:
-        for rows in survey(store.context, RepairMode.LOOK, 1_000):
+        for rows in stored.survey(RepairMode.LOOK, 1_000):
             names.update(row.name for row in rows)
             wrong += [f"{row.name}: {', '.join(row.findings)}" for row in rows if row.findings]
             if time.monotonic() > until_s:
-                return diagnosis.records_finding(len(names), wrong, whole=False)
+                return server_findings.records_finding(len(names), wrong, whole=False)
     except StoreError as error:
         return Finding("records", Level.PROBLEM, str(error), "see above")
-    return diagnosis.records_finding(len(names), wrong, whole=True)
+    return server_findings.records_finding(len(names), wrong, whole=True)
 
 
 def _packages() -> Finding:
@@ -149,7 +150,7 @@ def _packages() -> Finding:
             continue
         if not requirement.specifier.contains(version, prereleases=True):
             wrong.append(f"{requirement.name} {version} is installed, and {requirement.specifier} is wanted")
-    return diagnosis.packages_finding(wrong, len(ours))
+    return host_findings.packages_finding(wrong, len(ours))
 
 
 def _workers_package() -> Iterator[Finding]:
@@ -170,10 +171,8 @@ def _workers_package() -> Iterator[Finding]:
 
 def _tools(settings: Settings) -> Finding:
     """The tools that are not our own: one that cannot be loaded here is missing in a worker of this host, too."""
-    from neuraphage.tools.loading import load_tools  # noqa: PLC0415 - it would slow the start of every command
-
-    loaded = load_tools(settings.tools, redact=redacted)
-    return diagnosis.tools_finding(
+    loaded = installed_tools(settings)
+    return host_findings.tools_finding(
         [one.tool.declaration.name for one in loaded.tools], [str(problem) for problem in loaded.problems]
     )
 
@@ -201,7 +200,7 @@ def _disk(settings: Settings) -> Finding:
             file.flush()
     except OSError as error:
         problem = error.strerror or str(error)
-    return diagnosis.disk_finding(str(folder), problem, free, settings.min_free_bytes)
+    return host_findings.disk_finding(str(folder), problem, free, settings.min_free_bytes)
 
 
 def _show(finding: Finding) -> None:

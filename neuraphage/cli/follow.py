@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from neuraphage.api import Api
-from neuraphage.api.asked_files import changed_since_asked
 from neuraphage.cli.ask import Asker
 from neuraphage.cli.console import console, short_id
 from neuraphage.cli.hints import command_line, typed_here
@@ -86,7 +85,7 @@ def scene(api: Api, task_id: str, *, as_json: bool, reached: Callable[[str], str
     viewer = Viewer(console(), reached)
     view, person = TaskView(viewer, transcript), person_here()
     asker = None if person is None else Asker(api, viewer, transcript, person, view.answered_here)
-    return Scene(view, transcript, viewer, asker, lambda record: changed_since_asked(api, record))
+    return Scene(view, transcript, viewer, asker, api.changed_since_asked)
 
 
 def follow(

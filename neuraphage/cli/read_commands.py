@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 import typer
 
-from neuraphage.api.asked_files import changed_since_asked
 from neuraphage.cli.answer_lines import answer_command, permissions_of
 from neuraphage.cli.arguments import AsJson, TaskId
 from neuraphage.cli.connection import connect_to_read
@@ -68,7 +67,7 @@ def show(
         entries = api.conversation(record.task_id, first=0 if full else -LAST_MESSAGES)
         why = api.why(record.task_id)
         transcript = Transcript(lambda first: api.conversation(record.task_id, first=first))
-        changed = changed_since_asked(api, record)
+        changed = api.changed_since_asked(record)
         if record.prompts:
             transcript.skip()
     if as_json:

@@ -10,9 +10,8 @@ from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.completion import task_ids
 from neuraphage.cli.connection import server_settings
 from neuraphage.cli.console import harmless, out, print_json, print_wrapped
-from neuraphage.client_wiring import build_store
-from neuraphage.store.repair import RepairMode, RepairResult, RepairVerdict, survey
-from neuraphage.store.repair_some import survey_some
+from neuraphage.client_wiring import stored_form
+from neuraphage.model.repairing import RepairMode, RepairResult, RepairVerdict
 
 BATCH = 1_000
 """Keys read at once."""
@@ -44,12 +43,10 @@ def repair(
     Workers may run meanwhile. With task ids only those tasks are looked at, and the keys of the whole namespace.
     Exit status 0 when all is right in the end, 1 when something is left (or, with --dry-run, found).
     """
-    store = build_store(server_settings())
     mode = RepairMode.LOOK if dry_run else RepairMode.REPAIR
     told: list[RepairResult] = []
     looked_at: set[str] = set()
-    surveyed = survey_some(store.context, mode, tasks, BATCH) if tasks else survey(store.context, mode, BATCH)
-    for rows in surveyed:
+    for rows in stored_form(server_settings()).survey(mode, BATCH, tasks or ()):
         looked_at.update(row.name for row in rows)
         for row in rows:
             if row.findings:

@@ -21,12 +21,11 @@ from neuraphage.cli.console import (
     print_table,
     print_wrapped,
 )
-from neuraphage.client_wiring import redacted
+from neuraphage.command_wiring import built_in_tools, installed_tools
 from neuraphage.errors import BadInput
 from neuraphage.model.tool import ToolDeclaration
+from neuraphage.ports import LoadedTool, LoadedTools
 from neuraphage.testing.tool_check import ToolFinding, check_tool
-from neuraphage.tools.loading import LoadedTool, LoadedTools, load_tools
-from neuraphage.tools.registry import default_toolbox
 
 BUILT_IN = "built in"
 _MARKS = {True: ("ok", "green"), False: ("PROBLEM", "bold red"), None: ("unknown", "yellow")}
@@ -101,7 +100,9 @@ def check(
     after its run.
     """
     given = None if params is None else _object(params)
-    folder = None if directory is None else Path(existing_dir(directory))
+    if directory is not None:
+        existing_dir(directory)
+    folder = None if directory is None else directory.resolve()
     settings = load_settings()
     report = check_tool(_named(name).tool, given, working_dir=folder, effect_limit_s=settings.effect_max_s)
     if as_json:
@@ -120,10 +121,8 @@ def check(
 
 
 def _all() -> tuple[list[LoadedTool], LoadedTools]:
-    loaded = load_tools(load_settings().tools, redact=redacted)
-    box = default_toolbox()
-    built_in = [tool for one in box.declarations() if (tool := box.get(one.name)) is not None]
-    return [*(LoadedTool(tool, BUILT_IN) for tool in built_in), *loaded.tools], loaded
+    loaded = installed_tools(load_settings())
+    return [*(LoadedTool(tool, BUILT_IN) for tool in built_in_tools()), *loaded.tools], loaded
 
 
 def _named(name: str) -> LoadedTool:

@@ -7,7 +7,6 @@ from functools import cache
 
 from neuraphage.cli.flags import chosen_flags
 from neuraphage.model.tool_traits import ToolTraits
-from neuraphage.tools.builtin_traits import BUILTIN_TRAITS
 
 _log = logging.getLogger(__name__)
 _UNKNOWN = ToolTraits()
@@ -20,18 +19,19 @@ def traits_of(tool: str) -> ToolTraits:
         tool: its name. Where it is none of the built-in ones, the tools of this installation are loaded to find it: the
             task may come from a worker that has others.
     """
-    return BUILTIN_TRAITS.get(tool) or _installed().get(tool, _UNKNOWN)
+    from neuraphage.command_wiring import built_in_traits  # noqa: PLC0415 - not every view shows a call
+
+    return built_in_traits().get(tool) or _installed().get(tool, _UNKNOWN)
 
 
 @cache
 def _installed() -> dict[str, ToolTraits]:
     from neuraphage import configuration  # noqa: PLC0415 - most calls shown are of built-in tools
-    from neuraphage.client_wiring import redacted  # noqa: PLC0415 - as above
+    from neuraphage.command_wiring import installed_tools  # noqa: PLC0415 - as above
     from neuraphage.errors import SettingsError  # noqa: PLC0415 - as above
-    from neuraphage.tools.loading import load_tools  # noqa: PLC0415 - as above
 
     try:
-        loaded = load_tools(configuration.load(**chosen_flags()).tools, redact=redacted)
+        loaded = installed_tools(configuration.load(**chosen_flags()))
     except SettingsError as error:
         _log.debug("tools not loaded: %s", error)
         return {}

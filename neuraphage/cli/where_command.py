@@ -12,7 +12,7 @@ from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.connection import load_settings
 from neuraphage.cli.console import complain, harmless, print_json, print_wrapped
 from neuraphage.data_folder import data_bytes, kept_in, quota_warnings, size_bytes
-from neuraphage.dev.server_files import find_socket
+from neuraphage.server_socket import find_socket
 from neuraphage.setting_sources import project_file, user_file
 
 

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, ParamSpec, Self, TypeVar
 
 from neuraphage.api import FIRST_EVENT, Api
+from neuraphage.api.recovering import PutBack
 from neuraphage.api.steps import Change, Pause, Read, Step, Steps, next_of
 from neuraphage.api.task_steps import TaskSteps
 from neuraphage.client_wiring import api_ports
@@ -128,6 +129,10 @@ class AsyncClient:
         """As `Client.wake`."""
         return await self._call(self._api.wake, task_id)
 
+    async def put_back(self, record: TaskRecord, verb: PutBack) -> Signalled:
+        """As `Client.put_back`."""
+        return await self._call(self._api.put_back, record, verb)
+
     # --- reads ---
 
     async def find(self, prefix: str) -> str:
@@ -169,6 +174,10 @@ class AsyncClient:
     async def recovery_report(self) -> RecoveryReport | None:
         """As `Client.recovery_report`."""
         return await self._call(self._api.recovery_report)
+
+    async def changed_since_asked(self, record: TaskRecord) -> frozenset[str]:
+        """As `Client.changed_since_asked`."""
+        return await self._call(self._api.changed_since_asked, record)
 
     async def history(self, task_id: str, *, after: str = FIRST_EVENT) -> Sequence[Event]:
         """As `Client.history`, without waiting."""

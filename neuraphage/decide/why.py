@@ -19,8 +19,6 @@ from neuraphage.model.task import BlockedDetail, CancelledDetail, FailedDetail, 
 
 SWEEP_OVERDUE_INTERVALS = 3
 """Then the watcher sweeps itself."""
-
-
 HOST_CHARS = 8
 """Of a host's identity; enough to tell hosts apart."""
 
@@ -257,7 +255,7 @@ def outcome(facts: TaskFacts, rules: Rules, *, crashed: bool = True) -> str:
 def _holding(holder: Holder | None, record: TaskRecord, renewed_ms: int, *, is_late: bool) -> str:
     who = "a process that is not registered any more"
     if holder is not None and holder.pid is not None:
-        who = f"worker process {holder.pid} on host {(holder.host or '?')[:8]}"
+        who = f"worker process {holder.pid} on host {(holder.host or '?')[:HOST_CHARS]}"
     state = "held" if is_late else "worked on"
     renewed = f"its lease was renewed {duration(renewed_ms)} ago"
     return f"It is {state} by {who}; {renewed}. Marker: {record.marker.name.value}."

@@ -8,7 +8,6 @@ paid twice, no command was started again, and every kill was followed by work go
 from __future__ import annotations
 
 import os
-import secrets
 import subprocess
 import sys
 import time
@@ -18,8 +17,8 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from neuraphage.api.service import TaskService
-from neuraphage.client_wiring import new_task_id, redactor
+from neuraphage.api import Api
+from neuraphage.client_wiring import api_ports, build_store
 from neuraphage.dev.demo_copy import copy_project
 from neuraphage.dev.demo_kills import Killer, started_runs
 from neuraphage.dev.demo_record import DemoRecord, demo_record
@@ -28,13 +27,9 @@ from neuraphage.dev.server import EmbeddedServer
 from neuraphage.dev.stack import StackPlan, make_folders, stack_specs
 from neuraphage.dev.supervisor import Supervisor
 from neuraphage.model.event import Event
-from neuraphage.model.task import TERMINAL, Status, TaskRecord, TaskSpec
+from neuraphage.model.task import Status, TaskRecord
 from neuraphage.ports import Delta
-from neuraphage.queue import CeleryDispatcher, make_app
-from neuraphage.runtime.clock import SystemClock
 from neuraphage.settings import Settings
-from neuraphage.store import live, queries
-from neuraphage.store.tasks import RedisStore
 
 __all__ = ["Demo", "DemoOptions", "Show", "free_port"]
 
@@ -134,53 +129,62 @@ class Demo:
         return environ if self._options.live else scripted_environ(environ)
 
     def _on_stack(self, settings: Settings, workspace: Path, deadline_s: float) -> DemoRecord:
-        store = RedisStore(settings, SystemClock())
-        dispatcher = CeleryDispatcher(make_app(settings))
-        service = TaskService(store, dispatcher, redactor(), lambda: secrets.token_hex(8))
-        spec = TaskSpec(
-            task_id=new_task_id(),
-            name=PROMPT,
-            prompt=f"{PROMPT} Run them with: {sys.executable} -m pytest -q tests" if self._options.live else PROMPT,
-            model=settings.default_model if self._options.live else "scripted-1",
-            working_dir=str(workspace),
-            allow=("*",),
-        )
-        killer = Killer(store, workspace, self._show.line)
-        task_id = service.submit(spec)
-        self._show.line(f"submitted {task_id}: {PROMPT}")
-        record = self._follow(store, task_id, killer, deadline_s)
-        starts = started_runs(workspace)
-        events = queries.events(store.context, task_id, limit=10_000)
+        is_live = self._options.live
+        killer = Killer(build_store(settings), workspace, self._show.line)
+        with Api(api_ports(settings)) as api:
+            task_id = api.submit(
+                f"{PROMPT} Run them with: {sys.executable} -m pytest -q tests" if is_live else PROMPT,
+                name=PROMPT,
+                model=None if is_live else "scripted-1",
+                working_dir=str(workspace),
+                allow=("*",),
+            )
+            self._show.line(f"submitted {task_id}: {PROMPT}")
+            patience_s = self._options.patience_s or (LIVE_PATIENCE_S if is_live else PATIENCE_S)
+            record = follow_and_kill(api, task_id, killer, self._show, patience_s=patience_s, deadline_s=deadline_s)
+            starts = started_runs(workspace)
+            events = [*api.events(task_id)]
         return demo_record(record, events, killer.kills, starts, tests_pass=tests_pass(workspace))
 
-    def _follow(self, store: RedisStore, task_id: str, killer: Killer, deadline_s: float) -> TaskRecord:
-        usual_s = LIVE_PATIENCE_S if self._options.live else PATIENCE_S
-        patience_s = self._options.patience_s or usual_s
-        live.watch(store.context, task_id)
-        watched_s = moved_s = time.monotonic()
-        seen_event, seen_delta = "0", "0"
-        while True:
-            if time.monotonic() - watched_s > store.context.settings.live_ttl_s / 3:
-                live.watch(store.context, task_id)
-                watched_s = time.monotonic()
-            found = live.snapshot(store.context, task_id, seen_event, seen_delta)
-            for stream_id, item in found:
-                if isinstance(item, Event):
-                    seen_event = stream_id
-                    self._show.event(item)
-                else:
-                    seen_delta = stream_id
-                    self._show.delta(item)
-            killer.saw([item for _, item in found])
-            record = store.get(task_id)
-            over = not found and (record.status in TERMINAL or record.status is Status.PAUSED)
-            if found:
-                moved_s = time.monotonic()
-            late = time.monotonic() > min(deadline_s, moved_s + patience_s)
-            if over or late:
-                return record
-            killer.maybe_kill(record)
-            time.sleep(POLL_S)
+
+def follow_and_kill(
+    api: Api, task_id: str, killer: Killer, show: Show, *, patience_s: float, deadline_s: float
+) -> TaskRecord:
+    """Show a task until it is over or paused, or is given up; the killer sees each look, then the record.
+
+    Args:
+        api: reads.
+        task_id: full id.
+        killer: kills when it is time.
+        show: told of all that happens.
+        patience_s: how long nothing may happen to the task.
+        deadline_s: when it is given up anyway, by the monotonic clock.
+
+    Returns:
+        The task as it stands then.
+
+    Raises:
+        StoreUnavailable: the server was away for longer than `follow` sits out.
+    """
+    moved_s = time.monotonic()
+    found: list[Event | Delta] = []
+    for item in api.follow(task_id, poll_s=POLL_S):
+        if isinstance(item, Event):
+            show.event(item)
+            found.append(item)
+            continue
+        if isinstance(item, Delta):
+            show.delta(item)
+            found.append(item)
+            continue
+        now_s = time.monotonic()
+        moved_s = now_s if found else moved_s
+        if (not found and item.status is Status.PAUSED) or now_s > min(deadline_s, moved_s + patience_s):
+            break
+        killer.saw(found)
+        killer.maybe_kill(item)
+        found = []
+    return api.get(task_id)
 
 
 def tests_pass(workspace: Path) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from neuraphage.dev.demo_record import EXPECTED_KILLS, KillRecord
@@ -41,8 +41,8 @@ class Killer:
         self._has_edited = False
         self._ended_runs = 0
 
-    def saw(self, items: list[Event | Delta]) -> None:
-        """Take in what one look at the task has shown."""
+    def saw(self, items: Sequence[Event | Delta]) -> None:
+        """Take in what one look at the task has shown. It may be newer than the record of the same look."""
         text = 0
         for item in items:
             if isinstance(item, Delta):
@@ -53,7 +53,7 @@ class Killer:
         self._looks += text > 0
 
     def _saw_event(self, event: Event, text: int) -> int:
-        if event.kind == EventKind.REQUEST_SENT:
+        if event.kind in {EventKind.REQUEST_SENT, EventKind.RESPONSE_RECEIVED}:  # a reply begins, or is over
             self._chars, self._looks, text = 0, 0, 0
         elif event.kind == EventKind.TOOL_COMPLETED:
             self._has_edited |= event.data["tool"] in _WRITES

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
 import secrets
 import stat
-import tempfile
 import time
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from platformdirs import user_runtime_path
-
 from neuraphage.data_folder import make_data_folder
 from neuraphage.errors import StackError
 from neuraphage.private_files import make_private, open_private, private_folder
+from neuraphage.server_socket import is_short, run_folders
 
-MAX_SOCKET_PATH_BYTES = 103
-"""Longest path of a unix socket that every platform takes (macOS: 104 with the closing zero)."""
 LOCK_TRIES = 6
 LOCK_AGAIN_S = 0.05
 
@@ -54,10 +48,6 @@ class ServerFiles:
         return self.folder / "server.pid"
 
 
-SHORTEST = Path("/tmp")  # noqa: S108 - a folder in it is made private, or refused
-"""Where a run folder goes when the platform's own and TMPDIR are too long for a socket."""
-
-
 def open_files(data_dir: Path) -> ServerFiles:
     """Make the server's folders, private to this user.
 
@@ -69,21 +59,13 @@ def open_files(data_dir: Path) -> ServerFiles:
         make_data_folder(folder.parent)
         private_folder(folder)
         socket_path = folder / "server.sock"
-        if not _is_short(socket_path):
+        if not is_short(socket_path):
             socket_path = _short_run_folder(folder) / "s"
     except OSError as error:
         raise StackError(
             f"make the server's folder {folder}: {error.strerror or error}; choose another NEURAPHAGE_DATA_DIR"
         ) from error
     return ServerFiles(folder, socket_path)
-
-
-def find_socket(data_dir: Path) -> Path | None:
-    """Where the server's socket is or will be; None when a run folder for it is yet to be made. Makes nothing."""
-    socket_path = data_dir.absolute() / "server" / "server.sock"
-    if _is_short(socket_path):
-        return socket_path
-    return next((folder / "s" for folder in _run_folders(socket_path.parent) if folder.is_dir()), None)
 
 
 def take_lock(files: ServerFiles) -> IO[str]:
@@ -195,7 +177,7 @@ def _refuse_foreign_parents(folder: Path) -> None:
 def _short_run_folder(folder: Path) -> Path:
     """Make a folder with a short path that belongs to this server folder alone."""
     failure: OSError = FileNotFoundError(0, "no folder with a path short enough for a unix socket")
-    for run_folder in _run_folders(folder):
+    for run_folder in run_folders(folder):
         try:
             private_folder(run_folder.parent)
             _refuse_foreign_parents(run_folder)
@@ -205,17 +187,3 @@ def _short_run_folder(folder: Path) -> Path:
             continue
         return run_folder
     raise failure
-
-
-def _run_folders(folder: Path) -> list[Path]:
-    """Folders with a short path that could be made for this server folder, the best one first."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it only says that XDG_RUNTIME_DIR is not set
-        bases = [user_runtime_path("neuraphage"), Path(tempfile.gettempdir()) / f"neuraphage-{os.getuid()}"]
-    bases.append(SHORTEST / f"neuraphage-{os.getuid()}")
-    name = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
-    return [base / name for base in bases if _is_short(base / name / "s")]
-
-
-def _is_short(socket_path: Path) -> bool:
-    return len(os.fsencode(socket_path)) <= MAX_SOCKET_PATH_BYTES

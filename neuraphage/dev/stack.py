@@ -175,6 +175,7 @@ def environment(plan: StackPlan, *, model_key: bool) -> dict[str, str]:
         "NEURAPHAGE_DATA_DIR": str(plan.data_dir),
         "NEURAPHAGE_NAMESPACE": plan.namespace,
         "PYTHONUNBUFFERED": "1",
+        "PYTHONUTF8": "1",  # in another locale no tool could name a file whose characters that one has not
     }
     if plan.scripted_port is not None:
         env["NEURAPHAGE_ANTHROPIC_BASE_URL"] = f"http://127.0.0.1:{plan.scripted_port}"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from neuraphage import stack_note
 from neuraphage.data_folder import SERVER
-from neuraphage.dev.server_files import find_socket
 from neuraphage.errors import StackError
+from neuraphage.server_socket import find_socket
 from neuraphage.settings import Settings
 
 FOLDER = "appendonlydir"

@@ -14,6 +14,7 @@ from neuraphage.ports.effects import (
 )
 from neuraphage.ports.files import TurnFiles, WorkingFiles
 from neuraphage.ports.health import HealthStore
+from neuraphage.ports.installed import LoadedTool, LoadedTools, ToolProblem
 from neuraphage.ports.people import (
     Dispatcher,
     NextTurn,
@@ -26,6 +27,7 @@ from neuraphage.ports.people import (
     Waker,
 )
 from neuraphage.ports.reads import ReadStore
+from neuraphage.ports.repairing import StoredForm
 from neuraphage.ports.standby import HeldRow, Standby
 from neuraphage.ports.sweeping import HeldTask, ProcessRow, Recovered, RecoverVerdict, SpoolWatch, SweepStore
 from neuraphage.ports.tools import DetachedTool, ForeseesRefusal, Tool, ToolBox, ToolContext
@@ -64,6 +66,8 @@ __all__ = [
     "HeldTask",
     "Interrupt",
     "Lease",
+    "LoadedTool",
+    "LoadedTools",
     "ModelClient",
     "NextTurn",
     "Presence",
@@ -83,12 +87,14 @@ __all__ = [
     "SpoolStatus",
     "SpoolWatch",
     "Standby",
+    "StoredForm",
     "SuspendTo",
     "SweepStore",
     "TaskStore",
     "Tool",
     "ToolBox",
     "ToolContext",
+    "ToolProblem",
     "TurnDispatcher",
     "TurnFiles",
     "TurnStore",

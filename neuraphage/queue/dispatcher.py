@@ -75,10 +75,9 @@ class CeleryDispatcher:
     def has_waiting(self) -> bool:
         """See ports.Dispatcher."""
         try:
-            size: int = self._producer().channel._size(RUN_QUEUE)
+            return queue_size(self._producer().channel, RUN_QUEUE) > 0
         except BROKER_DOWN:
             return True  # the next publication makes the connection anew
-        return size > 0
 
     def _producer(self) -> Any:
         """A producer with a connection of its own, one a thread; made again after a fork."""
@@ -92,6 +91,6 @@ class CeleryDispatcher:
         """See ports.Dispatcher."""
         try:
             with self._app.connection_for_write() as connection:
-                return queue_size(connection, RUN_QUEUE)
+                return queue_size(connection.default_channel, RUN_QUEUE)
         except BROKER_DOWN:
             return None

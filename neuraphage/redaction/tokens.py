@@ -13,6 +13,7 @@ from neuraphage.redaction.patterns import Pattern, Regex, anything, looks_random
 
 _HEX = r"[0-9a-f]"
 _WORD = r"[A-Za-z0-9]"
+_WORDS_OF_A_NAME = re.compile(r"[A-Z][a-z]+|[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
 def _random_key(match: re.Match[str]) -> bool:
@@ -23,6 +24,14 @@ def _random_key(match: re.Match[str]) -> bool:
 
 def _random_token(match: re.Match[str]) -> bool:
     return looks_random(match[0][:256])
+
+
+def _old_vault(match: re.Match[str]) -> bool:
+    """Tell what Vault gave out before 1.10 from an attribute of something that is called `s`, which is made of words.
+
+    Taken apart into words, 24 random characters make about 11, and names of that length hardly ever more than 8.
+    """
+    return len(_WORDS_OF_A_NAME.findall(match[0][2:26])) >= 9
 
 
 def _token(kind: str, body: str, *needles: str, random: bool = False) -> Pattern:
@@ -69,6 +78,7 @@ TOKENS: tuple[Pattern, ...] = (
     _found("azure_secret", r"[\w~.]{3}\dQ~[\w~.-]{30,39}[\w~-](?![\w~-])", "q~"),
     _token("alibaba_key_id", rf"LTAI{_WORD}{{12,20}}(?!\w)", "ltai"),
     _token("vault_token", r"hv[sbr]\.[\w-]{24,}+", "hvs.", "hvb.", "hvr."),
+    Pattern("vault_token", ("s.",), Regex(rf"(?<!\w)s\.{_WORD}{{24}}(?:\.{_WORD}{{5}})?(?!\w)", re.ASCII), _old_vault),
     _found("terraform_token", rf"{_WORD}{{14}}\.atlasv1\.[\w-]{{60,}}+", ".atlasv1."),
     _token("pulumi_token", rf"pul-{_HEX}{{40}}(?!\w)", "pul-"),
     _token("doppler_token", rf"dp\.[a-z]{{2,6}}\.(?:[\w-]{{1,64}}\.)?{_WORD}{{40,}}+", "dp."),

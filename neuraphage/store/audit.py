@@ -5,9 +5,10 @@ Where it stands is kept on the server: sweeps run now in one process, now in ano
 
 from __future__ import annotations
 
+from neuraphage.model.repairing import RepairMode
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
-from neuraphage.store.repair import RepairMode, damaged_indexes, survey_step
+from neuraphage.store.repair import damaged_indexes, survey_step
 
 FIELD = "audit"
 """Of the hash `sweep`: where the next step begins."""

@@ -2,6 +2,11 @@
 
 redis-py's own retries are off for blocking waits and kept small elsewhere: every script here may be
 repeated (claim id, commit token, signal key), so a lost reply is answered by sending it again.
+
+Relies on: `redis_connect_func`, `on_connect` and `handshake_metadata` of a connection, and on a pool that makes its
+connections of its `connection_class` and `connection_kwargs`. So the server's version, and that the server is no
+replica, cost no round trip of their own. See tests/unit/store/test_redis_py_parts.py.
+Read against: redis-py 8.1.0.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Connections that leave a server which has become a replica: its name may belong to another one by now."""
+"""Connections that leave a server which has become a replica: its name may belong to another one by now.
+
+Relies on: every reply coming through `read_response` of a connection, and `disconnect` of it and of a pool. redis-py
+does this behind Sentinels alone. See tests/unit/store/test_redis_py_parts.py.
+Read against: redis-py 8.1.0.
+"""
 
 from __future__ import annotations
 

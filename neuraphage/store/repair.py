@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 
+from neuraphage.model.repairing import RepairMode, RepairResult, RepairVerdict
 from neuraphage.model.task import Status
 from neuraphage.store.client import translated
 from neuraphage.store.context import WHY_MAX, StoreContext
@@ -19,44 +18,6 @@ from neuraphage.store.keys import Keys
 from neuraphage.store.scripts import script
 
 WHOLE_ID = re.compile(r"task-[0-9a-f-]{36}")
-
-
-class RepairMode(StrEnum):
-    """What a look may change."""
-
-    LOOK = "look"
-    """Nothing."""
-    LIST = "list"
-    """Only the index of all ids, to which tasks of an earlier release are added."""
-    REPAIR = "repair"
-
-
-class RepairVerdict(StrEnum):
-    """What became of one task."""
-
-    SOUND = "SOUND"
-    FOUND = "FOUND"
-    """Something is wrong, and nothing was changed."""
-    REPAIRED = "REPAIRED"
-    LEFT = "LEFT"
-    """Something is wrong that no record can put right: a person must look."""
-    NEWER = "NEWER"
-    """A newer release has written to it; it was left alone."""
-
-
-@dataclass(frozen=True, slots=True)
-class RepairResult:
-    """What was found at one task, or at one key of the whole namespace.
-
-    Args:
-        name: task id, or the key.
-        verdict: what became of it.
-        findings: one sentence each; none when it is sound.
-    """
-
-    name: str
-    verdict: RepairVerdict
-    findings: tuple[str, ...] = ()
 
 
 def examine(

@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from neuraphage.errors import TaskNotFound
+from neuraphage.model.repairing import RepairMode, RepairResult, RepairVerdict
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.listing import find, fitting
-from neuraphage.store.repair import (
-    WHOLE_ID,
-    RepairMode,
-    RepairResult,
-    RepairVerdict,
-    damaged_indexes,
-    examine,
-    record_ids,
-)
+from neuraphage.store.repair import WHOLE_ID, damaged_indexes, examine, record_ids
 
 
 def survey_some(

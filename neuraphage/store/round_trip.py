@@ -3,6 +3,10 @@
 redis-py's client takes a connection from its pool and gives it back around every call, which costs more than the
 call. Here each thread keeps its own, and several commands are one round trip. All that is sent this way may be
 repeated (claim id, commit token, signal key), so a broken connection is answered by sending it again.
+
+Relies on: a pool's `connection_class` and `connection_kwargs`, of a connection `connect`, `send_packed_command`,
+`read_response` and `disconnect`, and `hiredis.pack_command`. See tests/unit/store/test_redis_py_parts.py.
+Read against: redis-py 8.1.0, hiredis 3.5.0.
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""The state server behind Sentinels: every new connection asks them who the master is now."""
+"""The state server behind Sentinels: every new connection asks them who the master is now.
+
+Relies on: `discover_master` being asked at each connection, and on the clients in `sentinels`. redis-py itself tells a
+name that nobody knows, where waiting does not help, like a master that is away. See
+tests/unit/store/test_redis_py_parts.py.
+Read against: redis-py 8.1.0.
+"""
 
 from __future__ import annotations
 

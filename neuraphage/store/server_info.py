@@ -1,4 +1,9 @@
-"""What a server tells about itself: its version, its memory, how it writes to disk, its clock."""
+"""What a server tells about itself: its version, its memory, how it writes to disk, its clock.
+
+Relies on: the number of the database in a pool's `connection_kwargs`, since no server tells it. See
+tests/unit/store/test_redis_py_parts.py.
+Read against: redis-py 8.1.0.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,7 @@ from typing import Any
 
 import redis
 
-from neuraphage.decide.diagnosis import ServerInfo
+from neuraphage.decide.server_findings import ServerInfo
 from neuraphage.store.client import RedisClient, connect, translated
 
 TIMEOUT_S = 3.0

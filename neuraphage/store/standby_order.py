@@ -1,4 +1,9 @@
-"""What the process beside a worker is told: where the state server is, whom to trust, and what to renew."""
+"""What the process beside a worker is told: where the state server is, whom to trust, and what to renew.
+
+Relies on: a pool's `connection_class` and `connection_kwargs`, so that both processes reach the same server in the same
+way, whatever the URL says. See tests/unit/store/test_redis_py_parts.py.
+Read against: redis-py 8.1.0.
+"""
 
 from __future__ import annotations
 

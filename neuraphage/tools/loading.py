@@ -7,7 +7,6 @@ that calls it. It never keeps a worker from starting.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from operator import attrgetter
@@ -16,7 +15,7 @@ from typing import Any
 
 from neuraphage.model.effect import TOOL_CLASSES, EffectClass
 from neuraphage.model.tool import ToolDeclaration
-from neuraphage.ports import DetachedTool, Tool
+from neuraphage.ports import DetachedTool, LoadedTool, LoadedTools, ToolProblem
 from neuraphage.redaction.ends import Redact
 from neuraphage.tools.builtin_traits import BUILTIN_TRAITS
 from neuraphage.tools.function_tool import FunctionTool
@@ -25,43 +24,6 @@ from neuraphage.tools.tool_names import name_problem
 GROUP = "neuraphage.tools"
 _METHODS = ("check", "prepare", "run", "probe")
 _MAX_REASON_CHARS = 500
-
-
-@dataclass(frozen=True, slots=True)
-class LoadedTool:
-    """A tool, and where it comes from.
-
-    Args:
-        tool: the tool.
-        origin: `package.module:object`, and the package that announces it.
-    """
-
-    tool: Tool
-    origin: str
-
-
-@dataclass(frozen=True, slots=True)
-class ToolProblem:
-    """A tool that could not be loaded.
-
-    Args:
-        origin: where it was looked for.
-        reason: what was found there.
-    """
-
-    origin: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.origin}: {self.reason}"
-
-
-@dataclass(frozen=True, slots=True)
-class LoadedTools:
-    """What was found: tools with names of their own, and what is wrong with the others."""
-
-    tools: tuple[LoadedTool, ...] = ()
-    problems: tuple[ToolProblem, ...] = ()
 
 
 class _NotATool(Exception):

@@ -80,6 +80,11 @@ def test_a_task_from_submit_to_its_end(bench: Bench) -> None:
             for call in (client.retry, client.reset):
                 with pytest.raises(IllegalMove):
                     await call(task_id)
+            record = await client.get(task_id)
+            assert await client.changed_since_asked(record) == frozenset()
+            with pytest.raises(IllegalMove):
+                await client.put_back(record, "reset")
+            assert await client.recovery_report() is None, "what was refused is not noted"
             prompt = Prompt(prompt_id="p", kind=PromptKind.PERMISSION, text="May it?", options=PERMISSION_OPTIONS)
             with pytest.raises(BadInput, match="must name its prompt"):
                 await client.answer(bench.kit.waiting(prompt), "y")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,3 +63,16 @@ def test_bad_surroundings(name: str, tmp_path: Path) -> None:
     assert ran.returncode == row.code, said
     assert row.words in said
     assert said.count("\n") == (1 if row.words else 0), said
+
+
+def test_a_directory_is_named_in_utf8_whatever_the_locale(tmp_path: Path) -> None:
+    """As the worker names it, which may run in another locale; not in half characters of this one's alphabet."""
+    folder = tmp_path / "caf\u00e9"
+    folder.mkdir()
+    imports = "from pathlib import Path; from neuraphage.cli.arguments import existing_dir"
+    argv = [sys.executable, "-P", "-c", f"{imports}; print(ascii(existing_dir(Path())))"]
+    env = {"PATH": os.environ["PATH"], "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    ran = subprocess.run(
+        argv, cwd=folder, env=env, capture_output=True, text=True, timeout=PROCESS_LIMIT_S, check=False
+    )
+    assert ran.stdout == f"{str(folder)!a}\n", ran.stderr

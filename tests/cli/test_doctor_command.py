@@ -9,7 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from clikit import Bench, CommandLine, Ran
-from neuraphage.dev.server_checks import read_broker
+from neuraphage.server_checks import read_broker
 
 
 def levels(ran: Ran) -> dict[str, str]:
@@ -27,7 +27,8 @@ def test_without_a_server(cli: CommandLine) -> None:
     found = levels(ran)
     assert found.pop("state server") == "problem"
     assert found.pop("API key") == "warning"
-    assert found == dict.fromkeys(("python", "packages", "tools", "workers package", "data folder", "quotas"), "ok")
+    host = ("python", "file names", "packages", "tools", "workers package", "data folder", "quotas")
+    assert found == dict.fromkeys(host, "ok")
     assert "neuraphage dev" in cli("doctor").out
 
 

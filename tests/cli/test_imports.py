@@ -70,7 +70,7 @@ CALLS = {
     "why abc": READS | {"neuraphage.cli.viewer"},
     "checkpoint abc": READS,
     "recover": READS,
-    "repair": READS - {TURNS},
+    "repair": READS,
     "limit abc --max-turns 7": CHANGES | {"neuraphage.cli.viewer"},
     "pause abc": CHANGES | {"neuraphage.cli.viewer"},
     "cancel abc": CHANGES | {"neuraphage.cli.viewer"},

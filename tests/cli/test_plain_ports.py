@@ -12,9 +12,9 @@ from pydantic import SecretStr
 
 from neuraphage.client import Client
 from neuraphage.dev.plain_port import answers_in_plain
-from neuraphage.dev.server_checks import read_broker, read_state_server
 from neuraphage.errors import AccessRefused, StackError, StoreUnavailable
 from neuraphage.queue import make_app
+from neuraphage.server_checks import read_broker, read_state_server
 from neuraphage.settings import Settings
 from neuraphage.store.client import connect, translated
 from remotekit import TcpServer, TlsFront, make_certificates, running

@@ -15,11 +15,11 @@ import pytest
 from pydantic import SecretStr
 
 from neuraphage.client import Client
-from neuraphage.dev.server_checks import read_broker
 from neuraphage.errors import AccessRefused, SettingsError, StackError, StoreUnavailable
 from neuraphage.model.event import Event
 from neuraphage.queue import make_app
 from neuraphage.runtime.clock import SystemClock
+from neuraphage.server_checks import read_broker
 from neuraphage.settings import Settings
 from neuraphage.store.client import connect
 from neuraphage.store.presence import NamedConnection

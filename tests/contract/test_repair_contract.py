@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from test_invariant_contract import BREACHES
 
+from neuraphage.model.repairing import RepairMode, RepairResult, RepairVerdict
 from neuraphage.model.task import TERMINAL, Status
 from neuraphage.ports import Changes, ClaimVerdict, CommitVerdict, FinishTo, SignalKind, SignalVerdict, SuspendTo
 from neuraphage.store import invariant, queries
-from neuraphage.store.repair import RepairMode, RepairResult, RepairVerdict, examine, survey
+from neuraphage.store.repair import examine, survey
 from storekit import ASK, MODEL_CALL, StoreKit, question, text_entry
 
 LEFT_TO_PEOPLE = {"no status", "unknown status"}

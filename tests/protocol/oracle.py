@@ -6,10 +6,11 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from neuraphage.model.repairing import RepairMode
 from neuraphage.model.task import TERMINAL, Status
 from neuraphage.store import invariant
 from neuraphage.store.encode import stored_entry
-from neuraphage.store.repair import RepairMode, examine
+from neuraphage.store.repair import examine
 from storekit import StoreKit
 
 GIVEN_UP = frozenset({Status.CANCELLED, Status.FAILED})

@@ -21,6 +21,7 @@ from neuraphage.standby import StandbyProcess
 from neuraphage.store.presence import NamedConnection
 from neuraphage.store.reads import RedisReads
 from neuraphage.store.requests import RedisRequests
+from neuraphage.store.stored_form import RedisStoredForm
 from neuraphage.store.tasks import RedisStore
 from neuraphage.testing.unspooled_commands import UnspooledCommands
 from neuraphage.tools.base import ParsedTool
@@ -45,6 +46,7 @@ PARTS: dict[type, list[type]] = {
     ports.Spool: [CommandSpool, UnspooledCommands],
     ports.SpoolWatch: [CommandSpool],
     ports.Standby: [StandbyProcess],
+    ports.StoredForm: [RedisStoredForm],
     ports.SweepStore: [RedisStore],
     ports.TaskStore: [RedisStore, RedisRequests],
     ports.Tool: [ParsedTool],

@@ -32,6 +32,17 @@ def test_imports_point_down_only() -> None:
     assert "9 kept" in done.stdout
 
 
+def test_each_exception_from_a_contract_says_why() -> None:
+    """On its own line; and surfaces know no room at all, so that contract has no exception."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    lines = [line.strip() for line in text.splitlines() if line.strip().startswith('"neuraphage.') and " -> " in line]
+    assert lines
+    assert [line for line in lines if len(line.partition("#")[2].strip()) < 10] == []
+    surfaces = text.partition('name = "Surfaces are made')[2].partition("[[")[0]
+    assert surfaces
+    assert "ignore_imports" not in surfaces
+
+
 def test_files_are_no_longer_than_one_idea() -> None:
     """A source file that outgrows 300 lines is two ideas."""
     lengths = {named(path): len(path.read_text(encoding="utf-8").splitlines()) for path in source_files()}
@@ -151,6 +162,67 @@ def test_the_drawing_of_errors_equals_the_classes() -> None:
     assert drawn_tree() == classes
     outside = [cls for _, cls in inspect.getmembers(errors, inspect.isclass) if cls.__base__ is BaseException]
     assert all(f"{cls.__name__} (" in (errors.__doc__ or "") for cls in outside)
+
+
+PATCHED = "neuraphage/queue/patched"
+NOT_PRIVATE = frozenset({"os._exit", "_replace"})
+"""Names that begin with an underscore for other reasons: a system call, and what a NamedTuple may not clash with."""
+
+
+def names_given(tree: ast.AST) -> set[str]:
+    """Names that a file gives: functions, classes, variables, attributes."""
+    given = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            given.add(node.name)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            given.add(node.attr)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            given.add(node.id)
+    return given
+
+
+def private_of_others(tree: ast.AST, everywhere: set[str]) -> list[str]:
+    """Private attributes that a file uses of what is not its own.
+
+    Args:
+        tree: of the file.
+        everywhere: names that any file gives; of `self` it may use those, which a base class may have.
+    """
+    own = names_given(tree)
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
+            text = ast.unparse(node)
+            known = everywhere if text in {f"self.{node.attr}", f"cls.{node.attr}"} else own
+            if node.attr not in known and not NOT_PRIVATE & {node.attr, text}:
+                found.append(text)
+        elif isinstance(node, ast.ImportFrom):
+            found += [one.name for one in node.names if one.name.startswith("_") and not one.name.startswith("__")]
+    return found
+
+
+def test_nothing_private_is_used_from_outside() -> None:
+    """Neither of another module of ours, which may change it at any time, nor of a library outside `patched`."""
+    trees = {
+        named(path): ast.parse(path.read_text(encoding="utf-8"))
+        for path in source_files()
+        if PATCHED not in named(path)
+    }
+    everywhere = set().union(*map(names_given, trees.values()))
+    assert {name: found for name, tree in trees.items() if (found := private_of_others(tree, everywhere))} == {}
+
+
+def test_the_rule_about_private_names_sees_them() -> None:
+    """Another's attribute, an inherited one that no file of ours gives, an import; its own ones are fine."""
+    program = """
+from redis import _parsers
+class One(Base):
+    def _mine(self): return self._mine() + self._theirs + self._base
+def two(one): return one._mine() + one._theirs + one._base
+"""
+    found = private_of_others(ast.parse(program), {"_mine", "_base"})
+    assert sorted(found) == ["_parsers", "one._base", "one._theirs", "self._theirs"]
 
 
 def test_no_python_of_ours_imports_from_the_current_folder() -> None:

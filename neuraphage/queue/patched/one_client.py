@@ -41,12 +41,12 @@ def publishing_connection(app: Celery) -> Any:
     return connection
 
 
-def queue_size(connection: Any, queue: str) -> int:
+def queue_size(channel: Any, queue: str) -> int:
     """How many messages wait in a queue.
 
     Args:
-        connection: to the broker.
+        channel: of a connection to the broker.
         queue: its name.
     """
-    size: int = connection.default_channel._size(queue)
+    size: int = channel._size(queue)
     return size

@@ -8,8 +8,6 @@ import sys
 import pytest
 
 from apikit import ApiBench
-from neuraphage.api.asked_files import changed_since_asked
-from neuraphage.api.recovering import put_back
 from neuraphage.client_wiring import api_ports
 from neuraphage.decide.approved_file import as_evidence
 from neuraphage.decide.selection import Selection, Sort
@@ -36,7 +34,8 @@ def test_it_imports_no_room() -> None:
     ran = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
     imported = set(ran.stdout.split())
     assert "neuraphage.api.application" in imported
-    assert not imported & {*ROOMS, "neuraphage.api.service", "neuraphage.api.recovering", "neuraphage.decide.why"}
+    late = {f"neuraphage.{name}" for name in ("api.service", "model.recovery", "decide.why", "decide.approved_file")}
+    assert not imported & {*ROOMS, *late}
 
 
 def test_a_new_task(bench: ApiBench) -> None:
@@ -91,7 +90,7 @@ def test_the_end_closes_everything_once(bench: ApiBench) -> None:
 def test_a_task_put_back_by_hand_is_told_in_the_report(bench: ApiBench) -> None:
     """With who did it, and how the task stood before."""
     task_id = bench.api.submit("x")
-    put_back(bench.api, bench.api.get(task_id), "retry")
+    bench.api.put_back(bench.api.get(task_id), "retry")
     assert [sent.kind for sent in bench.rows.sent] == [SignalKind.RETRY]
     (note,) = bench.rows.noted
     assert (note.task_id, note.verdict, note.evidence) == (task_id, "retry", "person")
@@ -107,17 +106,17 @@ def test_a_file_that_is_another_one_than_was_asked_about(bench: ApiBench, same: 
     )
     asking = record.model_copy(update={"prompts": (permission,)})
     bench.rows.read.clear()
-    assert changed_since_asked(bench.api, record) == frozenset()
+    assert bench.api.changed_since_asked(record) == frozenset()
     assert bench.rows.read == [], "nothing is read for a task that asks nothing"
-    assert changed_since_asked(bench.api, asking) == frozenset()
+    assert bench.api.changed_since_asked(asking) == frozenset()
     assert "conversation" not in bench.rows.read, "nor a conversation for calls that are about no file"
     sight = FileSight(path="a.txt", sha256="0", kind=SightKind.READ)
     entry = ToolEffect(key="c1", state=EffectState.PLANNED, evidence=as_evidence(sight))
     bench.rows.journals[record.task_id] = {"c1": entry}
     bench.files.same = same
-    assert len(changed_since_asked(bench.api, asking)) == found
+    assert len(bench.api.changed_since_asked(asking)) == found
     bench.files.here = False
-    assert changed_since_asked(bench.api, asking) == frozenset()
+    assert bench.api.changed_since_asked(asking) == frozenset()
 
 
 def test_what_cannot_be_asked(bench: ApiBench) -> None:

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from neuraphage.decide import diagnosis
-from neuraphage.decide.diagnosis import Finding, Level, ServerInfo
+from neuraphage.decide import host_findings, server_findings
+from neuraphage.decide.findings import Finding, Level
+from neuraphage.decide.server_findings import ServerInfo
 
 GOOD = ServerInfo(
     version="7.2.4", run_id="a", db=1, appendonly=True, appendfsync="always", maxmemory_policy="noeviction",
@@ -38,7 +39,7 @@ def worst(findings: list[Finding]) -> tuple[Level, str]:
 )
 def test_a_server(changes: dict[str, object], level: str, words: str) -> None:
     """Version, memory and what it does when that is full."""
-    found = worst(diagnosis.server_findings("state", replace(GOOD, **changes)))  # type: ignore[arg-type]  # rows of one table
+    found = worst(server_findings.server_findings("state", replace(GOOD, **changes)))  # type: ignore[arg-type]  # rows of one table
     assert found[0] == level
     assert words in found[1]
 
@@ -56,7 +57,7 @@ def test_a_server(changes: dict[str, object], level: str, words: str) -> None:
 )
 def test_durability(changes: dict[str, object], level: str, words: str) -> None:
     """What an acknowledged write is worth; what cannot be read is no problem and no comfort."""
-    found = worst(diagnosis.durability_findings(replace(GOOD, **changes)))  # type: ignore[arg-type]  # rows of one table
+    found = worst(server_findings.durability_findings(replace(GOOD, **changes)))  # type: ignore[arg-type]  # rows of one table
     assert found[0] == level
     assert words in found[1]
 
@@ -64,26 +65,28 @@ def test_durability(changes: dict[str, object], level: str, words: str) -> None:
 @pytest.mark.parametrize(
     ("finding", "level", "words"),
     [
-        (diagnosis.python_finding((3, 11, 7), "linux"), "ok", "Python 3.11.7"),
-        (diagnosis.python_finding((3, 10, 1), "linux"), "problem", "3.11 or newer"),
-        (diagnosis.python_finding((3, 12, 1), "win32"), "problem", "WSL"),
-        (diagnosis.packages_finding([], 14), "ok", "14 libraries"),
-        (diagnosis.packages_finding(["celery is not installed"], 14), "problem", "celery is not installed"),
-        (diagnosis.clock_finding(replace(GOOD, ahead_ms=2_000)), "ok", "2.0 s ahead"),
-        (diagnosis.clock_finding(replace(GOOD, ahead_ms=-2_001)), "problem", "behind"),
-        (diagnosis.clock_finding(replace(GOOD, ahead_ms=None)), "warning", "TIME"),
-        (diagnosis.databases_finding(GOOD, replace(GOOD, db=0)), "ok", "apart"),
-        (diagnosis.databases_finding(GOOD, replace(GOOD, run_id="b")), "ok", "apart"),
-        (diagnosis.databases_finding(GOOD, GOOD), "problem", "another database number"),
-        (diagnosis.sweep_finding(0, 1_000_000, 5), "problem", "no sweep has ever run"),
-        (diagnosis.sweep_finding(990_001, 1_000_000, 5), "ok", "10.0 s ago"),
-        (diagnosis.sweep_finding(989_000, 1_000_000, 5), "problem", "stand in for beat"),
-        (diagnosis.sweep_finding(970_000, 1_000_000, 5), "problem", "30.0 s ago"),
-        (diagnosis.disk_finding("/d", None, 10, 10), "ok", "/d"),
-        (diagnosis.disk_finding("/d", None, 9, 10), "problem", "min_free_bytes"),
-        (diagnosis.disk_finding("/d", "Read-only file system", 99, 10), "problem", "another data_dir"),
-        (diagnosis.quota_finding([], 10), "ok", "within"),
-        (diagnosis.quota_finding(["the spool is full"], 10), "problem", "the spool is full"),
+        (host_findings.python_finding((3, 11, 7), "linux"), "ok", "Python 3.11.7"),
+        (host_findings.python_finding((3, 10, 1), "linux"), "problem", "3.11 or newer"),
+        (host_findings.python_finding((3, 12, 1), "win32"), "problem", "WSL"),
+        (host_findings.names_finding("utf-8"), "ok", "utf-8"),
+        (host_findings.names_finding("iso8859-1"), "warning", "PYTHONUTF8=1"),
+        (host_findings.packages_finding([], 14), "ok", "14 libraries"),
+        (host_findings.packages_finding(["celery is not installed"], 14), "problem", "celery is not installed"),
+        (server_findings.clock_finding(replace(GOOD, ahead_ms=2_000)), "ok", "2.0 s ahead"),
+        (server_findings.clock_finding(replace(GOOD, ahead_ms=-2_001)), "problem", "behind"),
+        (server_findings.clock_finding(replace(GOOD, ahead_ms=None)), "warning", "TIME"),
+        (server_findings.databases_finding(GOOD, replace(GOOD, db=0)), "ok", "apart"),
+        (server_findings.databases_finding(GOOD, replace(GOOD, run_id="b")), "ok", "apart"),
+        (server_findings.databases_finding(GOOD, GOOD), "problem", "another database number"),
+        (server_findings.sweep_finding(0, 1_000_000, 5), "problem", "no sweep has ever run"),
+        (server_findings.sweep_finding(990_001, 1_000_000, 5), "ok", "10.0 s ago"),
+        (server_findings.sweep_finding(989_000, 1_000_000, 5), "problem", "stand in for beat"),
+        (server_findings.sweep_finding(970_000, 1_000_000, 5), "problem", "30.0 s ago"),
+        (host_findings.disk_finding("/d", None, 10, 10), "ok", "/d"),
+        (host_findings.disk_finding("/d", None, 9, 10), "problem", "min_free_bytes"),
+        (host_findings.disk_finding("/d", "Read-only file system", 99, 10), "problem", "another data_dir"),
+        (host_findings.quota_finding([], 10), "ok", "within"),
+        (host_findings.quota_finding(["the spool is full"], 10), "problem", "the spool is full"),
     ],
 )
 def test_findings(finding: Finding, level: str, words: str) -> None:
@@ -95,7 +98,7 @@ def test_findings(finding: Finding, level: str, words: str) -> None:
 
 def test_workers_of_both_queues() -> None:
     """A queue without a worker is a problem of its own."""
-    found = diagnosis.workers_findings({"b@h": ["np.run"], "a@h": ["np.run", "other"]}, ("np.run", "np.control"))
+    found = server_findings.workers_findings({"b@h": ["np.run"], "a@h": ["np.run", "other"]}, ("np.run", "np.control"))
     assert [(f.level, f.found) for f in found] == [("ok", "a@h, b@h"), ("problem", "no worker answers")]
     assert "-Q np.control" in found[1].to_do
 
@@ -106,5 +109,5 @@ def test_workers_of_both_queues() -> None:
 )
 def test_the_api_key(is_set: bool, workers_here: int, plays_script: bool, level: str) -> None:
     """Only whether it is there; workers may have it where this command has not."""
-    found = diagnosis.key_finding("KEY", is_set=is_set, workers_here=workers_here, plays_script=plays_script)
+    found = host_findings.key_finding("KEY", is_set=is_set, workers_here=workers_here, plays_script=plays_script)
     assert found.level == level

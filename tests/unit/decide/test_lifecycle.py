@@ -11,10 +11,11 @@ import pytest
 from neuraphage.decide.lifecycle import MOVES, is_legal
 from neuraphage.errors import StoreError
 from neuraphage.model.limits import LimitChange
+from neuraphage.model.repairing import RepairMode
 from neuraphage.model.task import TERMINAL, Status
 from neuraphage.ports import Changes, FinishTo, Lease, SignalKind, SuspendTo
 from neuraphage.store import lua_constants, scripts
-from neuraphage.store.repair import RepairMode, examine
+from neuraphage.store.repair import examine
 from storekit import MODEL_CALL, TALK, StoreKit, new_kit, question
 
 Act = Callable[[StoreKit, str], object]

@@ -19,12 +19,13 @@ import psutil
 import pytest
 import redis
 
-from neuraphage.dev import server_files
+from neuraphage import server_socket
 from neuraphage.dev.address import ServerAddress
 from neuraphage.dev.server import EmbeddedServer
 from neuraphage.dev.server_config import quote_value
-from neuraphage.dev.server_files import MAX_SOCKET_PATH_BYTES, open_files, take_lock
+from neuraphage.dev.server_files import open_files, take_lock
 from neuraphage.errors import StackError
+from neuraphage.server_socket import MAX_SOCKET_PATH_BYTES
 
 pytestmark = pytest.mark.real_redis
 Until = Callable[..., None]
@@ -264,13 +265,13 @@ def test_a_run_folder_of_someone_else_is_not_used(data_dir: Path, monkeypatch: p
     own = Path(tempfile.mkdtemp())
     try:
         os.chown(short, 65534, 65534)
-        monkeypatch.setattr(server_files, "user_runtime_path", lambda name: short / name)
+        monkeypatch.setattr(server_socket, "user_runtime_path", lambda name: short / name)
         monkeypatch.setattr(tempfile, "tempdir", str(own))
         with EmbeddedServer(data_dir / ("x" * 120)) as server:
             assert server.address.socket_path is not None
             assert server.address.socket_path.is_relative_to(own)
         os.chown(own, 65534, 65534)
-        monkeypatch.setattr(server_files, "SHORTEST", own)
+        monkeypatch.setattr(server_socket, "SHORTEST", own)
         with pytest.raises(StackError, match="make the server's folder"):
             EmbeddedServer(data_dir / ("x" * 120)).start()
     finally:

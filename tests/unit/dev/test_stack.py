@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,6 +52,23 @@ def test_environment_says_where_the_server_is() -> None:
         assert spec.env["NEURAPHAGE_NAMESPACE"] == "ns"
         assert spec.env["NEURAPHAGE_LEASE_S"] == "20"
         assert "NEURAPHAGE_ANTHROPIC_BASE_URL" not in spec.env
+
+
+def test_its_pythons_name_files_in_utf8_whatever_the_locale(tmp_path: Path) -> None:
+    """Python itself would write names in the locale's alphabet, and a tool could name no file with other characters."""
+    (tmp_path / "\u00e9\u2192.txt").write_text("there", encoding="utf-8")
+    ascii_only = {"PATH": os.defpath, "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}
+    program = "import os; print(ascii(os.listdir()), open('\\u00e9\\u2192.txt', encoding='utf-8').read())"
+    for spec in stack_specs(plan(environ=ascii_only | {"PYTHONUTF8": "0"})):
+        ran = subprocess.run(
+            [sys.executable, "-P", "-c", program],
+            cwd=tmp_path,
+            env=spec.env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ran.stdout == "['\\xe9\\u2192.txt'] there\n", ran.stderr
 
 
 def test_only_workers_get_the_models_key() -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from types import CodeType
-from typing import Any
 
 import pytest
 from celery import Celery
@@ -25,6 +23,7 @@ from kombu.transport import virtual
 from kombu.utils import json as kombu_json
 
 import neuraphage
+from reliedon import method, sets
 from source_tree import ROOT
 
 PATCHED = ROOT / "neuraphage" / "queue" / "patched"
@@ -34,23 +33,6 @@ INNER = re.compile(
     r"(celery\.(?:worker|app|loaders|concurrency|bin)|kombu\.(?:transport|asynchronous|utils)|billiard|flower)\b"
 )
 """Modules that are no part of the public face of these libraries."""
-
-
-def names_in(code: CodeType) -> set[str]:
-    """Names that a function's body uses."""
-    inner = (const for const in code.co_consts if isinstance(const, CodeType))
-    return set(code.co_names).union(*map(names_in, inner))
-
-
-def method(owner: Any, name: str, *parameters: str) -> bool:
-    """Whether a class has a method that takes these parameters, in this order."""
-    found = [one for one in inspect.signature(getattr(owner, name)).parameters if one in parameters]
-    return found == list(parameters)
-
-
-def sets(function: Any, *names: str) -> bool:
-    """Whether a function still speaks of these names."""
-    return set(names) <= names_in(inspect.unwrap(function).__code__)
 
 
 RELIED_ON = {

@@ -61,6 +61,8 @@ TOKENS = {
     "digitalocean": "do|p_v1_{h64}",
     "azure client": "aB3|8Q~{m34}",
     "vault": "hv|s.{m24}",
+    "vault, old": "s|.{m24}",
+    "vault, old, of a namespace": "s|.{m24}.{m5}",
     "terraform": "{m14}.at|lasv1.{m67}",
     "pulumi": "pu|l-{h40}",
     "doppler": "dp|.pt.{m43}",
@@ -243,6 +245,8 @@ ORDINARY = [
     "the path is /usr/local/lib/python3.11/site-packages",
     "sk_learn_pipeline, sk-learn-pipeline-of-many-dashed-words",
     "token=config.db2.token3 and more",
+    "s.getSha256OfBase64DataXyz(1), s.parseHTTPUrlFromX509Pems and s.aVeryLongNameOfOneThing8",
+    "s.readTheWholeOfThisFile12.close()",
     "x = SG.height + msg.size.value_of_something_long_here",
     "https://example.org/a@b?x=1&signal=abcdefghijklmnopqrst",
     "git@github.com:owner/repo.git and ssh://git@github.com/owner/repo",
@@ -270,6 +274,7 @@ def test_random_bytes_are_not_taken_for_tokens() -> None:
 
 
 ADVERSARIAL = [
+    "s.", "s.aB1", "s.aB1cD2eF3gH4iJ5kL6mN7oP8",
     "sk-", "-sk-", "sk-A1-", "eyJ-", "eyJaaaaaaaa.eyJ-", "ghp_-", "SG.a.", "SG.aaaaaaaaaaaaaaaaaaaa-", "hf_",
     "M.", "Ma-", "MTk-",
     "dp.ab.", "dp.ab.a-", "1:AA", "1234567890:AA-", "key-0", "pat", "pata.", "password ", "password: ", "password: a1 ",

@@ -216,7 +216,7 @@ def test_a_killed_write_is_no_change_of_somebody_else(
         rig.drain()
         rig.people.answer(task_id, rig.get(task_id).prompts[0].prompt_id, "yes")
     with monkeypatch.context() as patch:
-        patch.setattr("neuraphage.tools.write_tools.replace_file", killed)
+        patch.setattr("neuraphage.tools.change_tool.replace_file", killed)
         rig.dies()
     successor = rig.recover(task_id)
     successor.drain()

@@ -96,7 +96,7 @@ def test_an_error_that_no_tool_foresees_is_a_result(
 
     tool = default_toolbox().get(name)
     assert tool is not None
-    for module in ("read_tools", "write_tools", "search_tools"):
+    for module in ("read_tools", "write_tools", "change_tool", "search_tools"):
         monkeypatch.setattr(f"neuraphage.tools.{module}.resolve", broken)
     params = {"path": "a", **CALLS[name]}
     assert tool.prepare(params, context) == {}

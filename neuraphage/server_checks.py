@@ -9,13 +9,15 @@ from typing import Any
 from celery import Celery
 
 from neuraphage.configuration import masked_url
-from neuraphage.decide.diagnosis import ServerInfo
+from neuraphage.decide.server_findings import ServerInfo
 from neuraphage.dev.plain_port import refuse_plain_port
 from neuraphage.errors import StackError
-from neuraphage.queue import BROKER_DOWN, make_app
+from neuraphage.queue import BROKER_DOWN, CONTROL_QUEUE, RUN_QUEUE, make_app
 from neuraphage.settings import Settings
 from neuraphage.store.server_info import info_of, read_server
 
+WORKED_QUEUES = (RUN_QUEUE, CONTROL_QUEUE)
+"""Messages in each of these wait for ever when no worker takes from it."""
 ANSWER_S = 1.5
 """How long workers have to answer."""
 

@@ -1,18 +1,14 @@
-"""What `doctor` says: from what servers, processes and disks tell to findings. Pure.
-
-A finding tells what was looked at, what was found, and what to do. Only a problem makes `doctor` fail; a warning is
-something that an operator may have chosen.
-"""
+"""From readings of the servers, of the workers and of what is stored, to findings of `doctor`. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 from rich.filesize import decimal
 
-OLDEST_PYTHON = (3, 11)
+from neuraphage.decide.findings import Finding, Level
+
 OLDEST_SERVER = (6, 2)
 CLOCK_LIMIT_MS = 2_000
 """Ids, ages and logs of two hosts are compared by people and by retention; leases go by the server's clock alone."""
@@ -21,31 +17,6 @@ SHOWN = 5
 """Broken tasks that are named."""
 LATE_SWEEPS, MISSING_SWEEPS = 2, 5
 """In sweep intervals: beat is late; nobody sweeps, not even the watchers, which stand in after three."""
-
-
-class Level(StrEnum):
-    """How bad a finding is."""
-
-    OK = "ok"
-    WARNING = "warning"
-    PROBLEM = "problem"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One finding.
-
-    Args:
-        check: stable name.
-        level: how bad it is.
-        found: what was found.
-        to_do: what to do; empty when it is well.
-    """
-
-    check: str
-    level: Level
-    found: str
-    to_do: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,41 +45,6 @@ class ServerInfo:
     ahead_ms: int | None = None
 
 
-def python_finding(version: tuple[int, ...], platform: str) -> Finding:
-    """The interpreter and the system."""
-    found = f"Python {'.'.join(map(str, version[:3]))} on {platform}"
-    if version[:2] < OLDEST_PYTHON:
-        return Finding("python", Level.PROBLEM, found, "use Python 3.11 or newer")
-    if platform not in ("linux", "darwin"):
-        return Finding("python", Level.PROBLEM, found, "use Linux or macOS; on Windows use WSL")
-    return Finding("python", Level.OK, found)
-
-
-def tools_finding(names: Sequence[str], problems: Sequence[str]) -> Finding:
-    """Tools of others.
-
-    Args:
-        names: of those that were loaded.
-        problems: of the others, each in a sentence.
-    """
-    if problems:
-        to_do = "see `neuraphage tools list`; until then a model that calls one is told that it is missing"
-        return Finding("tools", Level.PROBLEM, f"not loaded: {'; '.join(problems)}", to_do)
-    return Finding("tools", Level.OK, f"built-in ones and {', '.join(names)}" if names else "built-in ones")
-
-
-def packages_finding(wrong: Sequence[str], count: int) -> Finding:
-    """The libraries.
-
-    Args:
-        wrong: each one that is missing or of a version that was not asked for, as a sentence.
-        count: how many were looked at.
-    """
-    if wrong:
-        return Finding("packages", Level.PROBLEM, "; ".join(wrong), "install neuraphage again with pip")
-    return Finding("packages", Level.OK, f"{count} libraries are of versions that fit")
-
-
 def server_findings(name: str, info: ServerInfo) -> list[Finding]:
     """A server that answers.
 
@@ -129,6 +65,20 @@ def server_findings(name: str, info: ServerInfo) -> list[Finding]:
     elif policy == right:
         findings.append(Finding(f"{name} eviction", Level.OK, f"maxmemory-policy is {right}"))
     return findings
+
+
+def _memory(name: str, info: ServerInfo) -> Finding:
+    check = f"{name} memory"
+    if not info.limit_bytes:
+        return Finding(check, Level.OK, f"{decimal(info.used_bytes)} are used; there is no limit")
+    share = info.used_bytes / info.limit_bytes
+    found = f"{decimal(info.used_bytes)} of {decimal(info.limit_bytes)} are used ({share:.0%})"
+    to_do = "raise maxmemory, or let ended tasks go sooner (exec_retention_s, conversation_retention_s)"
+    if share >= MEMORY_PROBLEM:
+        return Finding(check, Level.PROBLEM, f"{found}; a full server refuses every write", to_do)
+    if share >= MEMORY_WARNING:
+        return Finding(check, Level.WARNING, found, to_do)
+    return Finding(check, Level.OK, found)
 
 
 def durability_findings(info: ServerInfo) -> list[Finding]:
@@ -172,6 +122,14 @@ def access_finding(problem: str | None, *, is_told: bool) -> Finding:
     return Finding(check, Level.OK, found)
 
 
+def databases_finding(state: ServerInfo, broker: ServerInfo) -> Finding:
+    """Whether tasks and messages lie apart."""
+    if state.run_id and state.run_id == broker.run_id and state.db == broker.db:
+        to_do = "give broker_url another database number: a flush of the queue would delete every task"
+        return Finding("databases", Level.PROBLEM, f"state and broker share database {state.db} of a server", to_do)
+    return Finding("databases", Level.OK, "state and broker lie apart")
+
+
 def records_finding(looked_at: int, wrong: Sequence[str], *, whole: bool) -> Finding:
     """Whether indexes agree with the records of the tasks.
 
@@ -186,14 +144,6 @@ def records_finding(looked_at: int, wrong: Sequence[str], *, whole: bool) -> Fin
         found = "; ".join(wrong[:SHOWN]) + more
         return Finding(check, Level.PROBLEM, found, "neuraphage repair --dry-run, then neuraphage repair")
     return Finding(check, Level.OK, f"{looked_at} tasks agree with their indexes{part}")
-
-
-def databases_finding(state: ServerInfo, broker: ServerInfo) -> Finding:
-    """Whether tasks and messages lie apart."""
-    if state.run_id and state.run_id == broker.run_id and state.db == broker.db:
-        to_do = "give broker_url another database number: a flush of the queue would delete every task"
-        return Finding("databases", Level.PROBLEM, f"state and broker share database {state.db} of a server", to_do)
-    return Finding("databases", Level.OK, "state and broker lie apart")
 
 
 def workers_findings(queues: Mapping[str, Sequence[str]], wanted: Sequence[str]) -> list[Finding]:
@@ -232,63 +182,3 @@ def sweep_finding(last_ms: int, now_ms: int, interval_s: float) -> Finding:
     if age_s > LATE_SWEEPS * interval_s:
         return Finding("beat", Level.PROBLEM, f"{found}; the watchers of workers stand in for beat", to_do)
     return Finding("beat", Level.OK, found)
-
-
-def disk_finding(path: str, problem: str | None, free_bytes: int, min_free_bytes: int) -> Finding:
-    """Whether the data folder can be written to, and has room.
-
-    Args:
-        path: the folder.
-        problem: why it cannot be written to, or None.
-        free_bytes: free space.
-        min_free_bytes: the setting.
-    """
-    if problem is not None:
-        to_do = "give this user the folder, or set another data_dir"
-        return Finding("data folder", Level.PROBLEM, f"{path} cannot be written to: {problem}", to_do)
-    found = f"{path} can be written to; {decimal(free_bytes)} are free"
-    if free_bytes < min_free_bytes:
-        to_do = f"free some space: less than min_free_bytes ({decimal(min_free_bytes)}) is left"
-        return Finding("data folder", Level.PROBLEM, found, to_do)
-    return Finding("data folder", Level.OK, found)
-
-
-def quota_finding(warnings: Sequence[str], held_bytes: int) -> Finding:
-    """Whether the spool and the data folder are within their quotas."""
-    if warnings:
-        to_do = "see `neuraphage where`; raise the quota, or let ended tasks go sooner (exec_retention_s)"
-        return Finding("quotas", Level.PROBLEM, "; ".join(warnings), to_do)
-    return Finding("quotas", Level.OK, f"the data folder holds {decimal(held_bytes)}, within its quotas")
-
-
-def key_finding(name: str, *, is_set: bool, workers_here: int, plays_script: bool) -> Finding:
-    """Whether workers of this host can call the model. The key's value is never looked at.
-
-    Args:
-        name: of the variable.
-        is_set: whether this process has it.
-        workers_here: worker processes on this host, which have environments of their own.
-        plays_script: whether the running stack calls no model.
-    """
-    if is_set:
-        return Finding("API key", Level.OK, f"{name} is set")
-    if plays_script:
-        return Finding("API key", Level.OK, "the running stack plays a script and needs none")
-    if workers_here:
-        found = f"{name} is not set here; the {workers_here} worker processes of this host have their own environment"
-        return Finding("API key", Level.WARNING, found, "see to it that it is set in theirs")
-    return Finding("API key", Level.WARNING, f"{name} is not set", "set it for every worker that runs turns")
-
-
-def _memory(name: str, info: ServerInfo) -> Finding:
-    check = f"{name} memory"
-    if not info.limit_bytes:
-        return Finding(check, Level.OK, f"{decimal(info.used_bytes)} are used; there is no limit")
-    share = info.used_bytes / info.limit_bytes
-    found = f"{decimal(info.used_bytes)} of {decimal(info.limit_bytes)} are used ({share:.0%})"
-    to_do = "raise maxmemory, or let ended tasks go sooner (exec_retention_s, conversation_retention_s)"
-    if share >= MEMORY_PROBLEM:
-        return Finding(check, Level.PROBLEM, f"{found}; a full server refuses every write", to_do)
-    if share >= MEMORY_WARNING:
-        return Finding(check, Level.WARNING, found, to_do)
-    return Finding(check, Level.OK, found)

@@ -1,0 +1,107 @@
+"""From readings of this host, of its interpreter, packages, tools, disk and key, to findings of `doctor`. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.filesize import decimal
+
+from neuraphage.decide.findings import Finding, Level
+
+OLDEST_PYTHON = (3, 11)
+
+
+def python_finding(version: tuple[int, ...], platform: str) -> Finding:
+    """The interpreter and the system."""
+    found = f"Python {'.'.join(map(str, version[:3]))} on {platform}"
+    if version[:2] < OLDEST_PYTHON:
+        return Finding("python", Level.PROBLEM, found, "use Python 3.11 or newer")
+    if platform not in ("linux", "darwin"):
+        return Finding("python", Level.PROBLEM, found, "use Linux or macOS; on Windows use WSL")
+    return Finding("python", Level.OK, found)
+
+
+def names_finding(encoding: str) -> Finding:
+    """Whether tools can name every file. Of a worker only its own environment tells; this is the one of this command.
+
+    Args:
+        encoding: in which this locale writes names of files and words of commands.
+    """
+    found = f"names of files are written in {encoding}"
+    if encoding.lower().replace("-", "") != "utf8":
+        to_do = (
+            "start workers with PYTHONUTF8=1, or in a locale such as C.UTF-8: else tools fail where a name has others"
+        )
+        return Finding("file names", Level.WARNING, f"{found}, which has few characters", to_do)
+    return Finding("file names", Level.OK, found)
+
+
+def packages_finding(wrong: Sequence[str], count: int) -> Finding:
+    """The libraries.
+
+    Args:
+        wrong: each one that is missing or of a version that was not asked for, as a sentence.
+        count: how many were looked at.
+    """
+    if wrong:
+        return Finding("packages", Level.PROBLEM, "; ".join(wrong), "install neuraphage again with pip")
+    return Finding("packages", Level.OK, f"{count} libraries are of versions that fit")
+
+
+def tools_finding(names: Sequence[str], problems: Sequence[str]) -> Finding:
+    """Tools of others.
+
+    Args:
+        names: of those that were loaded.
+        problems: of the others, each in a sentence.
+    """
+    if problems:
+        to_do = "see `neuraphage tools list`; until then a model that calls one is told that it is missing"
+        return Finding("tools", Level.PROBLEM, f"not loaded: {'; '.join(problems)}", to_do)
+    return Finding("tools", Level.OK, f"built-in ones and {', '.join(names)}" if names else "built-in ones")
+
+
+def disk_finding(path: str, problem: str | None, free_bytes: int, min_free_bytes: int) -> Finding:
+    """Whether the data folder can be written to, and has room.
+
+    Args:
+        path: the folder.
+        problem: why it cannot be written to, or None.
+        free_bytes: free space.
+        min_free_bytes: the setting.
+    """
+    if problem is not None:
+        to_do = "give this user the folder, or set another data_dir"
+        return Finding("data folder", Level.PROBLEM, f"{path} cannot be written to: {problem}", to_do)
+    found = f"{path} can be written to; {decimal(free_bytes)} are free"
+    if free_bytes < min_free_bytes:
+        to_do = f"free some space: less than min_free_bytes ({decimal(min_free_bytes)}) is left"
+        return Finding("data folder", Level.PROBLEM, found, to_do)
+    return Finding("data folder", Level.OK, found)
+
+
+def quota_finding(warnings: Sequence[str], held_bytes: int) -> Finding:
+    """Whether the spool and the data folder are within their quotas."""
+    if warnings:
+        to_do = "see `neuraphage where`; raise the quota, or let ended tasks go sooner (exec_retention_s)"
+        return Finding("quotas", Level.PROBLEM, "; ".join(warnings), to_do)
+    return Finding("quotas", Level.OK, f"the data folder holds {decimal(held_bytes)}, within its quotas")
+
+
+def key_finding(name: str, *, is_set: bool, workers_here: int, plays_script: bool) -> Finding:
+    """Whether workers of this host can call the model. The key's value is never looked at.
+
+    Args:
+        name: of the variable.
+        is_set: whether this process has it.
+        workers_here: worker processes on this host, which have environments of their own.
+        plays_script: whether the running stack calls no model.
+    """
+    if is_set:
+        return Finding("API key", Level.OK, f"{name} is set")
+    if plays_script:
+        return Finding("API key", Level.OK, "the running stack plays a script and needs none")
+    if workers_here:
+        found = f"{name} is not set here; the {workers_here} worker processes of this host have their own environment"
+        return Finding("API key", Level.WARNING, found, "see to it that it is set in theirs")
+    return Finding("API key", Level.WARNING, f"{name} is not set", "set it for every worker that runs turns")
