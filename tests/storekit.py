@@ -19,6 +19,7 @@ from neuraphage.ports import (
     ClaimVerdict,
     CommitVerdict,
     FinishTo,
+    GoneOn,
     HeldTask,
     Lease,
     Recovered,
@@ -158,6 +159,20 @@ class StoreKit:
     def finish(self, lease: Lease, to: FinishTo, changes: Changes | None = None, **detail: Any) -> Settled:
         iteration = self.number(lease.task_id, "iteration")
         return self.store.finish(lease, changes or Changes(add=MODEL_CALL), to, iteration, detail)
+
+    def go_on(
+        self,
+        lease: Lease,
+        to: FinishTo = FinishTo.NEXT,
+        changes: Changes | None = None,
+        *,
+        claim: str = "",
+        **detail: Any,
+    ) -> GoneOn:
+        claim = claim or f"claim-{next(self.claims)}"
+        iteration = self.number(lease.task_id, "iteration")
+        ending = (lease, changes or Changes(add=MODEL_CALL), to, iteration, detail)
+        return self.store.go_on(*ending, process_id="p1", claim_id=claim)
 
     def waiting(self, *prompts: Prompt) -> str:
         task_id, lease = self.running()

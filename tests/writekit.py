@@ -25,7 +25,7 @@ FULL = Changes(
 
 
 def settling(kit: StoreKit) -> Iterator[tuple[str, Write]]:
-    """commit, suspend and finish to each target, plain and with each flag."""
+    """commit, suspend, finish and go_on to each target, plain and with each flag."""
 
     def leases() -> Iterator[tuple[str, Lease]]:
         for flag in (None, SignalKind.PAUSE, SignalKind.CANCEL):
@@ -42,6 +42,10 @@ def settling(kit: StoreKit) -> Iterator[tuple[str, Write]]:
     for end in FinishTo:
         for name, lease in leases():
             yield f"finish {end} {name}", partial(kit.store.finish, lease, FULL, end, 0, {})
+    for end in (FinishTo.NEXT, FinishTo.LIMITED):
+        for name, lease in leases():
+            further = {"process_id": "p", "claim_id": f"next of {lease.claim_id}"}
+            yield f"go_on {end} {name}", partial(kit.store.go_on, lease, FULL, end, 0, {}, **further)
 
 
 def claiming(kit: StoreKit) -> Iterator[tuple[str, Write]]:

@@ -126,7 +126,7 @@ class TurnDispatcher(Dispatcher, Protocol):
     """A dispatcher of a process that takes turns."""
 
     def has_waiting(self) -> bool:
-        """Whether a message waits for a worker; asked after a turn, so it must cost little.
+        """Whether a message waits for a worker; asked at the end of a turn, so it must cost little.
 
         True where the broker cannot tell.
         """

@@ -81,6 +81,14 @@ class Claimed:
     now_ms: int = 0
 
 
+class ClaimUnreadableError(Exception):
+    """The lease was granted, but what is stored cannot be read. Carries the lease, so that it can be settled."""
+
+    def __init__(self, lease: Lease, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.lease = lease
+
+
 @dataclass(frozen=True, slots=True)
 class Changes:
     """What one commit writes, together or not at all.
@@ -157,6 +165,24 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True)
+class GoneOn:
+    """Answer of go_on: that of finish, and that of the claim of the next turn.
+
+    Args:
+        settled: as of finish; its place is the one that finish had put the task into.
+        claimed: as of claim, or why what was granted cannot be read; None where there was no next turn to claim.
+    """
+
+    settled: Settled
+    claimed: Claimed | ClaimUnreadableError | None = None
+
+    @property
+    def verdict(self) -> CommitVerdict:
+        """Of the write."""
+        return self.settled.verdict
+
+
+@dataclass(frozen=True, slots=True)
 class Committed:
     """Answer of commit.
 
@@ -220,6 +246,20 @@ class TurnStore(Protocol):
         """Write changes and end the turn of this iteration."""
         ...
 
+    def go_on(
+        self,
+        lease: Lease,
+        changes: Changes,
+        to: FinishTo,
+        iteration: int,
+        detail: Mapping[str, Any],
+        *,
+        process_id: str,
+        claim_id: str,
+    ) -> GoneOn:
+        """As finish, and then, in the same write, take the lease of the next turn if it waits in the outbox."""
+        ...
+
     def renew(self, leases_held: Sequence[Lease]) -> tuple[float, list[Renewal]]:
         """Renew all leases of a process in one round trip; the first value is the local send time."""
         ...
@@ -227,11 +267,3 @@ class TurnStore(Protocol):
     def publish_live(self, task_id: str, deltas: Iterable[Delta]) -> None:
         """Show pieces of a streaming reply to viewers, if there are any. Failure is ignored."""
         ...
-
-
-class ClaimUnreadableError(Exception):
-    """The lease was granted, but what is stored cannot be read. Carries the lease, so that it can be settled."""
-
-    def __init__(self, lease: Lease, cause: Exception) -> None:
-        super().__init__(str(cause))
-        self.lease = lease

@@ -17,6 +17,7 @@ from neuraphage.runtime.outcome import Outcome, not_done, refused, settled_outco
 from neuraphage.runtime.patience import persistently
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.turn import Turn
+from neuraphage.runtime.turn_chain import Claim, TurnChain
 from neuraphage.runtime.unit_of_work import UnitOfWork
 
 log = logging.getLogger(__name__)
@@ -24,11 +25,6 @@ log = logging.getLogger(__name__)
 CLOSING_LIMIT_S = 1.0
 """How long a leaving process holds a message back until it takes in no more; then it is sent all the same."""
 _CLOSING_POLL_S = 0.02
-
-
-MOST_TURNS = 20
-LONGEST_S = 30.0
-"""Of the turns in one message: other tasks, a drain and a person who looks at Flower are not kept waiting for long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +35,12 @@ class Ended:
         outcome: in words.
         settled: the answer to the last write; None where no turn was begun.
         marker: the last one that was reached.
-        has_next: whether the turn was finished and the next one waits.
         is_done: whether the message is dealt with although nothing was settled.
     """
 
     outcome: str
     settled: Settled | None = None
     marker: MarkerName | None = None
-    has_next: bool = False
     is_done: bool = False
 
 
@@ -102,60 +96,55 @@ class TurnRunner:
 
     def _turns(self, task_id: str, seq: int) -> str:
         """The announced turn, and with `turns_per_message` auto those that follow it."""
-        began_s = self._services.clock.boottime_s()
-        ended = self._claimed(task_id, seq)
-        for _ in range(MOST_TURNS - 1):
-            if not self._goes_on(ended, began_s):
-                break
-            further = self._claimed(task_id, ended.settled.seq if ended.settled else 0)
-            if further.settled is None and not further.is_done:
-                return ended.outcome  # another worker has it: the sweep had sent its message
-            ended = further
+        with TurnChain(self._services, self._keeper, self._process_id, task_id) as chain:
+            ended = self._advanced(task_id, chain, self._claimed(task_id, seq, chain.begin()))
+            while (claim := chain.next()) is not None:
+                further = self._advanced(task_id, chain, claim)
+                if further.settled is None and not further.is_done:
+                    return ended.outcome  # another worker has it
+                ended = further
         self._announce(task_id, ended)
         return ended.outcome
 
-    def _goes_on(self, ended: Ended, began_s: float) -> bool:
-        """Whether the next turn of the task is taken in this message: its entry is in the outbox, so a death here loses
-        nothing, and the sweep sends it."""
-        if self._services.settings.turns_per_message == 1 or not ended.has_next or self._keeper.draining():
-            return False
-        late = self._services.clock.boottime_s() - began_s >= LONGEST_S
-        return not late and not self._services.dispatcher.has_waiting()
-
-    def _claimed(self, task_id: str, seq: int) -> Ended:
-        claim_id = self._services.new_claim_id()
-        with self._keeper.claiming(task_id, claim_id):
-            return self._under_claim(task_id, seq, claim_id)
-
-    def _under_claim(self, task_id: str, seq: int, claim_id: str) -> Ended:
+    def _claimed(self, task_id: str, seq: int, claim: Claim) -> Claim:
+        """Ask for the announced turn."""
         store, draining = self._services.store, self._keeper.draining
-        # A lease runs from the first try: a later one may only get the answer that the first had lost.
-        sent_s = self._services.clock.boottime_s()
         try:
-            claimed = persistently(
-                lambda: store.claim(task_id, seq, self._process_id, claim_id), lambda: False, draining
+            claim.answer = persistently(
+                lambda: store.claim(task_id, seq, claim.process_id, claim.claim_id), lambda: False, draining
             )
         except ClaimUnreadableError as unreadable:
-            add_to_log_context(fence=unreadable.lease.fence)
-            if isinstance(unreadable.__cause__, SchemaTooNew):
-                return Ended(self._leave_to_newer(task_id, unreadable), is_done=True)
-            detail = {"error": f"The stored task cannot be read: {unreadable}", "recoverable": False}
-            settled = store.suspend(unreadable.lease, Changes(), SuspendTo.POISONED, detail=detail)
-            log.exception("stored task cannot be read", extra={"task": task_id})
-            return Ended(settled_outcome(settled, None, 0, error=str(detail["error"])), settled)
+            claim.answer = unreadable
+        return claim
+
+    def _advanced(self, task_id: str, chain: TurnChain, claim: Claim) -> Ended:
+        """The turn under a claim, if it was granted."""
+        claimed, draining = claim.answer, self._keeper.draining
+        if isinstance(claimed, ClaimUnreadableError):
+            return self._without_record(task_id, claimed)
         if claimed.lease is None:
             return Ended(refused(claimed.verdict).value)
-        with self._keeper.hold(claimed.lease, sent_s) as held:
-            work = UnitOfWork(self._services, held, claimed, draining)
+        with self._keeper.hold(claimed.lease, claim.sent_s) as held:
+            work = UnitOfWork(self._services, held, claimed, draining, chain)
             iteration = work.record.counters.iteration
             add_to_log_context(turn=iteration, fence=claimed.lease.fence)
             settled = Turn(self._services, work, draining).advance()
         name = work.record.spec.name
         outcome = settled_outcome(settled, work.marker.name, iteration, name=name, error=work.error)
-        return Ended(outcome, settled, work.marker.name, has_next=settled.iteration > iteration and in_outbox(settled))
+        return Ended(outcome, settled, work.marker.name)
+
+    def _without_record(self, task_id: str, unreadable: ClaimUnreadableError) -> Ended:
+        """End the task, which nobody can go on with; one that a newer release wrote is given back whole."""
+        add_to_log_context(fence=unreadable.lease.fence)
+        if isinstance(unreadable.__cause__, SchemaTooNew):
+            return Ended(self._leave_to_newer(task_id, unreadable), is_done=True)
+        detail = {"error": f"The stored task cannot be read: {unreadable}", "recoverable": False}
+        settled = self._services.store.suspend(unreadable.lease, Changes(), SuspendTo.POISONED, detail=detail)
+        log.error("stored task cannot be read", extra={"task": task_id}, exc_info=unreadable)
+        return Ended(settled_outcome(settled, None, 0, error=str(detail["error"])), settled)
 
     def _leave_to_newer(self, task_id: str, unreadable: ClaimUnreadableError) -> str:
-        """A newer release wrote it: give it back whole. The sweep publishes it again, for a newer worker to claim."""
+        """A newer release wrote it. The sweep publishes it again, for a newer worker to claim."""
         log.error("left to a newer worker: %s", unreadable, extra={"task": task_id})
         self._services.store.suspend(unreadable.lease, Changes(), SuspendTo.SHUTDOWN)
         return Outcome.TOO_NEW.value

@@ -17,12 +17,13 @@ from neuraphage.model.effect import JournalEntry, Marker, ModelEffect, ToolEffec
 from neuraphage.model.event import Event
 from neuraphage.model.message import Entry
 from neuraphage.model.prompt import InboxItem, Prompt
-from neuraphage.ports import Changes, Claimed, Committed, CommitVerdict, FinishTo, Settled, SuspendTo
+from neuraphage.ports import Changes, Claimed, Committed, CommitVerdict, FinishTo, GoneOn, Settled, SuspendTo
 from neuraphage.runtime.held_lease import HeldLease
 from neuraphage.runtime.patience import persistently
 from neuraphage.runtime.services import Services
+from neuraphage.runtime.turn_chain import Claim, TurnChain
 
-T = TypeVar("T", Committed, Settled)
+T = TypeVar("T", Committed, Settled, GoneOn)
 
 
 class UnitOfWork:
@@ -33,9 +34,17 @@ class UnitOfWork:
         held: the lease.
         claimed: what claim read; must be GRANTED.
         draining: whether the process is shutting down.
+        chain: claims the next turn together with the end of this one; None when none is to follow.
     """
 
-    def __init__(self, services: Services, held: HeldLease, claimed: Claimed, draining: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        services: Services,
+        held: HeldLease,
+        claimed: Claimed,
+        draining: Callable[[], bool],
+        chain: TurnChain | None = None,
+    ) -> None:
         if claimed.record is None:
             raise ValueError(f"claim answered {claimed.verdict}, there is nothing to work on")
         self.held = held
@@ -50,6 +59,7 @@ class UnitOfWork:
         """Why the turn has failed its task, if it has."""
         self._services = services
         self._draining = draining
+        self._chain = chain
         self._pending = Changes()
         # from now, not from the send time: the claim may have been sent several times, and a server time that runs
         # ahead would let this process act before a former owner's deadline
@@ -166,19 +176,26 @@ class UnitOfWork:
         )
 
     def finish(self, to: FinishTo, detail: Mapping[str, Any] | None = None) -> Settled:
-        """Write what is noted and end the turn.
+        """Write what is noted and end the turn; with the same write the next one may be claimed.
 
         Raises:
             LeaseLost: another lease has taken over.
             StoreUnavailable: the store stayed away.
         """
-        pending = self._pending
-        iteration = self.record.counters.iteration
-        self.held.settling = True
         self.error = str((detail or {}).get("error", ""))
-        return self._write(
-            "finish", lambda: self._services.store.finish(self.held.lease, pending, to, iteration, detail or {})
-        )
+        # asked before the lease counts as settling: it may take as long as the broker does
+        following = self._chain.begin_next() if to is FinishTo.NEXT and self._chain is not None else None
+        self.held.settling = True
+        lease, iteration, pending = self.held.lease, self.record.counters.iteration, self._pending
+        ending = (lease, pending, to, iteration, detail or {})
+        if following is None:
+            return self._write("finish", partial(self._services.store.finish, *ending))
+        return self._go_on(following, partial(self._services.store.go_on, *ending))
+
+    def _go_on(self, following: Claim, write: Callable[..., GoneOn]) -> Settled:
+        gone_on = self._write("go_on", partial(write, process_id=following.process_id, claim_id=following.claim_id))
+        following.answer = gone_on.claimed or following.answer
+        return gone_on.settled
 
     def _renew(self) -> None:
         """Ask whether the lease still stands, and for how long."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from neuraphage.store.keys import STATUSES, TASK_KEY_NAMES
 
 PRELUDE, ACCESS, CHANGES, SIGNALS = "prelude", "access", "changes", "signals"
+FINISHING, CLAIMING = "finishing", "claiming"
 LIMITS = ("#events_max", "#republish_ms", "#exec_ms", "#conversation_ms")
 """Most events kept of a task, when an unclaimed message is sent again, and how long an ended task's keys are kept."""
 CHANGE_GROUPS = {
@@ -27,6 +28,7 @@ CHANGE_GROUPS = {
 _CHANGE = ("fence", "claim", "#token", "outcome", "marker")
 _SIGNAL = ("key", "by", "#signals_max", *LIMITS)
 _RAISED = ("max_turns", "max_cost_microusd")
+_FINISH = (*LIMITS, "to", "detail", "iteration")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +92,9 @@ def _field(argument: str, at: int) -> str:
     return f"{name} = number('{name}', ARGV[{at}])" if argument.startswith("#") else f"{name} = ARGV[{at}]"
 
 
-def _change(name: str, *arguments: str) -> Binding:
-    return Binding(name, (*_CHANGE, *arguments), (PRELUDE, ACCESS, CHANGES), rest="groups of changes")
+def _change(name: str, *arguments: str, parts: tuple[str, ...] = (), called: str = "") -> Binding:
+    parts = (PRELUDE, ACCESS, CHANGES, *parts)
+    return Binding(name, (*_CHANGE, *arguments), parts, rest="groups of changes", called=called)
 
 
 def _signal(name: str, *arguments: str) -> Binding:
@@ -106,10 +109,14 @@ BINDINGS = {
             ("spec", "entry", "name", "priority", "reason", "#events_max", "#republish_ms", "#key_ttl_ms"),
             keys=("CREATED", "TOMBSTONES"),
         ),
-        Binding("claim", ("seq", "process", "claim", "#lease_ms", *LIMITS)),
+        Binding("claim", ("seq", "process", "claim", "#lease_ms", *LIMITS), (PRELUDE, ACCESS, CLAIMING)),
         _change("commit", "#events_max", "#lease_ms", "#slack_ms"),
         _change("suspend", *LIMITS, "to", "#due_ms", "reason", "detail"),
-        _change("finish", *LIMITS, "to", "detail", "iteration"),
+        _change("finish", *_FINISH, parts=(FINISHING,)),
+        _change(
+            "go_on", *_FINISH, "next_claim", "process", "#lease_ms", parts=(FINISHING, CLAIMING),
+            called="finish and go on",
+        ),
         _signal("deliver", "kind", "value", "prompt", "#inbox_max", "#why_max"),
         _signal("stop", "kind", "reason"),
         _signal("resume"),

@@ -34,19 +34,46 @@ def claim(context: StoreContext, clock: Clock, task_id: str, seq: int, process_i
         StoreUnavailable, StoreError: the server did not do it.
         ClaimUnreadableError: granted, but the record cannot be read.
     """
-    lease_ms = context.lease_ms
-    given = {"seq": seq, "process": process_id, "claim": claim_id, "lease_ms": lease_ms, **context.limits}
+    given = {"seq": seq, "process": process_id, "claim": claim_id, "lease_ms": context.lease_ms, **context.limits}
     known = context.conversations.take(task_id)
     first = len(known.entries) if known is not None else 0
     sent_at = clock.boottime_s()
     reply, raw_entries = script("claim").run_and_read(
         context, given, ("LRANGE", context.keys.messages(task_id), first, -1), task_id=task_id
     )
+    return claimed_of(context, task_id, claim_id, reply, known, raw_entries, sent_at)
+
+
+def claimed_of(
+    context: StoreContext,
+    task_id: str,
+    claim_id: str,
+    reply: Sequence[Any],
+    known: KnownConversation | None,
+    raw_entries: Sequence[bytes],
+    sent_at: float,
+) -> Claimed:
+    """The answer of claim as a value; the conversation is remembered.
+
+    Args:
+        context: the store.
+        task_id: the task.
+        claim_id: of the claim.
+        reply: of the script.
+        known: what this process knew of the conversation; not in the context while it is looked at.
+        raw_entries: the stored entries behind the known ones.
+        sent_at: local send time.
+
+    Raises:
+        StoreUnavailable, StoreError: the whole conversation had to be read, and the server does not answer.
+        ClaimUnreadableError: granted, but the record cannot be read.
+    """
     verdict = ClaimVerdict(reply[0].decode())
     if verdict is not ClaimVerdict.GRANTED:
         return Claimed(verdict)
     values = text_map(reply[2])
     lease = Lease(task_id, int(values["fence"]), claim_id, int(values["token"]))
+    lease_ms = context.lease_ms
     if known is not None and not _is_prefix(known, reply[5:]):
         known, raw_entries = None, _whole_conversation(context, task_id)
     try:

@@ -12,9 +12,9 @@ from neuraphage.store.encode import change_groups, dumps, entry_json, loads, mar
 from neuraphage.store.scripts import script
 
 
-def _write(name: str, context: StoreContext, lease: Lease, changes: Changes, **further: object) -> Any:
-    """Run one of the scripts that write changes."""
-    given = {
+def given_with(lease: Lease, changes: Changes, **further: object) -> dict[str, object]:
+    """What a script that writes changes is given, beside the changes themselves."""
+    return {
         "fence": lease.fence,
         "claim": lease.claim_id,
         "token": lease.token + 1,
@@ -22,6 +22,11 @@ def _write(name: str, context: StoreContext, lease: Lease, changes: Changes, **f
         "marker": marker_bytes(changes.marker),
         **further,
     }
+
+
+def _write(name: str, context: StoreContext, lease: Lease, changes: Changes, **further: object) -> Any:
+    """Run one of the scripts that write changes."""
+    given = given_with(lease, changes, **further)
     return script(name).run(context, given, task_id=lease.task_id, rest=change_groups(changes))
 
 
@@ -56,24 +61,33 @@ def commit(context: StoreContext, clock: Clock, lease: Lease, changes: Changes) 
     return Committed(verdict, pause=reply[1] == b"1", cancel=reply[2] == b"1", sent_at_boottime_s=renewed_at)
 
 
+def as_read_back(changes: Changes) -> tuple[list[dict[str, Any]], int]:
+    """The entries that a write adds to the conversation as they read back, and their size as JSON."""
+    added = [entry_json(entry) for entry in changes.entries]
+    return [loads(raw, "conversation entry") for raw in added], sum(map(len, added))
+
+
 def _remember(context: StoreContext, lease: Lease, changes: Changes, *, known: bool) -> None:
     """Keep the conversation as this write left it, or forget it."""
     if not known:
         context.conversations.take(lease.task_id)
         return
-    added = [entry_json(entry) for entry in changes.entries]
-    entries = [loads(raw, "conversation entry") for raw in added]
-    context.conversations.advance(lease.task_id, lease.claim_id, lease.token, entries, sum(map(len, added)))
+    context.conversations.advance(lease.task_id, lease.claim_id, lease.token, *as_read_back(changes))
 
 
 def _settle(context: StoreContext, lease: Lease, changes: Changes, reply: Sequence[bytes]) -> Settled:
-    settled = _settled(reply)
-    going_on = settled.verdict is CommitVerdict.COMMITTED and settled.place != ""
-    _remember(context, lease, changes, known=going_on)
+    settled = settled_of(reply)
+    _remember(context, lease, changes, known=is_to_go_on(settled))
     return settled
 
 
-def _settled(reply: Sequence[bytes]) -> Settled:
+def is_to_go_on(settled: Settled) -> bool:
+    """Whether the write was made and the task is not over."""
+    return settled.verdict is CommitVerdict.COMMITTED and settled.place != ""
+
+
+def settled_of(reply: Sequence[bytes]) -> Settled:
+    """The answer of suspend and finish as a value."""
     texts = [part.decode() for part in reply]
     if len(texts) == 1:
         return Settled(CommitVerdict(texts[0]))

@@ -14,6 +14,7 @@ from neuraphage.ports import (
     Committed,
     Delta,
     FinishTo,
+    GoneOn,
     HeldTask,
     Lease,
     NextTurn,
@@ -32,6 +33,7 @@ from neuraphage.store import (
     audit,
     claim,
     commit,
+    go_on,
     leases,
     live,
     memory,
@@ -104,6 +106,21 @@ class RedisStore:
     ) -> Settled:
         """See commit.finish."""
         return commit.finish(self.context, lease, changes, to, iteration, dict(detail))
+
+    def go_on(
+        self,
+        lease: Lease,
+        changes: Changes,
+        to: FinishTo,
+        iteration: int,
+        detail: Mapping[str, Any],
+        *,
+        process_id: str,
+        claim_id: str,
+    ) -> GoneOn:
+        """See go_on.go_on."""
+        ending = (lease, changes, to, iteration, dict(detail))
+        return go_on.go_on(self.context, self.clock, *ending, process_id, claim_id)
 
     def renew(self, leases_held: Sequence[Lease]) -> tuple[float, list[Renewal]]:
         """See leases.renew."""

@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 
 from neuraphage.errors import BadInput
 from neuraphage.model.effect import MarkerName
-from neuraphage.ports import Changes, Committed, FinishTo, Lease, Settled, SuspendTo, TurnStore
+from neuraphage.ports import Changes, Committed, FinishTo, GoneOn, Lease, Settled, SuspendTo, TurnStore
 from neuraphage.testing.crash import Side
 
 T = TypeVar("T")
@@ -93,6 +93,21 @@ class KillingStore:
     ) -> Settled:
         """See ports.TurnStore."""
         return self._at(changes, lambda: self._target.finish(lease, changes, to, iteration, detail))
+
+    def go_on(
+        self,
+        lease: Lease,
+        changes: Changes,
+        to: FinishTo,
+        iteration: int,
+        detail: Mapping[str, Any],
+        *,
+        process_id: str,
+        claim_id: str,
+    ) -> GoneOn:
+        """See ports.TurnStore."""
+        write, ending = self._target.go_on, (lease, changes, to, iteration, detail)
+        return self._at(changes, lambda: write(*ending, process_id=process_id, claim_id=claim_id))
 
     def _at(self, changes: Changes, write: Callable[[], T]) -> T:
         if changes.marker is None:

@@ -79,7 +79,7 @@ class Chaos:
         self._rng = random.Random(seed)
         self._open: set[str] = set()
         stack.end_workers()
-        self._threads = [stack.worker(concurrency=5) for _ in range(2)]
+        self._threads = [stack.worker(concurrency=5, turns_per_message=turns) for turns in ("1", "auto")]
         self._prefork = stack.worker(pool="prefork", concurrency=3)
         for worker in (*self._threads, self._prefork):
             worker.start(wait_ready=False)

@@ -10,7 +10,7 @@ from crash_facts import Facts
 from neuraphage.testing import Call, CrashPoint, Side
 
 RING = "Tool.run:ring#1"
-WRITES = ("TurnStore.commit", "TurnStore.suspend", "TurnStore.finish")
+WRITES = ("TurnStore.commit", "TurnStore.suspend", "TurnStore.finish", "TurnStore.go_on")
 
 
 def ring_window(calls: Sequence[Call]) -> tuple[list[CrashPoint], list[CrashPoint]]:

@@ -41,6 +41,7 @@ SCRIPTS = [
     "commit",
     "suspend",
     "finish",
+    "go_on",
     "deliver",
     "stop",
     "resume",
@@ -70,9 +71,9 @@ class Lossy:
     url: str
     server: FaultServer
 
-    def rig(self, folder: Path, *steps: Any, extra: tuple[Any, ...] = (), **times: float) -> Rig:
+    def rig(self, folder: Path, *steps: Any, extra: tuple[Any, ...] = (), **chosen: Any) -> Rig:
         """A process behind the proxy, in a namespace of its own."""
-        settings = Settings(namespace=f"n{uuid.uuid4().hex[:8]}", data_dir=folder / ".data", **times)  # type: ignore[arg-type]  # only times are given
+        settings = Settings(namespace=f"n{uuid.uuid4().hex[:8]}", data_dir=folder / ".data", **chosen)
         return new_rig(folder, FakeModel(*steps), client=connect(self.url), settings=settings, extra=extra)
 
     def around(self, rig: Rig) -> Rig:
@@ -115,6 +116,7 @@ class Story:
             says("There."),
             says("And more."),
             extra=(self.tool,),
+            turns_per_message="auto",
         )
         self.admin, self.keys = lossy.server.admin, self.rig.store.context.keys
         self.found: list[str] = []
@@ -198,7 +200,7 @@ def test_every_lost_answer_leaves_the_same_state(lossy: Lossy, tmp_path: Path) -
 def test_a_worker_asks_again_for_as_long_as_it_takes(lossy: Lossy, tmp_path: Path) -> None:
     """As above, and the server stays away for longer than one call of the store is repeated: the turn repeats it."""
     expected, names = _without_loss(lossy, tmp_path)
-    for name in ("claim", "commit", "suspend", "finish"):
+    for name in ("claim", "commit", "suspend", "finish", "go_on"):
         number = names.index(name) + 1
         _check_with_loss(lossy, tmp_path, number, expected, refusals=MORE_THAN_ONE_CALL_TRIES)
 

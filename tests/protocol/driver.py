@@ -14,6 +14,7 @@ from neuraphage.ports import (
     ClaimVerdict,
     CommitVerdict,
     FinishTo,
+    GoneOn,
     Lease,
     SuspendTo,
 )
@@ -137,10 +138,10 @@ class Workers:
             assert self.kit.state() == before, f"{reply.verdict} changed something"
             # LOST means that the server has lost the write before it. Once that one is repeated, so may this one be:
             # both are of one claim and come in their order.
-            self.calls.append(Call(run, reply, applied=reply.verdict is CommitVerdict.STALE))
+            self.calls.append(Call(run, reply, applied=reply.verdict is CommitVerdict.STALE, worker=worker))
             worker.lease = None
             return reply
-        self.calls.append(Call(run, reply, applied=True))
+        self.calls.append(Call(run, reply, applied=True, worker=worker))
         assert worker.lease is not None
         worker.lease = replace(worker.lease, token=worker.lease.token + 1)
         opened = {prompt.prompt_id for prompt in changes.prompts_opened}
@@ -180,6 +181,25 @@ class Workers:
 
         self.settled(worker, self.write(worker, run, changes))
 
+    def go_on(self, worker: Worker, to: FinishTo, *, take: bool) -> None:
+        """End the turn, and take the next one with the same write."""
+        lease, iteration, claim_id = worker.lease, worker.iteration, self.fresh("c")
+        assert lease is not None
+        changes = self.changes(worker, take=take, opened=None, ends=to is not FinishTo.LIMITED)
+        detail = {"error": "no", "recoverable": True}
+
+        def run() -> GoneOn:
+            store = self.kit.store
+            return store.go_on(lease, changes, to, iteration, detail, process_id=worker.name, claim_id=claim_id)
+
+        reply: GoneOn = self.write(worker, run, changes)
+        worker.lease = None
+        if isinstance(reply.claimed, Claimed):
+            assert reply.claimed.verdict is ClaimVerdict.GRANTED
+            self.start(worker, reply.claimed)
+        elif reply.settled.place == "outbox":
+            self.messages.append(reply.settled.seq)
+
     def settled(self, worker: Worker, reply: Any) -> None:
         worker.lease = None
         if reply.place == "outbox":
@@ -191,11 +211,12 @@ class Workers:
         reply = call.run()
         if call.applied:
             assert self.kit.state() == before, "a repeated call changed something"
-        if isinstance(reply, Claimed):
-            if reply.verdict is ClaimVerdict.GRANTED and not call.applied and call.worker is not None:
+        claimed = reply.claimed if isinstance(reply, GoneOn) else reply
+        if isinstance(claimed, Claimed):
+            if claimed.verdict is ClaimVerdict.GRANTED and not call.applied and call.worker is not None:
                 # After a lost tail the first grant may be given once more; its token chain begins again, so that
                 # a call refused before may be written now.
-                self.start(call.worker, reply)
+                self.start(call.worker, claimed)
                 self.calls = [replace(known, applied=False) for known in self.calls]
         elif reply.verdict is CommitVerdict.COMMITTED and hasattr(reply, "place") and call.applied:
             assert reply == call.reply, "a repeated call got another answer"

@@ -20,6 +20,7 @@ ENDING = 8
 SIGNALS = (SignalKind.PAUSE, SignalKind.RESUME, SignalKind.INPUT, SignalKind.LIMIT)
 TURN_ENDS = (FinishTo.WAIT, FinishTo.NEXT, FinishTo.NEXT, FinishTo.LIMITED)
 """No limit is reached here, as if a person had raised it since the claim: LIMITED begins the turn again."""
+GOING_ON = (FinishTo.NEXT, FinishTo.NEXT, FinishTo.NEXT, FinishTo.LIMITED)
 SUSPENDS = (SuspendTo.WAIT, SuspendTo.WAIT, SuspendTo.TIMER, SuspendTo.PAUSE, SuspendTo.SHUTDOWN, SuspendTo.BLOCKED)
 
 
@@ -69,8 +70,10 @@ class Protocol(RuleBasedStateMachine):
         elif dice < 50:
             opened = (*PROMPTS, None, None)[dice % 5]
             self.world.commit(worker, take=take, opened=opened)
-        elif dice < 75:
+        elif dice < 66:
             self.world.finish(worker, TURN_ENDS[dice % len(TURN_ENDS)], take=take)
+        elif dice < 78:
+            self.world.go_on(worker, GOING_ON[dice % len(GOING_ON)], take=take)
         else:
             self.world.suspend(worker, SUSPENDS[dice % len(SUSPENDS)], take=take)
 

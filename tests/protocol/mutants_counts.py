@@ -10,7 +10,7 @@ from neuraphage.ports import FinishTo, RecoverVerdict, SignalKind
 COUNT_MUTANTS = (
     Mutant(
         "token chain anew at claim",
-        "claim",
+        "claiming",
         "claim = claim, token = 0, lease_ms",
         "claim = claim, lease_ms",
         "counts::test_each_claim_begins_its_own_chain_of_writes",
@@ -47,7 +47,7 @@ COUNT_MUTANTS = (
     ),
     Mutant(
         "seq raised by finish",
-        "finish",
+        "finishing",
         "set.seq = seq\n",
         "",
         "counts::test_the_seq_that_an_answer_names_is_the_one_that_claims",

@@ -110,7 +110,7 @@ LIMIT_MUTANTS = (
     ),
     Mutant(
         "limit raised while the turn fails at it",
-        "finish",
+        "finishing",
         "to = at_limit(set) and 'failed' or 'again'",
         "to = 'failed'",
         "limit::test_a_limit_raised_since_the_claim_begins_the_turn_again",
@@ -118,7 +118,7 @@ LIMIT_MUTANTS = (
     ),
     Mutant(
         "failure at a limit",
-        "finish",
+        "finishing",
         "to = at_limit(set) and 'failed' or 'again'",
         "to = 'again'",
         "limit::test_a_limit_raised_since_the_claim_begins_the_turn_again",
@@ -126,7 +126,7 @@ LIMIT_MUTANTS = (
     ),
     Mutant(
         "turn that begins again is not counted",
-        "finish",
+        "finishing",
         "local ends = to ~= 'failed' and to ~= 'again'",
         "local ends = to ~= 'failed'",
         "limit::test_a_limit_raised_since_the_claim_begins_the_turn_again",
@@ -134,14 +134,14 @@ LIMIT_MUTANTS = (
     ),
     Mutant(
         "turns counted from a message that came at the end",
-        "finish",
+        "finishing",
         "  set.turns_from = iteration --",
         "  --",
         "limit::test_a_message_that_begins_new_work_counts_turns_anew",
     ),
     Mutant(
         "turns counted from a message that was there before the wait",
-        "finish",
+        "finishing",
         ", turns_from = iteration }",
         " }",
         "limit::test_a_message_that_begins_new_work_counts_turns_anew",

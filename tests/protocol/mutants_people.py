@@ -260,8 +260,8 @@ OTHER_MUTANTS = (
     ),
     Mutant(
         "age that begins anew with a claim",
-        "claim",
-        "if now - (tonumber(row.saved_at) or now) > lease_ms then set.saved_at = now end",
+        "claiming",
+        "if now - (tonumber(row.saved_at) or now) > given.lease_ms then set.saved_at = now end",
         "",
         "recover::test_a_clean_stop_of_days_does_not_age_a_task",
         {"stop": SuspendTo.SHUTDOWN},

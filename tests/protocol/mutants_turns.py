@@ -1,10 +1,10 @@
-"""The guards of claim, commit, suspend and finish, each with the contract test that must notice its absence."""
+"""The guards of claim, commit, suspend, finish and go_on, each with the contract test that must notice its absence."""
 
 from __future__ import annotations
 
 from mutant import Mutant
 
-from neuraphage.ports import FinishTo, SuspendTo
+from neuraphage.ports import FinishTo, SignalKind, SuspendTo
 
 REFUSAL = "if row.fence ~= given.fence or row.claim ~= given.claim or not has_lease() then return 'STALE' end"
 
@@ -69,9 +69,9 @@ TURN_MUTANTS = (
     ),
     Mutant(
         "replay of finish",
-        "finish",
-        "if refused == 'REPLAY' then return replayed() end",
-        "if refused == 'REPLAY' then refused = nil end",
+        "finishing",
+        "if refusing == 'REPLAY' then return replayed() end",
+        "if refusing == 'REPLAY' then refusing = nil end",
         "finish::test_a_replay_gets_the_same_answer",
         {"to": FinishTo.FAILED, "flag": None},
     ),
@@ -92,56 +92,56 @@ TURN_MUTANTS = (
     ),
     Mutant(
         "iteration of finish",
-        "finish",
+        "finishing",
         "if given.iteration ~= row.iteration then return { 'LOST' } end",
         "",
         "finish::test_another_iteration_is_lost",
     ),
     Mutant(
         "seq check of claim",
-        "claim",
-        "if row.seq ~= given.seq then return { 'STALE' } end",
+        "claiming",
+        "if row.seq ~= seq then return { 'STALE' } end",
         "",
         "claim::test_another_seq_is_stale",
     ),
     Mutant(
         "outbox membership of claim",
-        "claim",
+        "claiming",
         "if not redis.call('ZSCORE', OUTBOX, ID) then",
         "if false then",
         "claim::test_a_doubled_message_finds_the_task_leased",
     ),
     Mutant(
         "outbox removal at claim",
-        "claim",
+        "claiming",
         "redis.call('ZREM', OUTBOX, ID)\n",
         "",
         "claim::test_grants_a_queued_task_with_all_a_turn_needs",
     ),
     Mutant(
         "same claim id, same grant",
-        "claim",
+        "claiming",
         "if row.claim == claim and has_lease() then return granted(now_ms()) end",
         "",
         "claim::test_the_same_claim_id_gets_the_same_grant",
     ),
     Mutant(
         "lease of a repeated claim",
-        "claim",
+        "claiming",
         "if row.claim == claim and has_lease() then",
         "if row.claim == claim then",
         "claim::test_a_used_claim_id_is_worth_nothing_later",
     ),
     Mutant(
         "fence raised by claim",
-        "claim",
+        "claiming",
         "fence = row.fence + 1, claim = claim",
         "fence = row.fence, claim = claim",
         "claim::test_each_claim_raises_the_fence",
     ),
     Mutant(
         "cancel resolved by claim",
-        "claim",
+        "claiming",
         "if row.cancel then",
         "if false then",
         "claim::test_flags_are_resolved_inside",
@@ -149,7 +149,7 @@ TURN_MUTANTS = (
     ),
     Mutant(
         "pause resolved by claim",
-        "claim",
+        "claiming",
         "if row.pause then",
         "if false then",
         "claim::test_flags_are_resolved_inside",
@@ -173,7 +173,7 @@ TURN_MUTANTS = (
     ),
     Mutant(
         "cancel resolved by finish",
-        "finish",
+        "finishing",
         "elseif row.cancel then",
         "elseif false then",
         "finish::test_cancel_comes_first",
@@ -181,7 +181,7 @@ TURN_MUTANTS = (
     ),
     Mutant(
         "cancel before completed",
-        "finish",
+        "finishing",
         "if to == 'completed' and not row.cancel then",
         "if to == 'completed' then",
         "finish::test_cancel_comes_first",
@@ -189,7 +189,7 @@ TURN_MUTANTS = (
     ),
     Mutant(
         "pause resolved by finish",
-        "finish",
+        "finishing",
         "elseif row.pause then",
         "elseif false then",
         "finish::test_pause_comes_next",
@@ -197,7 +197,7 @@ TURN_MUTANTS = (
     ),
     Mutant(
         "unread input of a completed task",
-        "finish",
+        "finishing",
         "if to == 'completed' and unread() then",
         "if false then",
         "finish::test_unread_input_makes_completed_go_on",
@@ -211,10 +211,54 @@ TURN_MUTANTS = (
     ),
     Mutant(
         "inbox check of finish into a wait",
-        "finish",
+        "finishing",
         "if inbox_ready() then",
         "if false then",
         "finish::test_a_wait_whose_word_is_there_goes_on",
         {"kind": "input"},
+    ),
+    Mutant(
+        "repeat of go_on",
+        "go_on",
+        "if row.claim == given.next_claim and has_lease() then",
+        "if false then",
+        "go_on::test_a_replay_gets_the_same_answer",
+        {"to": FinishTo.NEXT, "flag": None},
+    ),
+    Mutant(
+        "lease of a repeated go_on",
+        "go_on",
+        "if row.claim == given.next_claim and has_lease() then",
+        "if row.claim == given.next_claim then",
+        "go_on::test_a_claim_that_only_looks_the_same_is_none",
+    ),
+    Mutant(
+        "go_on claims in the outbox",
+        "go_on",
+        "reply[3] == PLACE.outbox and ",
+        "",
+        "go_on::test_has_the_effects_of_the_two",
+        {"to": FinishTo.NEXT, "flag": SignalKind.PAUSE},
+    ),
+    Mutant(
+        "go_on claims a next turn",
+        "go_on",
+        " and reply[5] ~= given.iteration",
+        "",
+        "go_on::test_a_turn_that_begins_again_at_its_limit_is_left",
+    ),
+    Mutant(
+        "seq of go_on's claim",
+        "go_on",
+        "claim_at(read(COMMON), reply[4], given.next_claim)",
+        "claim_at(read(COMMON), read(COMMON).seq, given.next_claim)",
+        "go_on::test_a_next_turn_that_moved_on_is_not_claimed",
+    ),
+    Mutant(
+        "go_on reads the record anew",
+        "go_on",
+        "claim_at(read(COMMON),",
+        "claim_at(row,",
+        "go_on::test_ends_the_turn_and_takes_the_next_one",
     ),
 )

@@ -80,7 +80,7 @@ BUGS = (
         "tests/unit/decide/test_lifecycle.py::test_scripts_make_no_move_without_a_row",
     ),
     Bug(
-        "B10", "neuraphage/store/claim.lua",
+        "B10", "neuraphage/store/claiming.lua",
         "if not redis.call('ZSCORE', OUTBOX, ID) then", "if has_lease() then",
         "tests/contract/test_claim_contract.py::test_a_task_outside_the_outbox_is_not_runnable",
     ),

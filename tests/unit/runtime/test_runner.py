@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,10 +11,11 @@ import pytest
 from neuraphage.errors import StoreUnavailable
 from neuraphage.model.task import Status
 from neuraphage.model.tool import ToolResult
-from neuraphage.ports import Claimed, ClaimVerdict, Lease, Renewal
+from neuraphage.ports import Claimed, ClaimVerdict, GoneOn, Lease, Renewal
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.outcome import Outcome
-from neuraphage.runtime.runner import LONGEST_S, MOST_TURNS, TurnRunner
+from neuraphage.runtime.runner import TurnRunner
+from neuraphage.runtime.turn_chain import LONGEST_S, MOST_TURNS
 from neuraphage.testing import ManualClock
 from turnkit import FakeTool, Killed, Rig, calls, says
 
@@ -165,31 +166,160 @@ def test_a_message_has_a_bounded_number_of_turns(make_rig: MakeRig) -> None:
     assert len(rig.dispatcher.messages) == 1
 
 
-def test_a_death_between_two_turns_of_a_message_loses_nothing(make_rig: MakeRig) -> None:
-    """The entry of the next turn is in the outbox before it is claimed: the sweep sends it."""
+def test_turns_together_are_one_write_each(make_rig: MakeRig) -> None:
+    """The end of a turn and the claim of the next one are one; the first is claimed and the last is finished."""
+    rig = three_turns(make_rig, turns_per_message="auto")
+    asked = watched(rig)
+    task_id = rig.submit()
+    rig.step()
+    assert asked == ["claim", "go_on", "go_on", "finish"]
+    assert rig.kit.number(task_id, "fence") == 3
+
+
+def watched(rig: Rig) -> list[str]:
+    """Names of the writes that begin and end turns, as they are made from now on."""
+    asked: list[str] = []
+
+    def noting(name: str) -> Callable[..., Any]:
+        write = getattr(rig.store, name)
+
+        def noted(*given: Any, **more: Any) -> Any:
+            asked.append(name)
+            return write(*given, **more)
+
+        return noted
+
+    for name in ("claim", "go_on", "finish"):
+        setattr(rig.store, name, noting(name))
+    return asked
+
+
+def test_the_keeper_knows_of_the_next_claim_before_it_is_sent(make_rig: MakeRig) -> None:
+    """Its lease is renewed also when its answer cannot be read for long; of a turn that is over nothing is kept."""
+    rig = three_turns(make_rig, turns_per_message="auto")
+    go_on, known = rig.store.go_on, []
+
+    def looks(*given: Any, claim_id: str, **more: Any) -> GoneOn:
+        known.append((claim_id in rig.keeper._claiming, len(rig.keeper._claiming)))
+        return go_on(*given, claim_id=claim_id, **more)
+
+    rig.store.go_on = looks  # type: ignore[method-assign]
+    rig.submit()
+    rig.step()
+    assert known == [(True, 2), (True, 2)]
+    assert (rig.keeper._claiming, rig.keeper._held) == ({}, {})
+
+
+@pytest.mark.parametrize(("slow", "renewals"), [(False, 0), (True, 1)])
+def test_a_lost_answer_is_asked_for_again(make_rig: MakeRig, slow: bool, renewals: int) -> None:
+    """It is the same turn and the same claim; that lease runs from the first try, so a late one is renewed first."""
+    rig = three_turns(make_rig, turns_per_message="auto")
+    clock = ManualClock(SystemClock().boottime_s())
+    object.__setattr__(rig.services, "clock", clock)
+    rig.keeper._clock = rig.store.clock = clock
+    go_on, renew, tries, renewed = rig.store.go_on, rig.store.renew, [], []
+
+    def loses_the_first_answer(*given: Any, claim_id: str, **more: Any) -> GoneOn:
+        answer = go_on(*given, claim_id=claim_id, **more)
+        tries.append(claim_id)
+        if len(tries) == 1:
+            clock.advance(rig.settings.lease_s if slow else 0.0)
+            raise StoreUnavailable("the answer was lost")
+        return answer
+
+    def counted(leases: Sequence[Lease]) -> tuple[float, list[Renewal]]:
+        renewed.append(leases)
+        return renew(leases)
+
+    rig.store.go_on, rig.store.renew = loses_the_first_answer, counted  # type: ignore[method-assign]
+    task_id = rig.submit()
+    rig.step()
+    assert (len(tries), len(set(tries)), len(renewed)) == (3, 2, renewals)
+    record = rig.get(task_id)
+    assert (record.status, record.fence, record.counters.model_calls) == (Status.COMPLETED, 3, 3)
+
+
+def test_a_death_before_the_end_of_a_turn_repeats_what_was_not_stored(make_rig: MakeRig) -> None:
+    """Whether a message waits is asked before the turn is ended: it is unfinished, and goes on from its journal."""
     rig = three_turns(make_rig, turns_per_message="auto")
     task_id = rig.submit()
     rig.dispatcher.has_waiting = killed  # type: ignore[method-assign]
     rig.dies()
-    assert (rig.get(task_id).place, rig.dispatcher.messages) == ("outbox", [])
-    other = rig.reborn()
-    other.dispatcher.has_waiting = lambda: False
-    rig.client.zadd(rig.kit.keys.outbox, {task_id: 1})
-    other.sweep.run(guarded=False)
+    record = rig.get(task_id)
+    assert (record.place, record.counters.iteration, rig.dispatcher.messages) == ("leases", 0, [])
+    rig.dispatcher.has_waiting = lambda: False  # type: ignore[method-assign]
+    other = rig.recover(task_id)
     other.drain()
     record = rig.get(task_id)
-    assert (record.status, record.counters.model_calls, record.counters.recoveries_total) == (Status.COMPLETED, 3, 0)
+    assert (record.status, record.counters.model_calls, record.counters.recoveries_total) == (Status.COMPLETED, 3, 1)
 
 
-def test_a_turn_that_the_sweep_gave_to_another_worker_is_left_to_it(make_rig: MakeRig) -> None:
-    """Its message was sent while this worker was slow: the claim is refused, and the message tells of its own turn."""
+def test_a_death_behind_the_end_of_a_turn_loses_nothing(make_rig: MakeRig) -> None:
+    """The next turn is under a lease like any other, and is taken from the process that is gone."""
+    rig = three_turns(make_rig, turns_per_message="auto")
+    go_on = rig.store.go_on
+
+    def dies_behind_it(*given: Any, **more: Any) -> GoneOn:
+        go_on(*given, **more)
+        raise Killed
+
+    rig.store.go_on = dies_behind_it  # type: ignore[method-assign]
+    task_id = rig.submit()
+    rig.dies()
+    record = rig.get(task_id)
+    assert (record.place, record.counters.iteration, rig.dispatcher.messages) == ("leases", 1, [])
+    rig.recover(task_id).drain()
+    record = rig.get(task_id)
+    assert (record.status, record.counters.model_calls, record.counters.recoveries_total) == (Status.COMPLETED, 3, 1)
+    assert len(rig.extra[0].runs) == 2
+
+
+def test_a_turn_that_another_worker_has_is_left_to_it(make_rig: MakeRig) -> None:
+    """The turn had been ended before, and the next one was taken since: the message tells of its own turn."""
     rig = three_turns(make_rig, turns_per_message="auto")
     rig.submit()
-    claim, count = rig.store.claim, itertools.count()
+    go_on = rig.store.go_on
 
-    def refused_later(*given: Any) -> Claimed:
-        return claim(*given) if next(count) == 0 else Claimed(ClaimVerdict.LEASED)
+    def refused(*given: Any, **more: Any) -> GoneOn:
+        return replace(go_on(*given, **more), claimed=Claimed(ClaimVerdict.LEASED))
 
-    rig.store.claim = refused_later  # type: ignore[method-assign]
+    rig.store.go_on = refused  # type: ignore[method-assign]
     assert rig.step().startswith("finished")
     assert rig.dispatcher.messages == []
+
+
+def test_a_pause_ends_the_message(make_rig: MakeRig) -> None:
+    """It came while the last tool ran: the turn is ended, and the next one is not begun."""
+    rig = three_turns(make_rig, turns_per_message="auto")
+    task_id = rig.submit()
+
+    def run(*_: Any) -> ToolResult:
+        rig.people.pause(task_id)
+        return ToolResult(text="acted")
+
+    rig.extra[0].act = run
+    assert rig.step().startswith("paused")
+    assert (rig.get(task_id).status, rig.get(task_id).counters.iteration) == (Status.PAUSED, 1)
+    assert (rig.keeper._claiming, rig.dispatcher.messages) == ({}, [])
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "outcome", "status"),
+    [
+        ("created_at", "never", "task failed", Status.FAILED),
+        ("schema", "999", "written by a newer release", Status.RUNNING),
+    ],
+)
+def test_a_next_turn_that_cannot_be_read(
+    make_rig: MakeRig, field: str, value: str, outcome: str, status: Status
+) -> None:
+    """A broken record ends its task, and what a newer release wrote is left to a newer worker."""
+    rig = three_turns(make_rig, turns_per_message="auto")
+    task_id = rig.submit()
+    rig.extra[0].act = lambda *_: (
+        (rig.client.hset(rig.kit.keys.task(task_id), field, value) and None) or ToolResult(text="acted")
+    )
+    assert rig.step().startswith(outcome)
+    assert rig.kit.status(task_id) is status
+    assert rig.kit.place(task_id) == ("" if status is Status.FAILED else "outbox")
+    rig.client.flushall()  # a record that cannot be read breaks the rules that are looked at behind each test

@@ -9,7 +9,7 @@ import pytest
 
 from neuraphage.ports import Changes
 from neuraphage.store import lua_constants
-from neuraphage.store.bindings import BINDINGS, CHANGE_GROUPS, CHANGES, SIGNALS
+from neuraphage.store.bindings import BINDINGS, CHANGE_GROUPS, CHANGES, CLAIMING, FINISHING, SIGNALS
 from neuraphage.store.encode import change_groups
 from neuraphage.store.scripts import Script, script, source_of
 from neuraphage.store.sentences import SENTENCES
@@ -19,7 +19,7 @@ LUA = {
     for f in files("neuraphage.store").iterdir()
     if f.name.endswith(".lua")
 }
-SHARED = {"prelude", "access", CHANGES, SIGNALS}
+SHARED = {"prelude", "access", CHANGES, FINISHING, CLAIMING, SIGNALS}
 
 
 def own_text(name: str) -> str:

@@ -1,0 +1,49 @@
+-- Included by claim and go_on: takes the lease of a task that is in the outbox at this seq.
+local function granted(now)
+  return { 'GRANTED', now, redis.call('HGETALL', TASK), redis.call('HGETALL', TURN), redis.call('LRANGE', INBOX, 0, -1) }
+end
+
+-- Fields of the task hash that a grant sets.
+local function granted_fields(row, claim, now)
+  local set = { fence = row.fence + 1, claim = claim, token = 0, lease_ms = given.lease_ms }
+  if row.owner ~= given.process then set.owner = given.process end
+  -- A clean stop may have lasted for days; the age of the last saved step counts from here on.
+  if now - (tonumber(row.saved_at) or now) > given.lease_ms then set.saved_at = now end
+  -- From now on this release writes to the task: older workers, which may not be able to read that, are to see it.
+  if tonumber(redis.call('HGET', TASK, 'schema') or 1) < SCHEMA then set.schema = SCHEMA end
+  status_fields(set, row, 'Running', now)
+  if row.reason then set.started_at, set.started = now, row.reason end -- stays, while `reason` is told once
+  return set
+end
+
+-- Answers as claim does; `row` is the record as it stands.
+local function claim_at(row, seq, claim)
+  -- What the record said before this claim: whoever wrote last knows by it that nobody wrote since.
+  local before = { row.claim or '', row.token or '', redis.call('LLEN', MESSAGES) }
+  if row.claim == claim and has_lease() then return granted(now_ms()) end
+  if row.seq ~= seq then return { 'STALE' } end -- a task that is gone has none
+  if not redis.call('ZSCORE', OUTBOX, ID) then
+    return { has_lease() and 'LEASED' or 'NOT_RUNNABLE' }
+  end
+  local now = now_ms()
+  if row.cancel then
+    end_task(row, 'Cancelled', now, cancel_detail(row), { seq = row.seq + 1 }, given)
+    return { 'NOT_RUNNABLE' }
+  end
+  if row.pause then
+    pause_task(row, now, 'user', { seq = row.seq + 1 }, given.events_max)
+    return { 'NOT_RUNNABLE' }
+  end
+  write(granted_fields(row, claim, now))
+  if row.reason then
+    redis.call('HDEL', TASK, 'reason')
+    -- told once in a task's life; each later stretch of work is a resumption, with its reason
+    event(row.fence == '0' and EVENT.TaskStarted or EVENT.TaskResumed, cjson.encode({ reason = row.reason, iteration = tonumber(row.iteration), fence = row.fence + 1 }), given.events_max)
+  end
+  move_status(row, 'Running', now)
+  redis.call('ZREM', OUTBOX, ID)
+  redis.call('ZADD', LEASES, now + given.lease_ms, ID)
+  local reply = granted(now)
+  for _, value in ipairs(before) do reply[#reply + 1] = value end
+  return reply
+end

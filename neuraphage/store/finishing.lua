@@ -1,0 +1,81 @@
+-- Included by finish and go_on: writes changes and ends the turn. Answers as finish does.
+local function finish()
+  local refusing = refusal()
+  if refusing == 'REPLAY' then return replayed() end
+  if refusing then return { refusing } end
+  local groups, to, detail = parse_groups(), given.to, given.detail
+  if given.iteration ~= row.iteration then return { 'LOST' } end
+  local now = now_ms()
+  local set = change_fields(groups, now)
+  -- A person may have raised the limit since the claim: the turn is begun once more instead of failing.
+  if to == 'limited' then to = at_limit(set) and 'failed' or 'again' end
+  -- a failed turn can be retried from its journal, so it isn't counted
+  local ends = to ~= 'failed' and to ~= 'again'
+  local seq, iteration = row.seq + 1, ends and row.iteration + 1 or tonumber(row.iteration)
+  set.seq = seq
+  set.iteration = iteration
+  local function answer(verdict, status, where)
+    local reply = settled(status, where, seq, iteration)
+    reply[1] = verdict
+    set.verdict = cjson.encode(reply)
+  end
+  local function apply_all()
+    apply(groups, set, not ends)
+    if ends then redis.call('DEL', TURN) end
+  end
+
+  -- What a person sent and no turn has read is never dropped: the task goes on with it. Input that only this write
+  -- takes in was read by no model yet; an answer that it takes in was read by the turn. An answer to a prompt that is
+  -- gone (its task failed and was retried) says nothing to anyone.
+  local function unread()
+    local taken = {}
+    for _, value in ipairs(groups.consumed) do taken[value] = true end
+    for _, value in ipairs(redis.call('LRANGE', INBOX, 0, -1)) do
+      local kind, prompt = sent(value)
+      local heard = kind == 'a' and redis.call('HEXISTS', TASK, 'p:' .. prompt) == 1
+      if kind == 'i' or (heard and not taken[value]) then return true end
+    end
+    return false
+  end
+  if to == 'completed' and unread() then
+    to = 'next'
+    set.turns_from = iteration -- the model had ended its work: turns are counted from the person's message on
+  end
+  if to == 'completed' and not row.cancel then
+    answer('COMMITTED', 'Completed', '')
+    apply_all()
+    end_task(row, 'Completed', now, detail, {}, given)
+  elseif row.cancel then
+    answer('CANCELLED', 'Cancelled', '')
+    apply_all()
+    end_task(row, 'Cancelled', now, cancel_detail(row), {}, given)
+  elseif to == 'failed' then
+    answer('COMMITTED', 'Failed', '')
+    apply_all()
+    end_task(row, 'Failed', now, detail, {}, given)
+  elseif row.pause then
+    answer('COMMITTED', 'Paused', PLACE.waits)
+    apply_all()
+    pause_task(row, now, 'user', {}, given.events_max)
+  elseif to == 'wait' then
+    apply_all()
+    if inbox_ready() then
+      answer('COMMITTED', 'Running', PLACE.outbox)
+      queue_task(row, now, 'Running', 'user_input', { verdict = set.verdict, turns_from = iteration }, given)
+    else
+      answer('COMMITTED', 'WaitingForUser', PLACE.waits)
+      local last = { verdict = set.verdict }
+      status_fields(last, row, 'WaitingForUser', now)
+      write(last)
+      move_status(row, 'WaitingForUser', now)
+      place(WAITS, now)
+      event(EVENT.UserInputNeeded, detail, given.events_max)
+    end
+  else
+    answer('COMMITTED', 'Running', PLACE.outbox)
+    apply_all()
+    redis.call('ZREM', LEASES, ID)
+    redis.call('ZADD', OUTBOX, now + given.republish_ms, ID)
+  end
+  return cjson.decode(set.verdict)
+end
