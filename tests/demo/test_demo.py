@@ -66,7 +66,9 @@ class StartedDemo:
 @pytest.fixture(scope="module", autouse=True)
 def without_recovery(tmp_path_factory: pytest.TempPathFactory) -> StartedDemo:
     """A demo that mostly waits for a worker that never comes: it does so beside the other tests."""
-    return StartedDemo(tmp_path_factory.mktemp("off"), settings={"NEURAPHAGE_RECOVERY_POLICY": "off"})
+    return StartedDemo(
+        tmp_path_factory.mktemp("off"), "--patience", "60", settings={"NEURAPHAGE_RECOVERY_POLICY": "off"}
+    )
 
 
 def copy_of_project(tmp_path: Path) -> Path:
