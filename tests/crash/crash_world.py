@@ -124,8 +124,8 @@ class ListDispatcher:
     """Implements ports.Dispatcher by a list in another database; refuses one message, as a broker that is away.
 
     It is the second of one turn, which the sweep sends after a deadline has passed: the next sweep publishes it again.
-    Each other time it is asked it says that a message waits: so turns end both ways, for themselves and with the claim
-    of the next one.
+    The first time it is asked, and each other time after that, it says that a message waits: so turns end both ways,
+    for themselves and with the claim of the next one.
 
     Args:
         site: the case.
@@ -146,7 +146,7 @@ class ListDispatcher:
 
     def has_waiting(self) -> bool:
         self._asked += 1
-        return self._asked % 2 == 0
+        return self._asked % 2 == 1
 
     def queue_length(self) -> int | None:
         return int(self._client.llen(self._key))
