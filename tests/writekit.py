@@ -11,6 +11,7 @@ from neuraphage.model.event import Event
 from neuraphage.model.task import Status, TaskSpec
 from neuraphage.ports import Changes, FinishTo, Lease, SignalKind, SuspendTo
 from neuraphage.store import places
+from neuraphage.store.uses import Asks
 from storekit import ASK, TALK, StoreKit, question, text_entry
 
 Write = Callable[[], Any]
@@ -103,3 +104,22 @@ def signalling(kit: StoreKit) -> Iterator[tuple[str, Write]]:
 
 
 ALL_WRITES = (settling, claiming, recovering, signalling)
+
+
+def extent(name: str) -> Asks:
+    """What the script of a write asks for before it writes; `name` as in writekit."""
+    if name == f"finish {FinishTo.NEXT} None":
+        return Asks.NEXT
+    return {"commit": Asks.COMMIT, **dict.fromkeys(("suspend", "finish", "go_on", "claim"), Asks.TURN)}.get(
+        name.split(maxsplit=1)[0], Asks.ALL
+    )
+
+
+def pattern(kit: StoreKit, key: str) -> str:
+    """What an ACL calls a key of the scripts, by its name in Lua."""
+    if not key:
+        return ""
+    if key.startswith("STATUS."):
+        return kit.keys.status(Status(key.removeprefix("STATUS.")))
+    found = getattr(kit.keys, key.lower())
+    return found if isinstance(found, str) else found("?" * 41)

@@ -16,17 +16,14 @@ local ARGUMENTS = {
   PUBLISH = { ID },
 }
 local ADDS = { HSET = true, RPUSH = true, XADD = true, ZADD = true }
+local UNTRIED = { TIME = true, TYPE = true, COPY = true }
 local function try(adds)
-  local uses = { { STATUS_USES, {} } }
-  for _, key in pairs(STATUS) do uses[1][2][#uses[1][2] + 1] = key end
-  for _, use in ipairs(USES) do uses[#uses + 1] = use end
-  for _, use in ipairs(uses) do
-    for _, key in ipairs(use[2]) do
-      for _, command in ipairs(use[1]) do
-        local reply = (ADDS[command] or false) == adds and redis.pcall(command, key, unpack(ARGUMENTS[command] or {}))
-        if type(reply) == 'table' and reply.err then
-          return redis.error_reply('NOPERM this user may not run ' .. command .. ' on ' .. key .. ' (' .. reply.err .. ')')
-        end
+  for _, use in ipairs((ASKS.listed())) do
+    local command, key = unpack(use)
+    if not UNTRIED[command] and (ADDS[command] or false) == adds then
+      local reply = redis.pcall(command, key, unpack(ARGUMENTS[command] or {}))
+      if type(reply) == 'table' and reply.err then
+        return redis.error_reply('NOPERM this user may not run ' .. command .. ' on ' .. key .. ' (' .. reply.err .. ')')
       end
     end
   end

@@ -7,8 +7,11 @@ locals, arguments as fields of `given`. So a new key or argument is a new name h
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+from neuraphage.store import uses
 from neuraphage.store.keys import STATUSES, TASK_KEY_NAMES
+from neuraphage.store.uses import Asks
 
 PRELUDE, ACCESS, CHANGES, SIGNALS = "prelude", "access", "changes", "signals"
 FINISHING, CLAIMING = "finishing", "claiming"
@@ -42,6 +45,8 @@ class Binding:
         keys: further keys; those of a task come first, where it is about one.
         rest: name of the items that follow the arguments, if there may be any.
         is_about_task: whether it is given the keys of one task.
+        asks: for what it must be allowed before it begins.
+        asks_more: for what before it does more than that; None where it never does.
         repairs: begins also where a key has another type than it should have, since it puts that right.
         called: what messages call it, where its name would not tell what was tried.
     """
@@ -52,6 +57,8 @@ class Binding:
     keys: tuple[str, ...] = ()
     rest: str = ""
     is_about_task: bool = True
+    asks: Asks = Asks.ALL
+    asks_more: Asks | None = None
     repairs: bool = False
     called: str = ""
 
@@ -66,7 +73,7 @@ class Binding:
         lines = [f"local {name} = KEYS[{number}]" for number, name in enumerate(names, start=1)]
         if self.is_about_task:
             statuses = (f"{status} = KEYS[{number}]" for number, status in enumerate(STATUSES, start=len(names) + 1))
-            lines += [f"local STATUS = {{ {', '.join(statuses)} }}", f"local REPAIRS = {str(self.repairs).lower()}"]
+            lines.append(f"local STATUS = {{ {', '.join(statuses)} }}")
         lines += [f"local {name} = KEYS[{number}]" for number, name in enumerate(self.keys, start=at + 1)]
         if not self.is_about_task:
             lines.append(f"local FIRST_KEY = {len(self.keys) + 1}")
@@ -79,7 +86,8 @@ class Binding:
         if CHANGES in self.parts:
             groups = (f"{{ '{name}', {width} }}" for name, width in CHANGE_GROUPS.items())
             lines.append(f"local GROUPS = {{ {', '.join(groups)} }}")
-        return "\n".join(lines) + "\n"
+        asking = uses.head(self.asks, self.asks_more, looks=not self.repairs) if ACCESS in self.parts else ""
+        return "\n".join(lines) + "\n" + asking
 
 
 _NUMBER = """local function number(name, value)
@@ -92,9 +100,9 @@ def _field(argument: str, at: int) -> str:
     return f"{name} = number('{name}', ARGV[{at}])" if argument.startswith("#") else f"{name} = ARGV[{at}]"
 
 
-def _change(name: str, *arguments: str, parts: tuple[str, ...] = (), called: str = "") -> Binding:
+def _change(name: str, *arguments: str, parts: tuple[str, ...] = (), **further: Any) -> Binding:
     parts = (PRELUDE, ACCESS, CHANGES, *parts)
-    return Binding(name, (*_CHANGE, *arguments), parts, rest="groups of changes", called=called)
+    return Binding(name, (*_CHANGE, *arguments), parts, rest="groups of changes", **further)
 
 
 def _signal(name: str, *arguments: str) -> Binding:
@@ -109,13 +117,15 @@ BINDINGS = {
             ("spec", "entry", "name", "priority", "reason", "#events_max", "#republish_ms", "#key_ttl_ms"),
             keys=("CREATED", "TOMBSTONES"),
         ),
-        Binding("claim", ("seq", "process", "claim", "#lease_ms", *LIMITS), (PRELUDE, ACCESS, CLAIMING)),
-        _change("commit", "#events_max", "#lease_ms", "#slack_ms"),
-        _change("suspend", *LIMITS, "to", "#due_ms", "reason", "detail"),
-        _change("finish", *_FINISH, parts=(FINISHING,)),
+        Binding(
+            "claim", ("seq", "process", "claim", "#lease_ms", *LIMITS), (PRELUDE, ACCESS, CLAIMING), asks=Asks.TURN,
+        ),
+        _change("commit", "#events_max", "#lease_ms", "#slack_ms", asks=Asks.COMMIT),
+        _change("suspend", *LIMITS, "to", "#due_ms", "reason", "detail", asks=Asks.TURN),
+        _change("finish", *_FINISH, parts=(FINISHING,), asks=Asks.NEXT, asks_more=Asks.TURN),
         _change(
             "go_on", *_FINISH, "next_claim", "process", "#lease_ms", parts=(FINISHING, CLAIMING),
-            called="finish and go on",
+            asks=Asks.TURN, called="finish and go on",
         ),
         _signal("deliver", "kind", "value", "prompt", "#inbox_max", "#why_max"),
         _signal("stop", "kind", "reason"),

@@ -9,6 +9,9 @@ local function finish()
   local set = change_fields(groups, now)
   -- A person may have raised the limit since the claim: the turn is begun once more instead of failing.
   if to == 'limited' then to = at_limit(set) and 'failed' or 'again' end
+  local is_plain = to == 'next' and not row.pause and not row.cancel
+  refusing = not is_plain and MORE and refusal_of(MORE) -- what a plain end does not send
+  if refusing then return refusing end
   -- a failed turn can be retried from its journal, so it isn't counted
   local ends = to ~= 'failed' and to ~= 'again'
   local seq, iteration = row.seq + 1, ends and row.iteration + 1 or tonumber(row.iteration)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from neuraphage.errors import DamagedKey
 from neuraphage.model.effect import EffectState, ModelEffect, ToolEffect
 from neuraphage.model.prompt import InboxItem
 from neuraphage.model.task import Status
@@ -247,6 +248,23 @@ def test_an_ended_task_is_no_suspect(kit: StoreKit, to: FinishTo) -> None:
     assert kit.client.hexists(kit.keys.suspects, task_id)
     kit.finish(lease, to, error="e", recoverable=True)
     assert not kit.client.exists(kit.keys.suspects)
+
+
+@pytest.mark.parametrize("to", [FinishTo.COMPLETED, FinishTo.FAILED, FinishTo.WAIT])
+def test_an_end_whose_keys_are_damaged_is_not_begun(kit: StoreKit, to: FinishTo) -> None:
+    """What only the end of a task touches is looked at before it, and holds up no turn that goes on."""
+    task_id, lease = kit.running()
+    damaged = kit.keys.status(
+        {FinishTo.COMPLETED: Status.COMPLETED, FinishTo.FAILED: Status.FAILED}.get(to, Status.PAUSED)
+    )
+    kit.client.set(damaged, "damaged")
+    before = kit.state()
+    with pytest.raises(DamagedKey, match="neuraphage repair"):
+        kit.finish(lease, to, changes_of(to), error="e", recoverable=True)
+    assert kit.state() == before
+    assert kit.finish(lease, FinishTo.NEXT).place == "outbox"
+    kit.client.delete(damaged)
+    assert kit.place(task_id) == "outbox"
 
 
 def test_an_ended_task_closes_its_prompts(kit: StoreKit) -> None:

@@ -218,6 +218,14 @@ TURN_MUTANTS = (
         {"kind": "input"},
     ),
     Mutant(
+        "what the end of a task asks for",
+        "finishing",
+        "refusing = not is_plain and MORE and refusal_of(MORE)",
+        "refusing = nil",
+        "finish::test_an_end_whose_keys_are_damaged_is_not_begun",
+        {"to": FinishTo.FAILED},
+    ),
+    Mutant(
         "repeat of go_on",
         "go_on",
         "if row.claim == given.next_claim and has_lease() then",
