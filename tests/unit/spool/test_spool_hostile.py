@@ -68,6 +68,14 @@ def test_signals_to_a_parent_are_ignored(spool, order, calm):
     assert (status.state, status.output) == (DONE, "alive\n")
 
 
+@pytest.mark.parametrize("name", ["TERM", "KILL"])
+def test_a_command_that_signals_its_whole_group(spool, order, calm, name):
+    """`kill 0` reaches the command and what it started: its runner is in no group with it, and tells how it ended."""
+    status = run(spool, order(f"echo before; kill -{name} 0; sleep 60"), calm)
+    number = getattr(signal, f"SIG{name}")
+    assert (status.state, status.exit_code, status.output) == (DONE, -number, "before\n")
+
+
 def test_a_command_that_stops_its_own_runner(spool, order, calm):
     """The runner is woken again, so the time limit of the command holds."""
     status = run(spool, order("kill -STOP $PPID; sleep 60", timeout_s=1.0), calm)
