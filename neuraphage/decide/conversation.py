@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from neuraphage.decide.hashing import sha256_hex
@@ -47,7 +47,7 @@ def call_ids(entries: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     return frozenset(call.tool_use_id for e in entries if e["role"] == "assistant" for call in tool_calls(e["content"]))
 
 
-def with_own_ids(content: Sequence[Block], taken: Collection[str], seed: str) -> list[Block]:
+def with_own_ids(content: Sequence[Block], taken: Container[str], seed: str) -> list[Block]:
     """The blocks of a reply, each of its calls under an id that no other call of the task has.
 
     Journal, results and spool know a call by its id, and the API refuses one that comes twice. The API's own ids are
@@ -58,11 +58,11 @@ def with_own_ids(content: Sequence[Block], taken: Collection[str], seed: str) ->
         taken: ids of the calls before it.
         seed: makes new ids; the same for the same reply.
     """
-    used = {MODEL_ENTRY, *taken}
+    used = {MODEL_ENTRY}
     blocks: list[Block] = []
     for index, block in enumerate(content):
         if block.get("type") == "tool_use":
-            if block["id"] in used or not _CALL_ID.fullmatch(block["id"]):
+            if block["id"] in used or block["id"] in taken or not _CALL_ID.fullmatch(block["id"]):
                 block = {**block, "id": f"toolu_{sha256_hex([seed, index])[:24]}"}  # noqa: PLW2901 - the block, mended
             if not 0 < len(block["name"]) <= NAME_MAX_CHARS:
                 block = {**block, "name": block["name"][:NAME_MAX_CHARS] or "unnamed"}  # noqa: PLW2901 - likewise
@@ -93,7 +93,11 @@ def request_messages(entries: Sequence[Mapping[str, Any]], *, plain: bool = Fals
         entries: the stored conversation, whatever it holds.
         plain: only words, calls and results; see `sendable`.
     """
-    messages = api_messages(entries, plain=plain)
+    return with_ends(api_messages(entries, plain=plain))
+
+
+def with_ends(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same list, with words of a person first and last where they are missing."""
     go_on = {"role": "user", "content": [{"type": "text", "text": GO_ON_TEXT}]}
     if not messages or messages[0]["role"] != "user":  # a prompt without words
         messages.insert(0, go_on)
@@ -108,24 +112,43 @@ def api_messages(entries: Sequence[Mapping[str, Any]], *, plain: bool = False) -
     Tool results come first in their message, as the API demands. A tool_use without a result gets one that
     says so: a broken pair would make every later request fail.
     """
+    return paired([], merged_from(entries, plain=plain)[0])
+
+
+def merged_from(entries: Sequence[Mapping[str, Any]], *, plain: bool = False) -> tuple[list[dict[str, Any]], list[int]]:
+    """Entries that are sent, those of one role in a row as one message, and the entry that each message begins with."""
     merged: list[dict[str, Any]] = []
-    for entry in visible(entries):
+    starts: list[int] = []
+    for index, entry in enumerate(visible(entries)):
         _append(merged, entry["role"], sendable(entry, plain=plain))
-    repaired: list[dict[str, Any]] = []
+        starts += [index] * (len(merged) - len(starts))
+    return merged, starts
+
+
+def paired(
+    before: list[dict[str, Any]], merged: Sequence[dict[str, Any]], *, is_end: bool = True
+) -> list[dict[str, Any]]:
+    """Add messages to those before them, which are paired already, each call with its result.
+
+    Args:
+        before: added to.
+        merged: of alternating roles.
+        is_end: whether the conversation ends with them; a call that is open then gets its result, too.
+    """
     for index, message in enumerate(merged):
-        wanted = _open_calls(repaired)
+        wanted = _open_calls(before)
         content = message["content"]
         if message["role"] == "user":
             content = _paired(content, wanted)
         else:
             if wanted:
-                repaired.append({"role": "user", "content": _paired([], wanted)})
-            content = in_order(content, last=index == len(merged) - 1)
-        _append(repaired, message["role"], content)  # what stood between may have been empty
-    wanted = _open_calls(repaired)
+                before.append({"role": "user", "content": _paired([], wanted)})
+            content = in_order(content, last=is_end and index == len(merged) - 1)
+        _append(before, message["role"], content)  # what stood between may have been empty
+    wanted = _open_calls(before) if is_end else []
     if wanted:
-        repaired.append({"role": "user", "content": _paired([], wanted)})
-    return repaired
+        before.append({"role": "user", "content": _paired([], wanted)})
+    return before
 
 
 def _append(messages: list[dict[str, Any]], role: str, content: list[Block]) -> None:
@@ -133,7 +156,8 @@ def _append(messages: list[dict[str, Any]], role: str, content: list[Block]) -> 
     if not content:
         return
     if messages and messages[-1]["role"] == role:
-        messages[-1]["content"] = messages[-1]["content"] + content
+        # a new one: others may hold the old
+        messages[-1] = {"role": role, "content": messages[-1]["content"] + content}
     else:
         messages.append({"role": role, "content": list(content)})
 

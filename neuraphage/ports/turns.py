@@ -69,6 +69,8 @@ class Claimed:
         entries: the conversation.
         sent_at_boottime_s: local send time, the start of the worker's own deadline.
         now_ms: server time of the claim.
+        memo: of this process, for what it makes of these entries and of those that are added; it is handed out again
+            with the next claim that the same process makes, if nobody else has written in between.
     """
 
     verdict: ClaimVerdict
@@ -79,6 +81,7 @@ class Claimed:
     entries: tuple[dict[str, Any], ...] = ()
     sent_at_boottime_s: float = 0.0
     now_ms: int = 0
+    memo: dict[str, Any] = field(default_factory=dict, compare=False)
 
 
 class ClaimUnreadableError(Exception):

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from neuraphage.decide.conversation import call_ids, request_messages, tool_calls, with_own_ids
+from neuraphage.decide.conversation import tool_calls, with_own_ids
 from neuraphage.decide.hashing import canonical, request_id, sha256_hex
 from neuraphage.decide.replies import actual_stop, unfinished_call
 from neuraphage.decide.retry import after_fault, is_sent_plain
@@ -131,7 +131,7 @@ class ModelStep:
             request_id=entry.request_id or "",
             model=spec.model,
             system=[{"type": "text", "text": system}],
-            messages=request_messages(self._work.entries, plain=entry.plain),
+            messages=self._work.assembly.request_messages(self._work.entries, plain=entry.plain),
             tools=tools,
             max_tokens=spec.max_tokens,
             extra={},
@@ -176,7 +176,7 @@ class ModelStep:
         clean: list[dict[str, Any]] = services.redaction.json(reply.content)
         clean = without_broken_signatures(reply.content, clean)
         stop_reason = actual_stop(reply, work.record.spec.max_tokens)
-        content = with_own_ids(clean, call_ids(work.entries), entry.request_id or "")
+        content = with_own_ids(clean, work.assembly.call_ids(work.entries), entry.request_id or "")
         stored = Entry.model_construct(
             role="assistant",
             content=content,

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
+from neuraphage.decide.assembly import Assembly
 from neuraphage.errors import DamagedKey, LeaseLost, StoreUnavailable, WriteLost
 from neuraphage.model.effect import JournalEntry, Marker, ModelEffect, ToolEffect, model_effect, tool_effect
 from neuraphage.model.event import Event
@@ -50,6 +51,9 @@ class UnitOfWork:
         self.held = held
         self.record = claimed.record
         self.entries: list[Mapping[str, Any]] = list(claimed.entries)
+        # taken out while it is used: this process may be given the task again while a former turn of it still hangs
+        self.assembly: Assembly = claimed.memo.pop("assembly", None) or Assembly()
+        self._memo = claimed.memo
         self.journal: dict[str, JournalEntry] = dict(claimed.journal)
         self.inbox: list[tuple[bytes, InboxItem]] = list(claimed.inbox)
         self.marker = claimed.record.marker
@@ -167,7 +171,7 @@ class UnitOfWork:
             StoreUnavailable: the store stayed away; the lease runs out and the sweep takes over.
         """
         pending = self._pending
-        self.held.settling = True
+        self._settling()
         return self._write(
             "suspend",
             lambda: self._services.store.suspend(
@@ -185,12 +189,17 @@ class UnitOfWork:
         self.error = str((detail or {}).get("error", ""))
         # asked before the lease counts as settling: it may take as long as the broker does
         following = self._chain.begin_next() if to is FinishTo.NEXT and self._chain is not None else None
-        self.held.settling = True
+        self._settling()
         lease, iteration, pending = self.held.lease, self.record.counters.iteration, self._pending
         ending = (lease, pending, to, iteration, detail or {})
         if following is None:
             return self._write("finish", partial(self._services.store.finish, *ending))
         return self._go_on(following, partial(self._services.store.go_on, *ending))
+
+    def _settling(self) -> None:
+        """The last write of this turn is on its way."""
+        self.held.settling = True
+        self._memo["assembly"] = self.assembly
 
     def _go_on(self, following: Claim, write: Callable[..., GoneOn]) -> Settled:
         gone_on = self._write("go_on", partial(write, process_id=following.process_id, claim_id=following.claim_id))

@@ -80,7 +80,8 @@ def claimed_of(
         check_schema(values, "task record")  # first: what else a newer release wrote would look broken
         entries = _entries(known, raw_entries)
         size_bytes = (known.size_bytes if known else 0) + sum(map(len, raw_entries))
-        context.conversations.put(task_id, KnownConversation(claim_id, lease.token, entries, size_bytes))
+        memo: dict[str, Any] = known.memo if known else {}
+        context.conversations.put(task_id, KnownConversation(claim_id, lease.token, entries, size_bytes, memo))
         now_ms = int(reply[1])
         journal: dict[str, JournalEntry] = {k: journal_entry(k, raw) for k, raw in text_map(reply[3]).items()}
         return Claimed(
@@ -92,6 +93,7 @@ def claimed_of(
             entries=tuple(entries),
             sent_at_boottime_s=sent_at,
             now_ms=now_ms,
+            memo=memo,
         )
     except Exception as error:
         raise ClaimUnreadableError(lease, error) from error

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 MAX_BYTES = 32 * 1024 * 1024
@@ -26,12 +26,14 @@ class KnownConversation:
         claim_id, token: of the last confirmed write.
         entries: in order, as read from the store; only ever added to, by `Conversations`.
         size_bytes: as JSON.
+        memo: what turns have made of the entries; it lives as long as they are known.
     """
 
     claim_id: str
     token: int
     entries: list[dict[str, Any]]
     size_bytes: int
+    memo: dict[str, Any] = field(default_factory=dict)
 
 
 class Conversations:

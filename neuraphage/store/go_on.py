@@ -67,4 +67,5 @@ def _known_after(context: StoreContext, lease: Lease, changes: Changes) -> Known
     if known is None or (known.claim_id, known.token) != (lease.claim_id, lease.token):
         return None
     entries, size_bytes = as_read_back(changes)
-    return KnownConversation(lease.claim_id, lease.token + 1, [*known.entries, *entries], known.size_bytes + size_bytes)
+    grown, size_bytes = [*known.entries, *entries], known.size_bytes + size_bytes
+    return KnownConversation(lease.claim_id, lease.token + 1, grown, size_bytes, known.memo)

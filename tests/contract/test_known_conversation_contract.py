@@ -57,6 +57,26 @@ def test_memory_is_used(kit: StoreKit) -> None:
     assert texts(kit.try_claim(task_id)) == ["Do it.", "one"]
 
 
+def test_what_turns_make_of_it_is_known_as_long(kit: StoreKit) -> None:
+    """A memo is handed out again while nobody else writes, also by the write that goes on; else it is a new one."""
+    task_id = kit.create()
+    first = kit.try_claim(task_id)
+    assert first.lease is not None
+    first.memo["made"] = 1
+    kit.finish(first.lease, FinishTo.NEXT, said("one"))
+    second = kit.try_claim(task_id)
+    assert second.lease is not None
+    third = kit.go_on(second.lease, changes=said("two")).claimed
+    assert isinstance(third, Claimed)
+    assert (first.memo, second.memo, third.memo) == ({"made": 1},) * 3
+    kit.recover(task_id)
+    mine = kit.store.context
+    forget(kit)
+    turn(kit, task_id, "three")
+    kit.store.context = mine
+    assert kit.try_claim(task_id).memo == {}
+
+
 def test_another_process_in_between_is_noticed(kit: StoreKit) -> None:
     """A turn by somebody else changes the claim id, so everything is read again."""
     task_id = kit.create()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from neuraphage.decide import conversation
 from neuraphage.errors import StoreUnavailable
 from neuraphage.model.task import Status
 from neuraphage.model.tool import ToolResult
@@ -174,6 +175,29 @@ def test_turns_together_are_one_write_each(make_rig: MakeRig) -> None:
     rig.step()
     assert asked == ["claim", "go_on", "go_on", "finish"]
     assert rig.kit.number(task_id, "fence") == 3
+
+
+@pytest.mark.parametrize("together", ["auto", 1])
+def test_a_context_is_put_together_once(make_rig: MakeRig, monkeypatch: pytest.MonkeyPatch, together: object) -> None:
+    """A turn looks at what is new since the last one of the same process, however long the conversation is."""
+    looked: list[int] = []
+    sendable = conversation.sendable
+
+    def counted(entry: Any, *, plain: bool = False) -> Any:
+        looked[-1] += 1
+        return sendable(entry, plain=plain)
+
+    def act(*_: Any) -> ToolResult:
+        looked.append(0)
+        return ToolResult(text="acted")
+
+    monkeypatch.setattr(conversation, "sendable", counted)
+    turns = [calls((f"t{number}", "act", {})) for number in range(12)]
+    rig = make_rig(*turns, says("Done."), extra=[FakeTool(act=act)], turns_per_message=together)
+    looked.append(0)
+    rig.run()
+    assert len(looked) == 13
+    assert max(looked) <= 3
 
 
 def watched(rig: Rig) -> list[str]:

@@ -1,0 +1,57 @@
+"""The messages of a conversation that grows: what was put together once is not put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from typing import Any
+
+from neuraphage.decide.conversation import call_ids, merged_from, paired, with_ends
+
+Entries = Sequence[Mapping[str, Any]]
+
+
+class Assembly:
+    """What was assembled of one conversation, as far as nothing that is added can change it.
+
+    It answers for any entries. It spares work where they begin with the very entry objects that it has seen, as they do
+    while one process takes turn after turn of a task; else it begins anew.
+    """
+
+    def __init__(self) -> None:
+        self._plain = False
+        self._count = 0
+        self._last: Mapping[str, Any] | None = None
+        self._messages: list[dict[str, Any]] = []
+        self._calls: set[str] = set()
+        self._calls_to = 0
+        self._calls_last: Mapping[str, Any] | None = None
+
+    def request_messages(self, entries: Entries, *, plain: bool = False) -> list[dict[str, Any]]:
+        """As conversation.request_messages. The messages are not to be changed."""
+        if plain != self._plain or not _begins_with(entries, self._count, self._last):
+            self._plain, self._count, self._last, self._messages = plain, 0, None, []
+        added = entries[self._count :]
+        if any(entry.get("supersedes") is not None for entry in added):  # it may reach back behind what is kept
+            self._count, self._last, self._messages = 0, None, []
+            return with_ends(paired([], merged_from(entries, plain=plain)[0]))
+        merged, starts = merged_from(added, plain=plain)
+        if not merged:
+            return with_ends(paired(list(self._messages), []))
+        # the last message may grow, and what comes before it is what its neighbours made of it
+        self._messages = paired(self._messages, merged[:-1], is_end=False)
+        self._count += starts[-1]
+        self._last = entries[self._count - 1]
+        return with_ends(paired(list(self._messages), merged[-1:]))
+
+    def call_ids(self, entries: Entries) -> Container[str]:
+        """As conversation.call_ids, to ask whether an id is there; good until the next question."""
+        if not _begins_with(entries, self._calls_to, self._calls_last):
+            self._calls, self._calls_to = set(), 0
+        self._calls.update(call_ids(entries[self._calls_to :]))
+        self._calls_to, self._calls_last = len(entries), entries[-1] if entries else None
+        return self._calls
+
+
+def _begins_with(entries: Entries, count: int, last: Mapping[str, Any] | None) -> bool:
+    """Whether the first so many are those that were seen. Conversations only grow, so the last of them tells."""
+    return count == 0 or (len(entries) >= count and entries[count - 1] is last)
