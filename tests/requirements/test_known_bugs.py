@@ -183,8 +183,8 @@ def test_the_sweep_reads_no_conversation(make_rig: MakeRig, monkeypatch: pytest.
     assert [name for name in seen if name.upper() in {"LRANGE", "LINDEX", "GETRANGE"}] == []
     from neuraphage.store.scripts import source_of
 
-    assert "'LRANGE', MESSAGES" not in source_of("recover")
-    assert "'LLEN', MESSAGES" in source_of("recover")
+    assert "call('LRANGE', MESSAGES" not in source_of("recover")
+    assert "redis.call('LLEN', MESSAGES" in source_of("recover")
 
 
 def refusing(times: int, real: Callable[..., Any]) -> Callable[..., Any]:
