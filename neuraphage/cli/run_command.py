@@ -78,14 +78,12 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     130 interrupted.
     """
     has_text = prompt is not None or file is not None
-    _refuse_at_odds(has_text, resume, answer, is_precise=bool(to or seen))
+    _refuse_at_odds(has_text, resume, answer, script, is_precise=bool(to or seen))
     if resume is not None:
         _refuse_of_new_task({"--dir": directory, "--model": model, "--allow": allow, "--mode": mode})
     text = given_text("the prompt", prompt, file) if has_text else None
     if resume is None:
         check_new_task(text or "", model=model, max_turns=max_turns, max_cost=max_cost, script=script)
-    if script is not None and not all(script.partition(":")):
-        raise BadInput(f"--script {script}: write module:attribute")
     working_dir = existing_dir(directory or Path())
     hint_at_misspelt(allow or ())
     waiting = Viewer(console(stderr=as_json))
@@ -113,7 +111,11 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     raise typer.Exit(code)
 
 
-def _refuse_at_odds(has_text: bool, resume: str | None, answer: str | None, *, is_precise: bool) -> None:
+def _refuse_at_odds(
+    has_text: bool, resume: str | None, answer: str | None, script: str | None, *, is_precise: bool
+) -> None:
+    if script is not None and not all(script.partition(":")):
+        raise BadInput(f"--script {script}: write module:attribute")
     if not has_text and resume is None:
         raise BadInput("give what to do, or --resume with a task that is to go on")
     if answer is not None and resume is None:

@@ -107,7 +107,7 @@ class ToolDeclaration(Frozen):
         output_limit_chars: longest text shown to the model; head and tail are kept.
         control: set for tools that the turn carries out itself.
         detached: whether a call is work that outlives the worker and is found again by its effect id
-            (`ports.DetachedTool`).
+            (`ports.DetachedTool`). It is opaque: what came of it is asked for, never guessed by another way.
         version: of what a call means. A call that was begun under another version is never begun again: its outcome
             counts as unknown.
         traits: what its parameters and results mean to policy and to surfaces.

@@ -123,8 +123,17 @@ def _problem(tool: Any, names: set[str], redact: Redact) -> str | None:
         return f"{name} declares the effect {declaration.effect_class.value}, which no tool can have"
     if declaration.control is not None:
         return f"{name} declares itself to be carried out by the turn, as only built-in tools are"
-    if declaration.detached and not isinstance(tool, DetachedTool):
-        return f"{name} declares its calls to be detached work and has no detached_result that reads what came of it"
+    if declaration.detached:
+        return _detached_problem(tool, declaration)
     if isinstance(tool, FunctionTool) and declaration.effect_class is EffectClass.CHECKABLE and not tool.has_probe:
         return f"{name} is checkable and has no probe; add one by @{name}.probe_with, or declare it opaque"
+    return None
+
+
+def _detached_problem(tool: Any, declaration: ToolDeclaration) -> str | None:
+    name = declaration.name
+    if declaration.effect_class is not EffectClass.OPAQUE:
+        return f"{name} is detached work and declares the effect {declaration.effect_class.value}; declare it opaque"
+    if not isinstance(tool, DetachedTool):
+        return f"{name} declares its calls to be detached work and has no detached_result that reads what came of it"
     return None

@@ -14,7 +14,7 @@ from neuraphage.tools.loading import load_tools
 from neuraphage.tools.registry import default_toolbox
 
 SHOP = '''
-from neuraphage.tools import tool, ToolTraits
+from neuraphage.tools import EffectClass, tool, ToolTraits
 
 @tool(effect="keyed")
 def charge(customer: str, cents: int) -> str:
@@ -66,7 +66,13 @@ def control():
 
 controlling = control()
 detached = control()
-detached.declaration = charge.declaration.model_copy(update={"name": "run_more", "detached": True})
+detached.declaration = charge.declaration.model_copy(
+    update={"name": "run_more", "detached": True, "effect_class": EffectClass.OPAQUE}
+)
+guessed = control()
+guessed.declaration = charge.declaration.model_copy(
+    update={"name": "guess", "detached": True, "effect_class": EffectClass.CHECKABLE}
+)
 spaced = control()
 spaced.declaration = charge.declaration.model_copy(update={"name": "no spaces"})
 '''
@@ -128,6 +134,7 @@ def test_installed_packages_announce_theirs(monkeypatch: pytest.MonkeyPatch) -> 
         ("shop_of_test:unprobed", "unprobed is checkable and has no probe"),
         ("shop_of_test:mine", "the name edit is taken by another tool"),
         ("shop_of_test:controlling", "end_all declares itself to be carried out by the turn"),
+        ("shop_of_test:guessed", "guess is detached work and declares the effect checkable; declare it opaque"),
         ("shop_of_test:detached", "run_more declares its calls to be detached work and has no detached_result"),
         ("shop_of_test:spaced", "tool name 'no spaces'"),
     ],
