@@ -27,6 +27,11 @@ ORDER = {
 }
 
 
+def claim_of(task: str) -> str:
+    """The claim id under which the worker holds or claims a task."""
+    return f"claim-{task}"
+
+
 class Over(Exception):
     """The time of the test is over."""
 
@@ -67,6 +72,7 @@ class Beside:
         self.parent = WORKER
         self.each: Callable[[], None] = lambda: None
         self.shared = SharedLeases()
+        self._held: tuple[str, ...] = ()
         self._until_s = 0.0
         monkeypatch.setattr(program, "plain_server", SimpleNamespace(PlainServer=lambda _: self, Refused=Refused))
         monkeypatch.setattr(program, "time", SimpleNamespace(monotonic=lambda: self.awake_s, sleep=self._sleep))
@@ -78,9 +84,13 @@ class Beside:
         self.stand_in = program.StandIn(shown, ORDER, WORKER)
 
     def hold(self, *tasks: str, since_s: float | None = None, fence: int = 7) -> None:
-        """The worker holds these, and the server knows it."""
-        self.shared.write([HeldRow(task, fence, "claim", since_s) for task in tasks])
-        self.records |= dict.fromkeys(tasks, ("7", "claim"))
+        """The worker holds these and no others, and the server knows it."""
+        for task in self._held:
+            self.shared.let_go(claim_of(task))
+        for task in tasks:
+            self.shared.hold(HeldRow(task, fence, claim_of(task), since_s))
+            self.records[task] = ("7", claim_of(task))
+        self._held = tasks
 
     def pass_(self, seconds_s: float) -> None:
         """Let time pass."""

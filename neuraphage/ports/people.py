@@ -128,7 +128,7 @@ class TurnDispatcher(Dispatcher, Protocol):
     def has_waiting(self) -> bool:
         """Whether a message waits for a worker; asked at the end of a turn, so it must cost little.
 
-        True where the broker cannot tell.
+        True where the broker cannot tell, and for a moment after one had waited. No is never an old answer.
         """
         ...
 

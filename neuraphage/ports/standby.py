@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -35,8 +34,12 @@ class Standby(Protocol):
         """End at once."""
         ...
 
-    def hold(self, rows: Iterable[HeldRow]) -> None:
-        """Take in all that is held from now on, in place of what was held before."""
+    def hold(self, row: HeldRow) -> None:
+        """Take in a claim or a lease, in place of what was known of the same claim."""
+        ...
+
+    def let_go(self, claim_id: str) -> None:
+        """Renew the lease of this claim no more; nothing where none is known."""
         ...
 
     def renewed(self, boottime_s: float) -> None:

@@ -6,11 +6,14 @@ import logging
 import os
 import secrets
 import threading
+import time
+from collections.abc import Callable
 from typing import Any
 
 import kombu
 import kombu.exceptions
 from celery import Celery
+from redis.exceptions import RedisError
 
 from neuraphage.queue.celery_config import RUN_QUEUE, RUN_TURN
 from neuraphage.queue.patched.one_client import publishing_connection, queue_size
@@ -20,21 +23,28 @@ log = logging.getLogger(__name__)
 _kombu: Any = kombu
 """Its classes carry no types."""
 
-BROKER_DOWN = (OSError, kombu.exceptions.OperationalError, kombu.exceptions.KombuError)
-"""What a publish raises when the broker is away or refuses; redis errors reach us as OperationalError."""
+BROKER_DOWN = (OSError, kombu.exceptions.OperationalError, kombu.exceptions.KombuError, RedisError)
+"""What is raised when the broker is away or refuses: redis-py's own errors where a channel is asked directly."""
+
+
+STILL_WAITS_S = 0.1
+"""Where a message waited, one is taken to wait for so long: in a crowd each turn would ask, for the same answer."""
 
 
 class CeleryDispatcher:
-    """Implements ports.Dispatcher by a Celery app.
+    """Implements ports.TurnDispatcher by a Celery app.
 
     Args:
         app: with the configuration of `celery_settings`.
+        now_s: a clock that never goes back, seconds.
     """
 
     _RETRY = {"max_retries": 2, "interval_start": 0, "interval_step": 0.2, "interval_max": 0.4}  # noqa: RUF012 - read only
 
-    def __init__(self, app: Celery) -> None:
+    def __init__(self, app: Celery, now_s: Callable[[], float] = time.monotonic) -> None:
         self._app = app
+        self._now_s = now_s
+        self._waits_until_s = float("-inf")
         self._mine = threading.local()
 
     def publish_turn(self, task_id: str, iteration: int, seq: int, after: str = "") -> bool:
@@ -73,11 +83,16 @@ class CeleryDispatcher:
         return True
 
     def has_waiting(self) -> bool:
-        """See ports.Dispatcher."""
+        """See ports.TurnDispatcher."""
+        if self._now_s() < self._waits_until_s:
+            return True
         try:
-            return queue_size(self._producer().channel, RUN_QUEUE) > 0
+            waits = queue_size(self._producer().channel, RUN_QUEUE) > 0
         except BROKER_DOWN:
             return True  # the next publication makes the connection anew
+        if waits:
+            self._waits_until_s = self._now_s() + STILL_WAITS_S
+        return waits
 
     def _producer(self) -> Any:
         """A producer with a connection of its own, one a thread; made again after a fork."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import itemgetter
 
 import ahocorasick
 
+_NEEDLE = itemgetter(1)
 _SEARCHED_CHARS = 3
 """Shorter needles stand in nearly every text, very often: each is searched by itself and ends at its first place."""
 
@@ -27,7 +29,7 @@ class Needles:
         """The needles that stand anywhere in a text, which is in lower case. Linear in the text."""
         found = {needle for needle in self._short if needle in folded}
         if self._long:
-            found.update(needle for _, needle in self._ready().iter(folded))
+            found.update(map(_NEEDLE, self._ready().iter(folded)))
         return found
 
     def _ready(self) -> ahocorasick.Automaton:

@@ -39,9 +39,13 @@ def _token(kind: str, body: str, *needles: str, random: bool = False) -> Pattern
     return Pattern(kind, needles, Regex(rf"(?<!\w){body}", re.ASCII), accept)
 
 
-def _found(kind: str, body: str, *needles: str) -> Pattern:
-    """A token that begins with no fixed text: the whole text is searched, if it holds a needle."""
-    return Pattern(kind, needles, Regex(rf"(?<![\w.-]){body}", re.ASCII), is_searched=True)
+def _found(kind: str, first: str, rest: str, *needles: str) -> Pattern:
+    """A token that is told by what stands in it: the whole text is searched, if it holds a needle.
+
+    What it begins with comes first in the expression, too: `re` then skips all that cannot begin one, which it does
+    not when a look at what stands before comes first.
+    """
+    return Pattern(kind, needles, Regex(rf"{first}(?<![\w.-]{first}){rest}", re.ASCII), is_searched=True)
 
 
 TOKENS: tuple[Pattern, ...] = (
@@ -75,11 +79,11 @@ TOKENS: tuple[Pattern, ...] = (
     _token("google_secret", r"GOCSPX-[\w-]{20,}+", "gocspx-"),
     _token("google_token", r"1//0[\w-]{40,}+", "1//0"),
     _token("digitalocean_token", rf"do[opr]_v1_{_HEX}{{64}}(?!\w)", "doo_v1_", "dop_v1_", "dor_v1_"),
-    _found("azure_secret", r"[\w~.]{3}\dQ~[\w~.-]{30,39}[\w~-](?![\w~-])", "q~"),
+    _found("azure_secret", r"[\w~.]", r"[\w~.]{2}\dQ~[\w~.-]{30,39}[\w~-](?![\w~-])", "q~"),
     _token("alibaba_key_id", rf"LTAI{_WORD}{{12,20}}(?!\w)", "ltai"),
     _token("vault_token", r"hv[sbr]\.[\w-]{24,}+", "hvs.", "hvb.", "hvr."),
     Pattern("vault_token", ("s.",), Regex(rf"(?<!\w)s\.{_WORD}{{24}}(?:\.{_WORD}{{5}})?(?!\w)", re.ASCII), _old_vault),
-    _found("terraform_token", rf"{_WORD}{{14}}\.atlasv1\.[\w-]{{60,}}+", ".atlasv1."),
+    _found("terraform_token", _WORD, rf"{_WORD}{{13}}\.atlasv1\.[\w-]{{60,}}+", ".atlasv1."),
     _token("pulumi_token", rf"pul-{_HEX}{{40}}(?!\w)", "pul-"),
     _token("doppler_token", rf"dp\.[a-z]{{2,6}}\.(?:[\w-]{{1,64}}\.)?{_WORD}{{40,}}+", "dp."),
     _token("tailscale_key", r"tskey-[a-z]{3,10}-[\w-]{16,}+", "tskey-"),
@@ -93,14 +97,14 @@ TOKENS: tuple[Pattern, ...] = (
     _token("slack_token", r"xapp-\d-[\w-]{20,}+", "xapp-"),
     Pattern("slack_webhook", ("hooks.slack.com/",), Regex(
         r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<value>[\w/]{20,}+)", re.ASCII | re.IGNORECASE)),
-    _found("discord_token", r"[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}+", "."),
+    _found("discord_token", "[MNO]", r"[\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}+", "."),
     Pattern("discord_webhook", ("api/webhooks/",), Regex(
         r"api/webhooks/\d{15,21}/(?P<value>[\w-]{60,}+)", re.ASCII | re.IGNORECASE)),
-    _found("telegram_token", r"\d{8,11}:AA[\w-]{32,}+", ":aa"),
+    _found("telegram_token", r"\d", r"\d{7,10}:AA[\w-]{32,}+", ":aa"),
     _token("sendgrid_key", r"SG\.[\w-]{16,64}\.[\w-]{16,}+", "sg."),
-    _found("twilio_key", rf"SK{_HEX}{{32}}(?!\w)", "sk"),
+    _found("twilio_key", "SK", rf"{_HEX}{{32}}(?!\w)", "sk"),
     _token("mailgun_key", rf"key-{_HEX}{{32}}(?!\w)", "key-"),
-    _found("mailchimp_key", rf"{_HEX}{{32}}-us\d{{1,2}}(?!\w)", "-us"),
+    _found("mailchimp_key", _HEX, rf"{_HEX}{{31}}-us\d{{1,2}}(?!\w)", "-us"),
     _token("brevo_key", rf"xkeysib-{_HEX}{{64}}-\w{{16,}}+", "xkeysib-"),
     # money
     _token("stripe_key", rf"[sr]k_(?:live|test|prod)_{_WORD}{{10,}}+", *(

@@ -11,6 +11,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from neuraphage.errors import StoreError
 from neuraphage.ports import Clock, HeldRow, Lease, Presence, Renewal, Standby, TurnStore
@@ -91,44 +92,48 @@ class LeaseKeeper:
     @contextmanager
     def claiming(self, task_id: str, claim_id: str) -> Iterator[None]:
         """Claim a task in here: the lease is renewed also when the answer cannot be read for long."""
-        with self._changing():
+        with self._lock:
             self._claiming[claim_id] = task_id
+            self._tell(claim_id)
         try:
             yield
         finally:
-            with self._changing():
+            with self._lock:
                 self._claiming.pop(claim_id, None)
+                self._tell(claim_id)
 
-    @contextmanager
-    def _changing(self) -> Iterator[None]:
-        """Change what is held; who stands in is told."""
+    def _tell(self, claim_id: str) -> None:
+        """Tell who stands in of a claim as it is now; its caller has the lock."""
+        if self._standby is None:
+            return
+        held = self._held.get(claim_id)
+        if held is not None and claim_id not in self._overdue:
+            self._standby.hold(HeldRow(held.lease.task_id, held.lease.fence, claim_id, held.effect_since_s))
+        elif held is None and claim_id in self._claiming:
+            self._standby.hold(HeldRow(self._claiming[claim_id], 0, claim_id))
+        else:
+            self._standby.let_go(claim_id)
+
+    def _effect_changed(self, claim_id: str) -> None:
         with self._lock:
-            yield
-            if self._standby is None:
-                return
-            rows = [HeldRow(task_id, 0, claim) for claim, task_id in self._claiming.items() if claim not in self._held]
-            for claim, held in self._held.items():
-                if claim not in self._overdue:
-                    rows.append(HeldRow(held.lease.task_id, held.lease.fence, claim, held.effect_since_s))
-            self._standby.hold(rows)
-
-    def _tell(self) -> None:
-        with self._changing():
-            pass
+            self._tell(claim_id)
 
     @contextmanager
     def hold(self, lease: Lease, sent_at_boottime_s: float) -> Iterator[HeldLease]:
         """Keep a lease renewed while the block runs."""
-        lease_s = self._settings.lease_s
-        held = HeldLease(lease, sent_at_boottime_s, lease_s, self._clock, self.draining, self._tell)
-        with self._changing():
-            self._held[lease.claim_id] = held
+        lease_s, claim_id = self._settings.lease_s, lease.claim_id
+        on_effect = partial(self._effect_changed, claim_id)
+        held = HeldLease(lease, sent_at_boottime_s, lease_s, self._clock, self.draining, on_effect)
+        with self._lock:
+            self._held[claim_id] = held
+            self._tell(claim_id)
         try:
             yield held
         finally:
-            with self._changing():
-                self._held.pop(lease.claim_id, None)
-                self._overdue.discard(lease.claim_id)
+            with self._lock:
+                self._held.pop(claim_id, None)
+                self._overdue.discard(claim_id)
+                self._tell(claim_id)
 
     def renew_now(self) -> None:
         """Renew every lease that is not overdue; note flags and losses.
@@ -164,8 +169,9 @@ class LeaseKeeper:
         since = held.effect_since_s
         if since is None or self._clock.boottime_s() - since < self._settings.effect_max_s:
             return False
-        with self._changing():
+        with self._lock:
             self._overdue.add(held.lease.claim_id)
+            self._tell(held.lease.claim_id)
         log.error("effect is past effect_max_s; this process drains and exits", extra={"task": held.lease.task_id})
         self._on_overdue(held.lease.task_id)
         return True

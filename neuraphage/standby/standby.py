@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -71,9 +71,13 @@ class StandbyProcess:
             child.kill()
             child.wait()
 
-    def hold(self, rows: Iterable[HeldRow]) -> None:
+    def hold(self, row: HeldRow) -> None:
         """See ports.Standby."""
-        self._shared.write(rows)
+        self._shared.hold(row)
+
+    def let_go(self, claim_id: str) -> None:
+        """See ports.Standby."""
+        self._shared.let_go(claim_id)
 
     def renewed(self, boottime_s: float) -> None:
         """See ports.Standby."""

@@ -75,7 +75,7 @@ def _exchange(connection: Any, commands: Sequence[Command]) -> list[Any]:
     try:
         connection.connect()  # nothing when connected; behind Sentinels the only way that asks who the master is
         # redis-py's own packing looks at each argument in Python first; it costs more than the packing
-        connection.send_packed_command([hiredis.pack_command(tuple(command)) for command in commands])
+        connection.send_packed_command([b"".join([hiredis.pack_command(tuple(command)) for command in commands])])
         for _ in commands:
             try:
                 replies.append(connection.read_response())

@@ -91,6 +91,8 @@ def test_what_is_shown_and_the_first_ctrl_c(place: DevStack, terminal: Terminal,
     terminal.see(UP)
     running = pids(terminal)
     assert sorted(running) == sorted(PROCESSES)
+    ended = [name for name, pid in running.items() if not psutil.pid_exists(pid)]
+    assert not ended, f"{ended}: {terminal.text}\n{logs_of(place)}"
     assert all(os.getsid(pid) == pid for pid in running.values()), "the terminal's Ctrl-C must not reach them"
     task_id = calling(place, tmp_path)
     (tmp_path / GO).touch()
@@ -112,6 +114,12 @@ def test_what_is_shown_and_the_first_ctrl_c(place: DevStack, terminal: Terminal,
     assert (record.status, record.counters.model_calls, record.counters.recoveries_total) == (Status.RUNNING, 1, 0)
 
 
+def logs_of(place: DevStack) -> str:
+    """All that the processes of the stack have logged."""
+    files = sorted((place.data_dir / "logs").iterdir())
+    return "\n".join(f"{file.name}\n{file.read_text(errors='replace', encoding='utf-8')}" for file in files)
+
+
 def check_flower(place: DevStack, terminal: Terminal, running: dict[str, int]) -> None:
     """Its address is shown, its login is in a private file and nowhere else; it lists the worker and a turn."""
     file = place.data_dir / "flower" / "login.txt"
@@ -122,7 +130,7 @@ def check_flower(place: DevStack, terminal: Terminal, running: dict[str, int]) -
         ask_flower(f"{url}/api/tasks", f"{user}:wrong")
     turns = wait_for(lambda: ask_flower(f"{url}/api/tasks?taskname=neuraphage.run_turn", f"{user}:{password}"), "turns")
     assert {turn["worker"].split("@")[0] for turn in turns.values()} == {"worker-default"}
-    logs = "".join(log.read_text(errors="replace", encoding="utf-8") for log in (place.data_dir / "logs").iterdir())
+    logs = logs_of(place)
     arguments = " ".join(word for pid in running.values() for word in psutil.Process(pid).cmdline())
     assert password not in logs + arguments + terminal.raw
     connections = psutil.Process(running["flower"]).net_connections("inet")

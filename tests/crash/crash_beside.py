@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Iterable
 
 from neuraphage.ports import HeldRow
 from neuraphage.standby.program import StandIn
@@ -34,9 +33,13 @@ class Beside:
         """See ports.Standby."""
         self._shared.close()
 
-    def hold(self, rows: Iterable[HeldRow]) -> None:
+    def hold(self, row: HeldRow) -> None:
         """See ports.Standby."""
-        self._shared.write(rows)
+        self._shared.hold(row)
+
+    def let_go(self, claim_id: str) -> None:
+        """See ports.Standby."""
+        self._shared.let_go(claim_id)
 
     def renewed(self, boottime_s: float) -> None:
         """See ports.Standby."""

@@ -12,6 +12,7 @@ import pytest
 import redis
 
 from neuraphage.queue import RUN_QUEUE, CeleryDispatcher, make_app
+from neuraphage.queue.dispatcher import STILL_WAITS_S
 from neuraphage.settings import Settings
 from servers import ValkeyProcess
 
@@ -71,3 +72,30 @@ def test_threads_have_connections_of_their_own(server: ValkeyProcess, dispatcher
         answers = threads.map(lambda turn: dispatcher.publish_turn(f"task-{turn % 8}", turn, turn + 1), range(800))
     assert all(answers)
     assert sorted(sent(server.client())) == list(range(800))
+
+
+def test_whether_a_message_waits(server: ValkeyProcess) -> None:
+    """That none waits is asked each time; that one does is taken to hold for a moment, and then asked again."""
+    times = [1_000.0]
+    app = make_app(Settings(broker_url=f"redis+socket://{server.socket}"))
+    dispatcher, admin = CeleryDispatcher(app, lambda: times[0]), server.client()
+    assert not dispatcher.has_waiting()
+    dispatcher.publish_turn("task-1", 0, 1)
+    assert dispatcher.has_waiting()
+    admin.delete(QUEUE)
+    times[0] += STILL_WAITS_S / 2
+    assert dispatcher.has_waiting()
+    times[0] += STILL_WAITS_S
+    assert not dispatcher.has_waiting()
+    dispatcher.publish_turn("task-1", 0, 1)
+    assert dispatcher.has_waiting()
+
+
+def test_a_broker_that_cannot_tell_counts_as_one_with_messages(
+    server: ValkeyProcess, dispatcher: CeleryDispatcher
+) -> None:
+    """The turn is ended, and its message is left to the sweep; nothing is remembered of that."""
+    assert not dispatcher.has_waiting()
+    server.__exit__(None, None, None)
+    assert dispatcher.has_waiting()
+    assert dispatcher._waits_until_s < 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import queue
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -48,8 +48,12 @@ class Neighbour:
     def stop(self) -> None:
         self.life.append("stop")
 
-    def hold(self, rows: Iterable[HeldRow]) -> None:
-        self.rows = list(rows)
+    def hold(self, row: HeldRow) -> None:
+        self.let_go(row.claim_id)
+        self.rows.append(row)
+
+    def let_go(self, claim_id: str) -> None:
+        self.rows = [row for row in self.rows if row.claim_id != claim_id]
 
     def renewed(self, boottime_s: float) -> None:
         self.renewals.append(boottime_s)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ import pytest
 from neuraphage.ports import HeldRow
 from neuraphage.standby.shared_layout import BODY, BODY_AT, SHARED_BYTES, rows_of
 from neuraphage.standby.shared_leases import SharedLeases
-from standbykit import BEAT_S, LATE_S, LONGEST_S, WORKER, Beside
+from standbykit import BEAT_S, LATE_S, LONGEST_S, WORKER, Beside, claim_of
 from turnkit import until
 
 
@@ -129,9 +130,9 @@ def test_a_worker_that_sticks_with_a_hung_effect_is_killed_soon(beside: Beside) 
 
 def test_a_lease_of_a_hung_effect_is_let_go_alone(beside: Beside) -> None:
     """While the interpreter runs, the other leases of its worker are kept."""
-    beside.records = {"hung": ("7", "claim"), "one": ("7", "claim")}
-    begin_s = beside.boot_s - LONGEST_S
-    beside.shared.write([HeldRow("hung", 7, "claim", begin_s), HeldRow("one", 7, "claim", beside.boot_s)])
+    beside.hold("one", since_s=beside.boot_s)
+    beside.records["hung"] = ("7", claim_of("hung"))
+    beside.shared.hold(HeldRow("hung", 7, claim_of("hung"), beside.boot_s - LONGEST_S))
     beside.renews = False
     beside.pass_(10 * BEAT_S)
     assert (beside.times("hung"), beside.times("one")) == (0, 8)
@@ -171,16 +172,16 @@ def test_a_server_that_is_away_is_asked_at_each_look(beside: Beside, error: Exce
 def test_what_the_server_says_of_a_claim_decides(beside: Beside) -> None:
     """A claim whose answer nobody could read: renewed if it was granted; neither if it was not yet, nor if another
     has it, nor if the record is none. The others are renewed whatever it is."""
-    beside.records = {
-        "granted": ("9", "claim"),
+    beside.hold("one")
+    beside.records |= {
+        "granted": ("9", claim_of("granted")),
         "free": (None, None),  # type: ignore[dict-item]  # no field is there
         "freed": ("9", None),  # type: ignore[dict-item]
         "anothers": ("9", "other"),
         "damaged": None,
-        "one": ("7", "claim"),
     }
-    claimed = [HeldRow(task, 0, "claim") for task in ("damaged", "free", "freed", "anothers", "granted")]
-    beside.shared.write([*claimed, HeldRow("one", 7, "claim")])
+    for task in ("damaged", "free", "freed", "anothers", "granted"):
+        beside.shared.hold(HeldRow(task, 0, claim_of(task)))
     sticks(beside)
     beside.pass_(10 * BEAT_S)
     assert {task: len(times) for task, times in beside.renewed.items()} == {"granted": 8, "one": 8}
@@ -188,7 +189,8 @@ def test_what_the_server_says_of_a_claim_decides(beside: Beside) -> None:
 
 def test_a_claim_that_was_not_granted_is_asked_for_once_a_beat(beside: Beside) -> None:
     """The server is not asked at every look, and nothing is renewed."""
-    beside.shared.write([HeldRow("free", 0, "claim")])
+    beside.hold()
+    beside.shared.hold(HeldRow("free", 0, claim_of("free")))
     sticks(beside)
     beside.pass_(10 * BEAT_S)
     assert (beside.asked, beside.renewed) == (8, {})
@@ -220,18 +222,28 @@ def test_more_leases_than_fit_are_left_out(
         shared = SharedLeases()
     shown = mmap.mmap(shared.descriptor, SHARED_BYTES, prot=mmap.PROT_READ)
     assert rows_of(shown) == []
-    rows = [HeldRow(f"task-{number}", number, "c" * 32, 1.5 if number % 2 else None) for number in range(10_000)]
+    claim = "c" * 2_000  # fewer and longer rows
+    rows = [HeldRow("task", number, f"{claim}{number}", 1.5 if number % 2 else None) for number in range(200)]
     wanted = [[row.task_id, str(row.fence), row.claim_id, "1.5" if row.fence % 2 else ""] for row in rows]
-    shared.write(rows[:2_000])
-    assert (rows_of(shown), caplog.records) == (wanted[:2_000], [])
-    shared.write(rows)
+    for row in rows[:100]:
+        shared.hold(row)
+    assert (rows_of(shown), caplog.records) == (wanted[:100], [])
+    for row in rows[100:]:
+        shared.hold(row)
     fits = rows_of(shown) or []
-    assert 2_000 < len(fits) < len(rows)
+    assert 100 < len(fits) < len(rows)
     assert fits == wanted[: len(fits)]
-    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert {record.levelname for record in caplog.records} == {"WARNING"}
+    assert len(caplog.records) == len(rows) - len(fits)
     free = SHARED_BYTES - BODY_AT - BODY.size - sum(len("\t".join(row)) + 1 for row in fits)
     assert 0 <= free <= len("\t".join(wanted[len(fits)])), "the next one would not have fitted"
-    shared.write(())
+    shared.hold(replace(rows[0], fence=77))
+    assert (rows_of(shown) or [])[0][1] == "77", "of a claim that is known the row is another one now"
+    for row in rows[:100]:
+        shared.let_go(row.claim_id)
+    assert rows_of(shown) == wanted[100:], "there is room for all now"
+    for row in rows:
+        shared.let_go(row.claim_id)
     assert rows_of(shown) == []
     opened = len([*Path("/dev/fd").iterdir()])
     shared.close()
