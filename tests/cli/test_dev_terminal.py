@@ -94,6 +94,8 @@ def test_what_is_shown_and_the_first_ctrl_c(place: DevStack, terminal: Terminal,
     ended = [name for name, pid in running.items() if not psutil.pid_exists(pid)]
     assert not ended, f"{ended}: {terminal.text}\n{logs_of(place)}"
     assert all(os.getsid(pid) == pid for pid in running.values()), "the terminal's Ctrl-C must not reach them"
+    url, login = flower_login(place)
+    wait_for(lambda: any(ask_flower(f"{url}/api/workers?status=1", login).values()), "Flower to hear from a worker")
     task_id = calling(place, tmp_path)
     (tmp_path / GO).touch()
     wait_for(lambda: place.cli("show", task_id, "--json").json["status"] == "Completed", "the first task")
@@ -120,15 +122,23 @@ def logs_of(place: DevStack) -> str:
     return "\n".join(f"{file.name}\n{file.read_text(errors='replace', encoding='utf-8')}" for file in files)
 
 
+def flower_login(place: DevStack) -> tuple[str, str]:
+    """Flower's address, and `user:password`, from the file for the person."""
+    lines = (place.data_dir / "flower" / "login.txt").read_text(encoding="utf-8").splitlines()
+    url, user, password = [line.rpartition(": ")[2] for line in lines]
+    return url, f"{user}:{password}"
+
+
 def check_flower(place: DevStack, terminal: Terminal, running: dict[str, int]) -> None:
     """Its address is shown, its login is in a private file and nowhere else; it lists the worker and a turn."""
     file = place.data_dir / "flower" / "login.txt"
     assert file.stat().st_mode & 0o077 == 0
-    url, user, password = [line.rpartition(": ")[2] for line in file.read_text(encoding="utf-8").splitlines()]
+    url, login = flower_login(place)
+    user, _, password = login.partition(":")
     assert f"{url} (login in {file})" in terminal.text
     with pytest.raises(urllib.error.HTTPError, match="401"):
         ask_flower(f"{url}/api/tasks", f"{user}:wrong")
-    turns = wait_for(lambda: ask_flower(f"{url}/api/tasks?taskname=neuraphage.run_turn", f"{user}:{password}"), "turns")
+    turns = wait_for(lambda: ask_flower(f"{url}/api/tasks?taskname=neuraphage.run_turn", login), "turns")
     assert {turn["worker"].split("@")[0] for turn in turns.values()} == {"worker-default"}
     logs = logs_of(place)
     arguments = " ".join(word for pid in running.values() for word in psutil.Process(pid).cmdline())

@@ -50,7 +50,7 @@ def test_messages_that_a_killed_worker_had_taken_in_come_again_by_the_sweep(stac
     received = [f"[{task}.0.1." for task in held]
     wait_for(lambda: all(text in holding.output() for text in received), "the messages to be taken in")
     assert stack.dispatcher.queue_length() == 0
-    assert stack.held_unacknowledged() == []
+    assert stack.turns_held_unacknowledged() == []
     holding.kill()
     stack.start_worker(name="next", concurrency=4)
     records = stack.finished(first, *held)

@@ -20,6 +20,8 @@ CONTENT = "words-that-only-the-task-knows"
 NAME = "a task by its name"
 PASSWORD = "a-login-of-the-tests"
 STALE = "'stale: nothing done'"
+NOTHING_DONE = ": nothing done'"
+"""How the outcome of a message ends that found its step done, or in another worker's hands."""
 Shown = dict[str, list[tuple[str, str, str]]]
 TURNS = {"finished": 3, "asking": 1, "failing": 1, "killed": 3}
 """How many each kind of task has."""
@@ -139,7 +141,7 @@ def as_shown(flower: Flower, tasks: dict[str, str]) -> Shown:
             outcome = str(seen["result"] or seen["exception"])
             row = (str(seen["args"]).removesuffix(f", {task}"), seen["state"], outcome)
             is_ours = kind == "finished" and row[0].startswith("turn 1 ") and row not in shown[kind]
-            if outcome != STALE or is_ours:
+            if not outcome.endswith(NOTHING_DONE) or is_ours:
                 shown[kind].append(row)
     return shown
 

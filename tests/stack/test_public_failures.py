@@ -48,7 +48,7 @@ def test_a_redelivered_message_finds_a_live_owner_and_changes_nothing(stack: Sta
     stack.start_worker()
     task = stack.submit(task_prompt(turn("", waiting()), turn("done")))
     wait_for(lambda: stack.lines(task) == ["start"], "the tool to run")
-    assert stack.held_unacknowledged() == [], "a message that is held unacknowledged can come again"
+    assert stack.turns_held_unacknowledged() == [], "a message that is held unacknowledged can come again"
     for _ in range(5):
         stack.dispatcher.publish_turn(task, 0, 1)
     wait_for(lambda: stack.dispatcher.queue_length() == 0, "the messages to be taken")

@@ -284,6 +284,12 @@ class Stack(TaskViews):
         """Keys of messages that a worker holds and that can come again; not the lock of those who look for such."""
         return [key for key in self.broker_keys("*unacked*") if not key.endswith("_mutex")]
 
+    def turns_held_unacknowledged(self) -> list[str]:
+        """Messages of turns that a worker holds and that can come again. A sweep's is held while it runs."""
+        with self._broker() as broker:
+            held = [raw for key in broker.scan_iter(match="*:unacked") for raw in broker.hvals(key)]
+        return [raw.decode() for raw in held if RUN_QUEUE in json.loads(raw)[1:]]
+
     def push(self, queue: str, raw: bytes) -> None:
         """Put anything into a queue of the broker."""
         with self._broker() as broker:
