@@ -5,8 +5,11 @@ The login is kept between runs, in a file of this user alone: neither an argumen
 
 from __future__ import annotations
 
+import base64
+import http.client
 import importlib.util
 import socket
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +24,9 @@ USUAL_PORT = 5555
 """Where people look for Flower; another one when it is taken."""
 MAX_TASKS = 10_000
 """Messages that Flower remembers."""
+ANSWER_TIMEOUT_S = 5.0
+_CHEAP_PATH = "/api/workers?status=1"
+"""Behind the login, and answered from what is known already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +80,17 @@ def render_config(files: FlowerFiles) -> str:
         "max_tasks": MAX_TASKS,
     }
     return "".join(f"{name} = {value!r}\n" for name, value in values.items())
+
+
+def answers(files: FlowerFiles) -> bool:
+    """Whether this Flower answers. Another stack's, which took the port at the same moment, has another login."""
+    login = base64.b64encode(f"{USER}:{files.password}".encode()).decode()
+    with closing(http.client.HTTPConnection(HOST, files.port, timeout=ANSWER_TIMEOUT_S)) as connection:
+        try:
+            connection.request("GET", _CHEAP_PATH, headers={"Authorization": f"Basic {login}"})
+            return connection.getresponse().status == http.HTTPStatus.OK
+        except (OSError, http.client.HTTPException):
+            return False
 
 
 def _port() -> int:

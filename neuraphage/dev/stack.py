@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from neuraphage.dev.address import ServerAddress
-from neuraphage.dev.flower import FlowerFiles
+from neuraphage.dev.flower import FlowerFiles, answers
 from neuraphage.dev.process_spec import ProcessSpec
 from neuraphage.dev.server import LOADING_TIMEOUT_S, EmbeddedServer
 from neuraphage.errors import SettingsError
@@ -157,7 +157,7 @@ def flower_spec(plan: StackPlan, files: FlowerFiles) -> ProcessSpec:
     argv = (*_celery(plan), "flower", f"--conf={files.config}")
     env = {name: v for name, v in environment(plan, model_key=False).items() if not name.startswith(_FLOWER_PREFIX)}
     address = f"{files.url} (login in {files.login})"
-    return ProcessSpec("flower", argv, env, ready=lambda: _accepts(files.port), address=address)
+    return ProcessSpec("flower", argv, env, ready=lambda: answers(files), address=address)
 
 
 def environment(plan: StackPlan, *, model_key: bool) -> dict[str, str]:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import socket
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
 from neuraphage.dev import flower
 from neuraphage.dev.address import ServerAddress
-from neuraphage.dev.flower import prepare_flower, render_config
+from neuraphage.dev.flower import FlowerFiles, answers, prepare_flower, render_config
 from neuraphage.dev.stack import StackPlan, stack_specs
 from neuraphage.errors import BadInput
 
@@ -48,6 +53,52 @@ def test_a_port_that_is_taken_is_not_asked_for(tmp_path: Path, monkeypatch: pyte
         other.listen()
         assert prepare_flower(tmp_path).port != usual
     assert prepare_flower(tmp_path).port == usual
+
+
+@pytest.fixture
+def listening(tmp_path: Path) -> Iterator[FlowerFiles]:
+    """Something that knows the login, on the port that Flower was given."""
+    files = prepare_flower(tmp_path)
+    login = base64.b64encode(f"neuraphage:{files.password}".encode()).decode()
+
+    class Knows(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200 if self.headers["Authorization"] == f"Basic {login}" else 401)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Knows) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield replace(files, port=server.server_port)
+        server.shutdown()
+        thread.join()
+
+
+def test_it_is_ready_when_it_answers_to_its_login(listening: FlowerFiles) -> None:
+    """Another stack's Flower, which has taken the port in the meantime, is not taken for it."""
+    assert answers(listening)
+    assert not answers(replace(listening, password="of-the-other-stack"))
+
+
+def test_it_is_not_ready_before_it_answers(listening: FlowerFiles) -> None:
+    """Nothing listens, or what listens does not speak HTTP."""
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        mine = replace(listening, port=other.getsockname()[1])
+        assert not answers(mine)
+        other.listen()
+
+        def say() -> None:
+            with other.accept()[0] as taken:
+                taken.sendall(b"no HTTP\r\n\r\n")
+
+        thread = threading.Thread(target=say)
+        thread.start()
+        assert not answers(mine)
+        thread.join()
 
 
 def test_a_missing_package_is_named_with_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
