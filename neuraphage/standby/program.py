@@ -97,7 +97,7 @@ class StandIn:
         if is_stopped(self._pid):
             self._silent_since_s = awake_s
             return
-        rows = shared_layout.rows_of(self._shared) or []
+        rows = shared_layout.rows_of(self._shared)
         longest_s = self._order["effect_max_s"]
         due = [row for row in rows if not row[3] or now_s - float(row[3]) < longest_s]
         if silent_s >= longest_s or (silent_s >= self._late_s and len(due) < len(rows)):

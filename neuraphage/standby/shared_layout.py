@@ -17,11 +17,11 @@ BODY = struct.Struct("<II")
 BODY_AT = 64
 
 
-def rows_of(shared: mmap.mmap) -> list[list[str]] | None:
-    """What the worker holds; None while it is being written."""
+def rows_of(shared: mmap.mmap) -> list[list[str]]:
+    """What the worker holds; nothing while it is being written: the next look comes soon."""
     length, checksum = BODY.unpack_from(shared, BODY_AT)
     start = BODY_AT + BODY.size
     body = shared[start : start + length]
     if crc32(body) != checksum:
-        return None
+        return []
     return [line.split("\t") for line in body.decode().splitlines()]

@@ -230,7 +230,7 @@ def test_more_leases_than_fit_are_left_out(
     assert (rows_of(shown), caplog.records) == (wanted[:100], [])
     for row in rows[100:]:
         shared.hold(row)
-    fits = rows_of(shown) or []
+    fits = rows_of(shown)
     assert 100 < len(fits) < len(rows)
     assert fits == wanted[: len(fits)]
     assert {record.levelname for record in caplog.records} == {"WARNING"}
@@ -238,7 +238,7 @@ def test_more_leases_than_fit_are_left_out(
     free = SHARED_BYTES - BODY_AT - BODY.size - sum(len("\t".join(row)) + 1 for row in fits)
     assert 0 <= free <= len("\t".join(wanted[len(fits)])), "the next one would not have fitted"
     shared.hold(replace(rows[0], fence=77))
-    assert (rows_of(shown) or [])[0][1] == "77", "of a claim that is known the row is another one now"
+    assert rows_of(shown)[0][1] == "77", "of a claim that is known the row is another one now"
     for row in rows[:100]:
         shared.let_go(row.claim_id)
     assert rows_of(shown) == wanted[100:], "there is room for all now"
