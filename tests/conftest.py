@@ -7,6 +7,11 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# how long an example takes is the machine's doing, and proves nothing
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 _ANNOUNCED = pytest.StashKey[list[str]]()
 _PROPERTY = "announced"

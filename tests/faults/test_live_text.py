@@ -113,7 +113,7 @@ def shown(pieces: Sequence[str], *, whole: bool = True, redactor: Redactor = RED
     return "".join(delta.text for delta in seen)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(streamed())
 @example([NOTED_PEM + "Authorization : Bearer abc123DEF456correct horse battery s", "taple of mine"])
 @example([NOTED_PEM + "Authorization : Bearer abc123DEF456" + NOTED_PEM[:-5], NOTED_PEM[-5:]])
@@ -122,7 +122,7 @@ def test_what_is_shown_is_the_redacted_whole(pieces: list[str]) -> None:
     assert shown(pieces) == REDACTOR.text("".join(pieces))
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(texts(), st.one_of(texts(), st.text(max_size=8)), st.data())
 def test_what_is_settled_stays_so_whatever_is_added(text: str, added: str, data: st.DataObject) -> None:
     """The law of settled_chars itself, for a text that ends anywhere, even inside a secret."""

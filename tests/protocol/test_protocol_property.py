@@ -19,11 +19,10 @@ FAKE_EXAMPLES = 10
 
 
 def limits(examples: int) -> settings:
-    """No database and no deadline; a failure prints the blob that repeats it."""
+    """No database; a failure prints the blob that repeats it."""
     return settings(
         max_examples=examples,
         stateful_step_count=40,
-        deadline=None,
         database=None,
         print_blob=True,
         suppress_health_check=list(HealthCheck),

@@ -59,7 +59,7 @@ def superseding(entries: Sequence[Entry]) -> list[Entry]:
     ]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(stretches, st.lists(st.booleans(), min_size=6, max_size=6))
 def test_a_grown_conversation_is_assembled_as_a_whole_one(stretches: list[list[Entry]], plain: list[bool]) -> None:
     """After each stretch, whatever it holds and however it is asked for; what was handed out before stays as it was."""

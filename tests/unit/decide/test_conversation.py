@@ -56,7 +56,7 @@ def result_ids(message: Message) -> list[str]:
     return [block["tool_use_id"] for block in message["content"] if block["type"] == "tool_result"]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(entries)
 def test_any_conversation_becomes_one_that_the_api_takes(stored: list[Message]) -> None:
     """Roles alternate, no message is empty, no text is blank, every call has its result right behind it."""
@@ -76,7 +76,7 @@ def test_any_conversation_becomes_one_that_the_api_takes(stored: list[Message]) 
             assert kinds[: len(wanted)] == ["tool_result"] * len(wanted)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(entries)
 def test_nothing_that_was_said_is_lost(stored: list[Message]) -> None:
     """Every text with words is sent, in its order; merging and repairing drop none."""
@@ -88,14 +88,14 @@ def test_nothing_that_was_said_is_lost(stored: list[Message]) -> None:
     assert words(api_messages(stored)) == words(stored)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(entries)
 def test_what_is_stored_is_never_changed(stored: list[Message]) -> None:
     """The same conversation twice gives the same messages: the first reading left the stored entries alone."""
     assert api_messages(stored) == api_messages(stored)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(entries)
 def test_sending_what_was_sent_changes_nothing(stored: list[Message]) -> None:
     """A repaired conversation is sound: repairing it again is the same one."""

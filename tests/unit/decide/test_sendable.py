@@ -70,7 +70,7 @@ def stored(prompt: str, replies: list[tuple[list[Block], str, bool, bool]]) -> l
     return entries
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.sampled_from(["Do it.", " \n", "\u200b"]), turns, st.booleans())
 def test_no_oddity_of_a_provider_makes_a_history_unusable(
     prompt: str, replies: list[tuple[list[Block], str, bool, bool]], plain: bool

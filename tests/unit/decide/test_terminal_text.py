@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyte
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from neuraphage.decide.terminal_text import fold, shown_output, visible
@@ -66,7 +66,6 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(deadline=None)
 @given(st.lists(PIECES, max_size=40))
 def test_it_folds_as_a_terminal_does(pieces: list[str]) -> None:
     """Against a terminal emulator, which begins a new row where a terminal of this size would scroll."""

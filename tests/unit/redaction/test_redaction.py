@@ -208,7 +208,7 @@ PIECES = st.one_of(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.lists(PIECES, max_size=12).map("".join))
 def test_twice_is_once(text: str) -> None:
     """Redacting what is redacted changes nothing, and no known value is left."""

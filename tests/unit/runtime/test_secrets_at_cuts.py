@@ -149,7 +149,7 @@ EDGES = [324, 460, 481, 650, GAP_CHARS + 2 * LIMIT_CHARS, WINDOW_CHARS]
 
 @pytest.mark.parametrize("shortened", SHORTENERS)
 @given(data=st.data())
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=list(HealthCheck))
 def test_no_part_of_a_secret_is_left_at_a_cut(
     tmp_path: Path, shortened: Callable[[str, Path], str], data: st.DataObject
 ) -> None:

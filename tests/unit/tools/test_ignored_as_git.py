@@ -79,7 +79,7 @@ def undefined(text: str) -> bool:
     return any(text[at - 1] not in "/\n!" for at in range(1, len(text)) if text.startswith("**", at)) or "***" in text
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=250, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(FILES.filter(lambda text: not undefined(text)))
 def test_it_is_what_git_ignores(repository: Path, text: str) -> None:
     """Any lines, over the same files."""
