@@ -70,7 +70,7 @@ class Claimed:
         sent_at_boottime_s: local send time, the start of the worker's own deadline.
         now_ms: server time of the claim.
         memo: of this process, for what it makes of these entries and of those that are added; it is handed out again
-            with the next claim that the same process makes, if nobody else has written in between.
+            with the next claim that the same process makes, if they are still how the conversation begins.
     """
 
     verdict: ClaimVerdict

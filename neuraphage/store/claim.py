@@ -74,14 +74,15 @@ def claimed_of(
     values = text_map(reply[2])
     lease = Lease(task_id, int(values["fence"]), claim_id, int(values["token"]))
     lease_ms = context.lease_ms
-    if known is not None and not _is_prefix(known, reply[5:]):
+    if known is not None and not _is_prefix(known, reply[5:], values.get("resets", b"0")):
         known, raw_entries = None, _whole_conversation(context, task_id)
     try:
         check_schema(values, "task record")  # first: what else a newer release wrote would look broken
         entries = _entries(known, raw_entries)
         size_bytes = (known.size_bytes if known else 0) + sum(map(len, raw_entries))
         memo: dict[str, Any] = known.memo if known else {}
-        context.conversations.put(task_id, KnownConversation(claim_id, lease.token, entries, size_bytes, memo))
+        resets = int(values.get("resets", b"0"))
+        context.conversations.put(task_id, KnownConversation(claim_id, lease.token, entries, size_bytes, memo, resets))
         now_ms = int(reply[1])
         journal: dict[str, JournalEntry] = {k: journal_entry(k, raw) for k, raw in text_map(reply[3]).items()}
         return Claimed(
@@ -106,18 +107,25 @@ def _entries(known: KnownConversation | None, raw_entries: Sequence[bytes]) -> l
     return entries
 
 
-def _is_prefix(known: KnownConversation, before: Sequence[bytes | int]) -> bool:
+def _is_prefix(known: KnownConversation, before: Sequence[Any], resets: bytes) -> bool:
     """Whether the known conversation is how the stored one begins.
 
     Args:
         known: what this process last saw confirmed.
-        before: claim id and token that the record held before this claim, and the conversation's length; empty when
-            the claim was a repeat, which overwrote them.
+        before: the latest claims with the numbers of their last writes, and the conversation's length, as they stood
+            before this claim; empty when the claim was a repeat, which overwrote them.
+        resets: how often the conversation was begun anew.
     """
-    if len(before) != 3:
+    if len(before) != 2 or resets != b"%d" % known.resets:
         return False
-    claim_id, token, length = before
-    return claim_id == known.claim_id.encode() and int(token) == known.token and int(length) >= len(known.entries)
+    trail, length = before
+    return any(_holds(claim, known) for claim in trail.split()) and int(length) >= len(known.entries)
+
+
+def _holds(claim: bytes, known: KnownConversation) -> bool:
+    """Whether a claim of the task's history holds the write that the known conversation is bound to."""
+    claim_id, _, token = claim.partition(b":")
+    return claim_id == known.claim_id.encode() and token.isdigit() and known.token <= int(token)
 
 
 def _whole_conversation(context: StoreContext, task_id: str) -> list[bytes]:

@@ -3,10 +3,20 @@ local function granted(now)
   return { 'GRANTED', now, redis.call('HGETALL', TASK), redis.call('HGETALL', TURN), redis.call('LRANGE', INBOX, 0, -1) }
 end
 
+-- The latest claims of the task, the newest first, each with the number of its last write: `claim:number claim:number `.
+-- Who knows the conversation as one of these writes left it knows how it begins. Cut at a length: half an entry is no
+-- claim or a smaller number, and proves nothing wrong.
+local TRAIL_CHARS = 80
+local function trail_of(row)
+  if not row.claim then return '' end
+  return string.sub(row.claim .. ':' .. (row.token or '') .. ' ' .. (row.trail or ''), 1, TRAIL_CHARS)
+end
+
 -- Fields of the task hash that a grant sets.
 local function granted_fields(row, claim, now)
   local set = { fence = row.fence + 1, claim = claim, token = 0, lease_ms = given.lease_ms }
   if row.owner ~= given.process then set.owner = given.process end
+  if row.claim then set.trail = trail_of(row) end
   -- A clean stop may have lasted for days; the age of the last saved step counts from here on.
   if now - (tonumber(row.saved_at) or now) > given.lease_ms then set.saved_at = now end
   -- From now on this release writes to the task: older workers, which may not be able to read that, are to see it.
@@ -18,8 +28,8 @@ end
 
 -- Answers as claim does; `row` is the record as it stands.
 local function claim_at(row, seq, claim)
-  -- What the record said before this claim: whoever wrote last knows by it that nobody wrote since.
-  local before = { row.claim or '', row.token or '', redis.call('LLEN', MESSAGES) }
+  -- What stood there before this claim: a process knows by it how much of the conversation it need not read again.
+  local before = { trail_of(row), redis.call('LLEN', MESSAGES) }
   if row.claim == claim and has_lease() then return granted(now_ms()) end
   if row.seq ~= seq then return { 'STALE' } end -- a task that is gone has none
   if not redis.call('ZSCORE', OUTBOX, ID) then

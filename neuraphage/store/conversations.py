@@ -1,9 +1,10 @@
 """Conversations that this process knows already, so that a claim reads only what is new.
 
-A known conversation is bound to the claim id and token of the write that this process saw confirmed last. Claim ids
-are random and every later write changes one of the two, so a task whose record shows both as they were has had no
-other writer since, and no lost tail: its list begins with exactly the known entries. The claim script tells what
-stood in the record before it; anything else means reading the whole list again.
+A known conversation is bound to the claim id and token of the write that this process saw confirmed last. The record
+keeps the latest claims with the numbers of their last writes (`trail`, claiming.lua). Claim ids are random, and record
+and list change together: where the record's history has that write, no tail with it was lost, and the list once was
+exactly the known entries. Since then it was only added to, whoever wrote, unless the task was reset, which is counted.
+The claim script tells what stood there before it; anything else means reading the whole list again.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ class KnownConversation:
         entries: in order, as read from the store; only ever added to, by `Conversations`.
         size_bytes: as JSON.
         memo: what turns have made of the entries; it lives as long as they are known.
+        resets: how often the task had begun anew.
     """
 
     claim_id: str
@@ -34,6 +36,7 @@ class KnownConversation:
     entries: list[dict[str, Any]]
     size_bytes: int
     memo: dict[str, Any] = field(default_factory=dict)
+    resets: int = 0
 
 
 class Conversations:

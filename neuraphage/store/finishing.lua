@@ -67,7 +67,7 @@ local function finish()
       queue_task(row, now, 'Running', 'user_input', { verdict = set.verdict, turns_from = iteration }, given)
     else
       answer('COMMITTED', 'WaitingForUser', PLACE.waits)
-      local last = { verdict = set.verdict }
+      local last = { verdict = set.verdict, trail = '' } -- who waits long takes little room
       status_fields(last, row, 'WaitingForUser', now)
       write(last)
       move_status(row, 'WaitingForUser', now)

@@ -68,4 +68,4 @@ def _known_after(context: StoreContext, lease: Lease, changes: Changes) -> Known
         return None
     entries, size_bytes = as_read_back(changes)
     grown, size_bytes = [*known.entries, *entries], known.size_bytes + size_bytes
-    return KnownConversation(lease.claim_id, lease.token + 1, grown, size_bytes, known.memo)
+    return KnownConversation(lease.claim_id, lease.token + 1, grown, size_bytes, known.memo, known.resets)

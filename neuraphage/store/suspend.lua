@@ -35,7 +35,7 @@ elseif to == 'wait' then
     queue_task(row, now, 'Running', 'user_input', { verdict = set.verdict }, given)
   else
     answer('WaitingForUser', PLACE.waits)
-    local last = { verdict = set.verdict }
+    local last = { verdict = set.verdict, trail = '' } -- who waits long takes little room
     status_fields(last, row, 'WaitingForUser', now)
     write(last)
     move_status(row, 'WaitingForUser', now)

@@ -6,10 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import orjson
+import pytest
 
-from neuraphage.ports import Changes, Claimed, FinishTo, Lease
+from neuraphage.model.task import Status
+from neuraphage.ports import Changes, Claimed, FinishTo, Lease, SignalKind, SuspendTo
 from neuraphage.store.conversations import Conversations, KnownConversation
-from storekit import MODEL_CALL, StoreKit, text_entry
+from storekit import MODEL_CALL, TALK, StoreKit, question, text_entry
 
 
 def said(text: str) -> Changes:
@@ -18,8 +20,8 @@ def said(text: str) -> Changes:
 
 
 def turn(kit: StoreKit, task_id: str, text: str) -> Lease:
-    """A whole turn of one entry."""
-    lease = kit.claim(task_id)
+    """A whole turn of one entry, under a claim id as long as real ones are."""
+    lease = kit.claim(task_id, claim=f"{next(kit.claims):016x}")
     kit.finish(lease, FinishTo.NEXT, said(text))
     return lease
 
@@ -58,7 +60,8 @@ def test_memory_is_used(kit: StoreKit) -> None:
 
 
 def test_what_turns_make_of_it_is_known_as_long(kit: StoreKit) -> None:
-    """A memo is handed out again while nobody else writes, also by the write that goes on; else it is a new one."""
+    """A memo is handed out again, also by the write that goes on, and when others wrote in between; a task that began
+    anew has a new one."""
     task_id = kit.create()
     first = kit.try_claim(task_id)
     assert first.lease is not None
@@ -74,18 +77,91 @@ def test_what_turns_make_of_it_is_known_as_long(kit: StoreKit) -> None:
     forget(kit)
     turn(kit, task_id, "three")
     kit.store.context = mine
+    fourth = kit.try_claim(task_id)
+    assert fourth.memo == {"made": 1}
+    assert fourth.lease is not None
+    kit.finish(fourth.lease, FinishTo.FAILED, error="x", recoverable=True)
+    kit.send(task_id, SignalKind.RESET)
     assert kit.try_claim(task_id).memo == {}
 
 
-def test_another_process_in_between_is_noticed(kit: StoreKit) -> None:
-    """A turn by somebody else changes the claim id, so everything is read again."""
+def by_others(kit: StoreKit, task_id: str, *said_then: str) -> None:
+    """Turns of other processes."""
+    mine = kit.store.context
+    for text in said_then:
+        forget(kit)
+        turn(kit, task_id, text)
+    kit.store.context = mine
+
+
+def plant(kit: StoreKit, task_id: str, at: int) -> None:
+    """Change an entry behind everybody's back, to see who reads it."""
+    kit.client.lset(kit.keys.messages(task_id), at, orjson.dumps({"role": "user", "content": [{"text": "planted"}]}))
+
+
+def test_what_others_have_added_is_all_that_is_read(kit: StoreKit) -> None:
+    """Processes that take turns with each other read what is new to them; after some turns of others everything."""
+    task_id = kit.create()
+    turn(kit, task_id, "one")
+    by_others(kit, task_id, "two", "three")
+    plant(kit, task_id, 1)
+    plant(kit, task_id, 3)
+    fourth = kit.try_claim(task_id)
+    assert texts(fourth) == ["Do it.", "one", "two", "planted"]
+    assert fourth.lease is not None
+    kit.finish(fourth.lease, FinishTo.NEXT, said("four"))
+    by_others(kit, task_id, "5", "6", "7", "8", "9")
+    assert texts(kit.try_claim(task_id)) == ["Do it.", "planted", "two", "planted", "four", "5", "6", "7", "8", "9"]
+
+
+@pytest.mark.parametrize("talks", [False, True])
+def test_who_waits_keeps_no_list_of_claims(kit: StoreKit, *, talks: bool) -> None:
+    """A waiting task takes little room; who had it last goes on from what it knows."""
+    task_id = kit.create()
+    turn(kit, task_id, "one")
+    lease = kit.claim(task_id)
+    assert kit.client.hget(kit.keys.task(task_id), "trail")
+    asks = Changes((text_entry("two"),), add=MODEL_CALL, prompts_opened=(question(TALK) if talks else question(),))
+    settled = kit.finish(lease, FinishTo.WAIT, asks) if talks else kit.suspend(lease, SuspendTo.WAIT, asks)
+    assert settled.status is Status.WAITING_FOR_USER
+    assert kit.client.hget(kit.keys.task(task_id), "trail") == b""
+    plant(kit, task_id, 1)
+    if talks:
+        kit.plant(task_id)
+    else:
+        kit.plant(task_id, "answer", question().prompt_id)
+    assert texts(kit.try_claim(task_id)) == ["Do it.", "one", "two"]
+
+
+@pytest.mark.parametrize("others", range(7))
+def test_a_process_is_forgotten_after_some_turns_of_others(kit: StoreKit, others: int) -> None:
+    """The record keeps the last claims of a task within 80 characters; half a claim counts for none."""
+    task_id = kit.create()
+    turn(kit, task_id, "one")
+    plant(kit, task_id, 1)
+    names = [str(number) for number in range(others)]
+    by_others(kit, task_id, *names)
+    trail = kit.client.hget(kit.keys.task(task_id), "trail") or b""
+    assert len(trail) <= 80
+    claimed = kit.try_claim(task_id)
+    first = texts(claimed)[1]
+    assert texts(claimed) == ["Do it.", first, *names]
+    assert claimed.record is not None
+    kept = kit.client.hget(kit.keys.task(task_id), "trail").count(b":1")
+    assert first == ("one" if others < kept else "planted"), kept
+
+
+def test_a_reset_in_between_is_noticed(kit: StoreKit) -> None:
+    """The conversation begins anew, and has grown since to more than was known."""
     task_id = kit.create()
     turn(kit, task_id, "one")
     mine = kit.store.context
     forget(kit)
-    turn(kit, task_id, "two")
+    kit.finish(kit.claim(task_id), FinishTo.FAILED, error="x", recoverable=True)
+    kit.send(task_id, SignalKind.RESET)
+    turn(kit, task_id, "other one")
     kit.store.context = mine
-    assert texts(kit.try_claim(task_id)) == ["Do it.", "one", "two"]
+    assert texts(kit.try_claim(task_id)) == ["Do it.", "other one"]
 
 
 def test_a_lost_tail_is_noticed(kit: StoreKit) -> None:

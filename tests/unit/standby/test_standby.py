@@ -231,6 +231,16 @@ def standby() -> Iterator[StandbyProcess]:
     made.stop()
 
 
+def test_it_leaves_by_itself_and_nothing_starts_another(standby: StandbyProcess) -> None:
+    """Its pipe is closed, which it takes for the end of its worker; the thread that would start it again is over."""
+    standby.start()
+    child = standby._child
+    assert child is not None
+    standby.stop()
+    assert child.returncode == 0
+    assert not standby._thread.is_alive()
+
+
 def test_one_that_does_not_leave_is_killed(standby: StandbyProcess) -> None:
     """A worker that ends waits a moment for it, and then no longer."""
     standby.start()
