@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import marshal
+import mmap
 import os
 import signal
 import subprocess
@@ -14,8 +15,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from neuraphage.ports import HeldRow
 from neuraphage.runtime.host import identify, process_gone
 from neuraphage.standby import StandbyProcess
+from neuraphage.standby.shared_layout import HEADER, SHARED_BYTES, rows_of
 from neuraphage.standby.shared_leases import SharedLeases
 from patience import PATIENCE_S
 from source_tree import ROOT
@@ -229,6 +232,20 @@ def standby() -> Iterator[StandbyProcess]:
     made = StandbyProcess({"heartbeat_s": 0.2, "effect_max_s": 600.0, "script": "x" * 1_000_000}, pulse_s=0.01)
     yield made
     made.stop()
+
+
+def test_it_is_told_of_each_claim(standby: StandbyProcess) -> None:
+    """What its worker holds stands in the memory that both see, and what it let go does not."""
+    with mmap.mmap(standby._shared.descriptor, SHARED_BYTES, prot=mmap.PROT_READ) as shown:
+        for claim in ("one", "two"):
+            standby.hold(HeldRow(f"task-{claim}", 7, claim))
+        standby.hold(HeldRow("task-two", 7, "two", 1.5))
+        assert rows_of(shown) == [["task-one", "7", "one", ""], ["task-two", "7", "two", "1.5"]]
+        standby.let_go("one")
+        standby.let_go("never held")
+        assert [row[2] for row in rows_of(shown)] == ["two"]
+        standby.renewed(12.5)
+        assert HEADER.unpack_from(shown)[1] == 12.5
 
 
 def test_it_leaves_by_itself_and_nothing_starts_another(standby: StandbyProcess) -> None:
