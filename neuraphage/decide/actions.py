@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from neuraphage.decide.snapshot import Stop
 from neuraphage.model.tool import ToolCall, ToolResult
 
 
@@ -22,6 +23,17 @@ class CallModel:
     """
 
     may_be_billed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GiveBack:
+    """Write what is noted and give the lease back in mid-turn; journal and iteration stay.
+
+    Args:
+        why: what stops the turn. Whether a task is paused or cancelled is in what is stored.
+    """
+
+    why: Stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +180,7 @@ class Rest:
 
 Action = (
     CallModel
+    | GiveBack
     | WaitUntil
     | TakeAnswers
     | AskPeople

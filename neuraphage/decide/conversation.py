@@ -8,8 +8,8 @@ from typing import Any
 
 from neuraphage.decide.hashing import sha256_hex
 from neuraphage.decide.sendable import in_order, is_paused, sendable
-from neuraphage.model.effect import MODEL_ENTRY
-from neuraphage.model.message import Block
+from neuraphage.model.effect import MODEL_ENTRY, EffectState, ModelEffect
+from neuraphage.model.message import Block, StopReason
 from neuraphage.model.tool import ToolCall, ToolResult
 
 INTERRUPTED_TEXT = (
@@ -40,6 +40,23 @@ def tool_calls(content: Iterable[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
         for block in content
         if block.get("type") == "tool_use"
     )
+
+
+def reply_of_turn(entries: Sequence[Mapping[str, Any]], iteration: int) -> Sequence[Block]:
+    """The blocks of a turn's reply; none while there is none. Older releases stored no entry of an empty one."""
+    for stored in reversed(entries):
+        if stored["role"] == "assistant":
+            return list(stored["content"]) if stored.get("turn") == iteration else []
+    return []
+
+
+def calls_of_turn(
+    model: ModelEffect | None, entries: Sequence[Mapping[str, Any]], iteration: int
+) -> tuple[ToolCall, ...]:
+    """The tool calls of a turn's reply, once it is there. A reply that the provider broke off asks for nothing."""
+    if model is None or model.state is not EffectState.COMPLETED or model.stop_reason == StopReason.REFUSAL.value:
+        return ()
+    return tool_calls(reply_of_turn(entries, iteration))
 
 
 def call_ids(entries: Iterable[Mapping[str, Any]]) -> frozenset[str]:

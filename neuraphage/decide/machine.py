@@ -14,6 +14,7 @@ from neuraphage.decide.actions import (
     Attach,
     CallModel,
     Fail,
+    GiveBack,
     LookAfter,
     Record,
     RunTool,
@@ -50,6 +51,8 @@ def decide(snapshot: Snapshot) -> Action:
     Raises:
         KeyError: the matrix has no row for what the journal holds; a bug.
     """
+    if snapshot.stop is not None:
+        return GiveBack(snapshot.stop)
     move, entry, call = move_of(snapshot)
     if call is not None and isinstance(entry, ToolEffect) and (found := snapshot.found.get(call.tool_use_id)):
         return _settled(snapshot, entry, call, found)

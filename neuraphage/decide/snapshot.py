@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import Any
 
 from neuraphage.decide.begun_call import Found
+from neuraphage.decide.conversation import reply_of_turn
 from neuraphage.model.effect import Journal
 from neuraphage.model.prompt import Prompt
 from neuraphage.model.task import TaskRecord
@@ -24,6 +26,15 @@ class Bounds:
 
     max_continues: int
     max_empty_replies: int
+
+
+class Stop(Enum):
+    """Why a turn is not to take another step now."""
+
+    ASKED = auto()
+    """A person wants the task paused or cancelled."""
+    SHUTDOWN = auto()
+    """This process ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +56,7 @@ class Snapshot:
         answered: ids of open prompts that the inbox answers (a conversation prompt is answered by any input).
         now_ms: server time.
         bounds: limits from the settings.
+        stop: why the turn is not to go on; None where it is.
     """
 
     record: TaskRecord
@@ -61,11 +73,8 @@ class Snapshot:
     bounds: Bounds
     foreseen: Mapping[str, str | None] = field(default_factory=dict)
     found: Mapping[str, Found] = field(default_factory=dict)
+    stop: Stop | None = None
 
     def reply(self) -> Sequence[Mapping[str, Any]]:
-        """The blocks of this turn's reply; a release before this one stored no entry of an empty one."""
-        for stored in reversed(self.entries):
-            if stored["role"] == "assistant":
-                mine = stored.get("turn") == self.record.counters.iteration
-                return list(stored["content"]) if mine else []
-        return []
+        """The blocks of this turn's reply."""
+        return reply_of_turn(self.entries, self.record.counters.iteration)

@@ -16,6 +16,7 @@ from neuraphage.decide.actions import (
     Complete,
     Fail,
     Foresee,
+    GiveBack,
     LookAfter,
     NextTurn,
     Record,
@@ -26,14 +27,12 @@ from neuraphage.decide.actions import (
     WaitUntil,
 )
 from neuraphage.decide.begun_call import Found
-from neuraphage.decide.conversation import tool_calls
+from neuraphage.decide.conversation import calls_of_turn
 from neuraphage.decide.machine import decide
 from neuraphage.decide.replies import unfinished_call, why_unfinished
-from neuraphage.decide.snapshot import Bounds, Snapshot
+from neuraphage.decide.snapshot import Bounds, Snapshot, Stop
 from neuraphage.errors import CancelRequested, LeaseLost
 from neuraphage.logs import log_context
-from neuraphage.model.effect import EffectState
-from neuraphage.model.message import StopReason
 from neuraphage.model.prompt import PromptKind
 from neuraphage.model.tool import ToolCall
 from neuraphage.ports import Settled, SuspendTo
@@ -46,6 +45,9 @@ from neuraphage.runtime.turn_end import TurnEnd
 from neuraphage.runtime.unit_of_work import UnitOfWork
 
 log = logging.getLogger(__name__)
+
+_GIVEN_BACK = {Stop.ASKED: SuspendTo.PAUSE, Stop.SHUTDOWN: SuspendTo.SHUTDOWN}
+"""PAUSE also where a cancel was asked for: the script finds that flag, and ends the task."""
 
 
 class Turn:
@@ -72,6 +74,7 @@ class Turn:
         self._found: dict[str, Found] = {}
         self._checked: set[str] = set()
         self._known_calls: tuple[ToolCall, ...] = ()
+        self._broken_off: Stop | None = None
 
     def advance(self) -> Settled:
         """Act until the turn ends or the lease is given back.
@@ -81,35 +84,35 @@ class Turn:
             StoreUnavailable: the store stayed away; the sweep takes over when it is back.
         """
         held = self._work.held
-        try:
-            while True:
-                settled = self._stopped() or self._act(decide(self.snapshot()))
+        while True:
+            if held.lost:
+                raise LeaseLost(held.lease.task_id)
+            try:
+                settled = self._act(decide(self.snapshot()))
+            except CancelRequested:
+                self._broken_off = Stop.ASKED
+            except LeaseLost:
+                if held.lost:
+                    raise
+                # shutting down with a command that goes on in its own process: the next lease attaches to it
+                self._broken_off = Stop.SHUTDOWN
+            else:
                 if settled is not None:
                     return settled
-        except CancelRequested:
-            return self._work.suspend(SuspendTo.PAUSE)  # the script finds the cancel flag and ends the task
-        except LeaseLost:
-            if held.lost:
-                raise
-            # shutting down with a command that goes on in its own process: the next lease attaches to it
-            return self._work.suspend(SuspendTo.SHUTDOWN)
 
-    def _stopped(self) -> Settled | None:
-        held = self._work.held
-        held_back = held.cancel or held.pause
-        if held.lost:
-            raise LeaseLost(held.lease.task_id)
-        if held_back:
-            return self._work.suspend(SuspendTo.PAUSE)
-        if self._draining():
-            return self._work.suspend(SuspendTo.SHUTDOWN)
-        return None
+    def _stop(self) -> Stop | None:
+        """Why no further step is to be taken, if so."""
+        if self._broken_off is not None:
+            return self._broken_off
+        if self._work.held.cancel or self._work.held.pause:
+            return Stop.ASKED
+        return Stop.SHUTDOWN if self._draining() else None
 
     def snapshot(self) -> Snapshot:
         """What the next decision is made from."""
-        work = self._work
+        work, stop = self._work, self._stop()
         calls = self._calls()
-        for call in calls:
+        for call in calls if stop is None else ():
             if call.tool_use_id not in self._checked:
                 self._checked.add(call.tool_use_id)
                 problem = self._unfinished(call) or self._tools.problem(call)
@@ -134,20 +137,14 @@ class Turn:
             bounds=self._bounds,
             foreseen=self._foreseen,
             found=self._found,
+            stop=stop,
         )
 
     def _calls(self) -> tuple[ToolCall, ...]:
-        """Tool calls of this turn's reply, once it is there. A reply that a refusal broke off counts for nothing."""
-        if self._known_calls:  # a reply never changes, and every step of the turn asks for its calls
-            return self._known_calls
-        model = self._work.model_effect
-        if model is None or model.state is not EffectState.COMPLETED or model.stop_reason == StopReason.REFUSAL.value:
-            return ()
-        for stored in reversed(self._work.entries):
-            if stored["role"] == "assistant":
-                mine = stored.get("turn") == self._work.record.counters.iteration
-                self._known_calls = tool_calls(stored["content"]) if mine else ()
-                break
+        """Tool calls of this turn's reply, once it is there."""
+        if not self._known_calls:  # a reply never changes, and every step of the turn asks for its calls
+            work = self._work
+            self._known_calls = calls_of_turn(work.model_effect, work.entries, work.record.counters.iteration)
         return self._known_calls
 
     def _unfinished(self, call: ToolCall) -> str | None:
@@ -178,6 +175,8 @@ class Turn:
                 self._tools.run(action.call, attempt=action.attempt, kept=action.evidence)
             case LookAfter() | AskDetached() | Attach():
                 self._find_out(action)
+            case GiveBack(why=why):
+                return self._work.suspend(_GIVEN_BACK[why])
             case Record():
                 self._tools.note(action.call, action.result)
             case WaitUntil():

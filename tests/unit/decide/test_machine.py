@@ -19,6 +19,7 @@ from neuraphage.decide.actions import (
     Complete,
     Fail,
     Foresee,
+    GiveBack,
     LookAfter,
     NextTurn,
     Record,
@@ -32,7 +33,7 @@ from neuraphage.decide.begun_call import Finding, Found
 from neuraphage.decide.machine import decide, move_of
 from neuraphage.decide.matrix import MATRIX, STARTED_SHAPES, Move, Origin, Shape, matrix_markdown
 from neuraphage.decide.next_call import DESTRUCTIVE
-from neuraphage.decide.snapshot import Bounds, Snapshot
+from neuraphage.decide.snapshot import Bounds, Snapshot, Stop
 from neuraphage.model.effect import (
     TOOL_CLASSES,
     EffectClass,
@@ -479,6 +480,13 @@ def test_a_control_call_ends_the_task() -> None:
         assert decide(snapshot) == end
 
 
+@pytest.mark.parametrize("why", Stop)
+@pytest.mark.parametrize("shape", Shape)
+def test_a_turn_that_is_stopped_gives_its_lease_back(shape: Shape, why: Stop) -> None:
+    """Whatever the journal holds: no shape of it is a reason for one more step."""
+    assert decide(dataclasses.replace(state_of(shape, Origin.OWN), stop=why)) == GiveBack(why)
+
+
 def test_every_action_is_decided_somewhere() -> None:
     """The union has no member that nothing leads to."""
     known = ToolResult(text="?", is_error=True)
@@ -492,6 +500,7 @@ def test_every_action_is_decided_somewhere() -> None:
         decide(turn(record={"limits": Limits(max_turns=0)})),
         decide(begun(EffectClass.OPAQUE, found={"t1": Found(Finding.UNKNOWN, known)}, spec=asks)),
         decide(begun(EffectClass.OPAQUE, found={"t1": Found(Finding.RUNNING)})),
+        decide(turn(stop=Stop.SHUTDOWN)),
     ]
     assert {type(action) for action in actions} == set(get_args(Action))
 
