@@ -158,7 +158,8 @@ def test_what_ends_a_message_early(make_rig: MakeRig, why: str) -> None:
 
 
 def test_a_message_has_a_bounded_number_of_turns(make_rig: MakeRig) -> None:
-    """Then the next turn is announced like any other."""
+    """Twenty, or as many as take half a minute: then the next turn is announced like any other."""
+    assert (MOST_TURNS, LONGEST_S) == (20, 30.0)
     turns = [calls((f"t{number}", "act", {})) for number in range(MOST_TURNS + 1)]
     rig = make_rig(*turns, says("Done."), extra=[FakeTool()], turns_per_message="auto")
     task_id = rig.submit()
