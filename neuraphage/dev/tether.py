@@ -13,12 +13,18 @@ Whoever starts this holds the signals of a terminal back (neuraphage.proc.own_se
 before this process had its own session is forgotten here, and from here on they are heard.
 """
 
-import ctypes
 import os
 import signal
 import sys
 
-PR_SET_PDEATHSIG = 1  # as in other programs that start without the package, see neuraphage/proc
+TYPE_CHECKING = False  # type checkers know this name
+if TYPE_CHECKING or __package__:
+    from neuraphage.proc import kernel_ties
+else:
+    # run by path, outside the package: importing the package would load the whole library
+    _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - pathlib is heavy
+    sys.path.append(os.path.join(_PACKAGE, "proc"))  # noqa: PTH118
+    import kernel_ties
 
 
 def let_terminal_signals_through() -> None:
@@ -32,23 +38,16 @@ def let_terminal_signals_through() -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
-def end_with_parent(signum: int) -> None:
-    """Ask the kernel for this signal at the parent's end; 0 for none."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(PR_SET_PDEATHSIG, int(signum), 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "ask the kernel to end this process with its parent (prctl)")
-
-
 def main() -> None:
     """Tie this process to its parent and become the program."""
     let_terminal_signals_through()
     parent_pid, is_tied, argv = int(sys.argv[1]), sys.argv[2] == "tied", sys.argv[3:]
     if sys.platform == "linux":
-        end_with_parent(signal.SIGKILL)
+        kernel_ties.end_with_parent(signal.SIGKILL)
         if os.getppid() != parent_pid:
             sys.exit("the parent ended before its child began")
         if not is_tied:
-            end_with_parent(0)
+            kernel_ties.end_with_parent(0)
     try:
         os.execvp(argv[0], argv)  # noqa: S606 - the supervisor's own command line, no shell
     except OSError as error:

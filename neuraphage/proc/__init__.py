@@ -2,5 +2,5 @@
 
 Five programs start without the package, since importing it takes longer than they may: `dev/tether.py`,
 `spool/runner.py` with its neighbours, `standby/program.py`, `tools/search_child.py` and `testing/command_guard.py`.
-Each has its few lines of prctl and of /proc to itself.
+They load their neighbours, and `kernel_ties.py` of this folder, by path.
 """

@@ -13,7 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
 
+    from neuraphage.proc import kernel_ties
     from neuraphage.spool.records import Order
+elif __package__:
+    from neuraphage.proc import kernel_ties
+else:
+    import kernel_ties  # runner.py has made its folder known
 
 LINUX = sys.platform == "linux"
 GRACE_S = 2.0
@@ -27,8 +32,6 @@ _FIRST_POLL_S = 0.005
 _LAST_POLL_S = 0.05
 _NOT_FOUND = 127
 _NOT_RUNNABLE = 126
-_PR_SET_PDEATHSIG = 1  # as in other programs that start without the package, see neuraphage/proc
-_PR_SET_CHILD_SUBREAPER = 36
 _IGNORED = (
     signal.SIGHUP,
     signal.SIGINT,
@@ -46,20 +49,6 @@ def shield() -> None:
     for signum in _IGNORED:
         signal.signal(signum, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
-
-
-def adopt_orphans() -> None:
-    """Become the parent of every descendant whose parent dies. Forked children do not inherit this."""
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-
-
-def _prctl(option: int, value: int) -> None:
-    """Set an attribute of this process (Linux; elsewhere nothing)."""
-    if LINUX:
-        import ctypes  # noqa: PLC0415 - workers import this file too and have no use for it
-
-        if ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0) != 0:
-            raise OSError(ctypes.get_errno(), f"prctl({option}, {value}) was refused")
 
 
 def wake_on_child_end() -> int:
@@ -88,7 +77,7 @@ def become_command(order: Order, output: int, go: int) -> NoReturn:
     step = "prepare"
     try:
         os.setsid()
-        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        kernel_ties.end_with_parent(signal.SIGKILL)
         # Python ignores some, and so does a shell for what it starts with &; a command expects what the kernel set
         for signum in range(1, signal.NSIG):
             if signal.getsignal(signum) not in (signal.SIG_DFL, None):

@@ -22,10 +22,13 @@ TYPE_CHECKING = False  # type checkers know this name; importing typing would do
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from neuraphage.proc import kernel_ties
     from neuraphage.spool import output_pipe, processes, records
 else:
     # run by path, outside the package: importing the package would load the whole library
-    sys.path.append(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - pathlib doubles the start
+    _HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib doubles the start
+    sys.path += [_HERE, os.path.join(os.path.dirname(_HERE), "proc")]  # noqa: PTH118, PTH120
+    import kernel_ties
     import output_pipe
     import processes
     import records
@@ -48,7 +51,7 @@ def main() -> None:
         answer(records.DECIDED)
     else:
         processes.shield()
-        processes.adopt_orphans()
+        kernel_ties.adopt_orphans()
         runner = os.fork()
         if runner == 0:
             run(order, directory, alive)
@@ -91,7 +94,7 @@ def keep(runner: int) -> None:
 
 def run(order: records.Order, directory: int, alive: int) -> None:
     """Decide, start the command, wait for its end, record it."""
-    processes.adopt_orphans()
+    kernel_ties.adopt_orphans()
     os.setsid()  # a signal to the keeper's group must not reach both
     os.write(alive, f"runner {os.getpid()} keeper {os.getppid()} at {records.moment()}\n".encode())
     wake = processes.wake_on_child_end()

@@ -11,7 +11,6 @@ Arguments: status descriptor, timeout in seconds, grace in seconds, then the com
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import os
 import select
@@ -19,18 +18,18 @@ import signal
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-_PR_SET_PDEATHSIG = 1  # as in other programs that start without the package, see neuraphage/proc
-_PR_SET_CHILD_SUBREAPER = 36
+if TYPE_CHECKING or __package__:
+    from neuraphage.proc import kernel_ties
+else:
+    # run by path, outside the package: importing the package would load the whole library
+    sys.path.append(str(Path(__file__).parent.parent / "proc"))
+    import kernel_ties
+
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP)
 _POLL_S = 0.02
 _KILL_LIMIT_S = 10.0  # a process in uninterruptible sleep can outlast even SIGKILL
-
-
-def prctl(option: int, value: int) -> None:
-    """Set a process attribute, where there is such a call."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 def start(argv: list[str]) -> int:
@@ -47,7 +46,7 @@ def start(argv: list[str]) -> int:
         return pid
     try:
         os.setpgid(0, 0)
-        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        kernel_ties.end_with_parent(signal.SIGKILL)
         if os.getppid() != guard_pid:
             os._exit(1)
         null = os.open("/dev/null", os.O_RDONLY)
@@ -152,7 +151,7 @@ def main() -> None:
     for number in _IGNORED:
         signal.signal(number, signal.SIG_IGN)  # only the pipe ends it, so that nothing is left behind
     signal.pthread_sigmask(signal.SIG_SETMASK, [])  # what the worker's terminal sent on the way is forgotten
-    prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    kernel_ties.adopt_orphans()
     pid = start(sys.argv[4:])
     reason, status = watch(pid, timeout_s)
     left_behind = len(descendants()) if reason == "exited" else 0

@@ -20,11 +20,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING or __package__:
+    from neuraphage.proc import kernel_ties
     from neuraphage.tools.search_patterns import glob_regex
     from neuraphage.tools.search_walk import MAX_DEPTH, MAX_FILE_BYTES, Stopped, Walk, read_regular
 else:
     # run by path, outside the package: importing the package would load the whole library
-    sys.path.append(str(Path(__file__).parent))
+    _HERE = Path(__file__).parent
+    sys.path += [str(_HERE), str(_HERE.parent / "proc")]
+    import kernel_ties
     from search_patterns import glob_regex
     from search_walk import MAX_DEPTH, MAX_FILE_BYTES, Stopped, Walk, read_regular
 
@@ -33,17 +36,14 @@ MARGIN_CHARS = 4_096
 """Of a longer line so much on each side goes to the parent, which takes secrets out before it cuts."""
 MAX_OUTPUT_CHARS = 400_000
 _MAX_MEMORY_BYTES = 2 * 1024**3
-_PR_SET_PDEATHSIG = 1  # as in other programs that start without the package, see neuraphage/proc
 
 
 def die_with_parent(parent_pid: int, timeout_s: float) -> None:
     """Let the kernel end this process when its parent is gone or the time is far over."""
     signal.alarm(math.ceil(timeout_s) + 2)
     limit_memory()
-    if sys.platform == "linux":
-        import ctypes  # noqa: PLC0415 - only here, it is slow to load
-
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    with contextlib.suppress(OSError):  # the time limit holds all the same
+        kernel_ties.end_with_parent(signal.SIGKILL)
     if os.getppid() != parent_pid:  # it died before the line above
         sys.exit(1)
 

@@ -119,7 +119,7 @@ def dying_runner(folder, statement):
     path.write_text(
         "import os, signal, sys\n"
         f"sys.path.insert(0, {str(ROOM)!r})\n"
-        "import processes, records, runner\n"
+        "import runner, processes, records\n"
         "def die(*args, **kwargs):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
         "def then_die(step):\n    return lambda *args, **kwargs: (step(*args, **kwargs), die())\n"
         f"{statement}\n"

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from neuraphage.proc import kernel_ties
 from neuraphage.spool import processes
 from neuraphage.spool.processes import GRACE_S, KILL_LIMIT_S, Family
 from turnkit import until
@@ -321,8 +322,8 @@ def test_a_kernel_that_refuses_is_not_taken_for_one_that_did_it() -> None:
     """Without adoption a command would leave processes that nobody ends: then nothing is started."""
     if not processes.LINUX:
         pytest.skip("nothing is asked of the kernel here")
-    with pytest.raises(OSError, match=r"prctl\(-1, 0\) was refused"):
-        processes._prctl(-1, 0)
+    with pytest.raises(OSError, match=r"prctl\(-1, 0\): Invalid"):
+        kernel_ties._prctl(-1, 0)
 
 
 @pytest.fixture
