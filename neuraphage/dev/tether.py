@@ -23,7 +23,7 @@ if TYPE_CHECKING or __package__:
 else:
     # run by path, outside the package: importing the package would load the whole library
     _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - pathlib is heavy
-    sys.path.append(os.path.join(_PACKAGE, "proc"))  # noqa: PTH118
+    sys.path.append(os.path.join(_PACKAGE, "proc"))  # noqa: PTH118 - likewise
     import kernel_ties
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 else:
     # run by path, outside the package: importing the package would load the whole library
     _HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib doubles the start
-    sys.path += [_HERE, os.path.join(os.path.dirname(_HERE), "proc")]  # noqa: PTH118, PTH120
+    sys.path += [_HERE, os.path.join(os.path.dirname(_HERE), "proc")]  # noqa: PTH118, PTH120 - likewise
     import kernel_ties
     import output_pipe
     import processes
