@@ -18,6 +18,7 @@ _LOOKALIKE = str.maketrans(
 _MAX_NAMES = 20_000
 _MAX_NAMED = 4
 _MAX_TEXT_CHARS = 2_000_000
+_SPELLED_CONTROL = re.compile(r"\\(?:x|u00)([01][0-9a-fA-F]|7f)|\\(0[0-3][0-7])")
 _NUMBERS = re.compile(r"(?m)^ *\d+\t")
 
 
@@ -81,7 +82,12 @@ def near_text(text: str, wanted: str) -> str | None:
 
 def _unescaped(wanted: str) -> list[tuple[str, str]]:
     plain = wanted.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
-    return [("backslashes before n, t or quotes", plain)]
+    controls = _SPELLED_CONTROL.sub(lambda found: chr(int(found[1] or found[2], 16 if found[1] else 8)), wanted)
+    controls = controls.replace("\\e", "\x1b").replace("^[", "\x1b").replace("\\r", "\r")
+    return [
+        ("backslashes before n, t or quotes", plain),
+        ("spelling out a control character (JSON has \\u001b for it, with one backslash)", controls),
+    ]
 
 
 def _both(lines: list[str], number: int, wanted: str) -> str:

@@ -18,6 +18,7 @@ from neuraphage.tools.paths import ResolvedPath, os_failure, resolve
 from neuraphage.tools.search_child import MAX_LINE_CHARS
 from neuraphage.tools.search_process import run_search
 from neuraphage.tools.second_look import SecondLook
+from neuraphage.tools.unseen_characters import unseen_note
 
 SEARCH_TIMEOUT_S = 20.0
 MAX_NAMES = 1_000
@@ -82,6 +83,8 @@ class Glob(ParsedTool[GlobParams]):
         if answer["left_out"]:
             notes.append(f"[{answer['left_out']} more files left out; use a narrower pattern]")
         lines = [name.replace("\n", "\\n") for name in answer["lines"]]
+        if unseen := unseen_note(lines):
+            notes.append(unseen)
         return ToolResult(text="\n".join([*(lines or ["No file matches."]), *notes]))
 
 
@@ -156,6 +159,8 @@ class Grep(ParsedTool[GrepParams]):
             counts = ", ".join(f"{count} {_WORDS.get(why, why)}" for why, count in sorted(answer["skipped"].items()))
             notes.append(f"[files skipped: {counts}]")
         lines = [line if isinstance(line, str) else cut_line(line, context.redact) for line in answer["lines"]]
+        if unseen := unseen_note(lines):
+            notes.append(unseen)
         return ToolResult(text="\n".join([*(lines or ["No line matches."]), *notes]))
 
 

@@ -110,6 +110,11 @@ def test_it_is_what_git_ignores(repository: Path, text: str) -> None:
         ("[a\n", set()),
         ("[[:nothing:]]\n", set()),
         ("*\n!a\n", None),
+        # what pathspec 1.1.1 answers otherwise
+        ("d/**\n!d/a\n", set()),
+        ("*\n!d/\n!d/e/\n", None),
+        ("**\n!*/\n", None),
+        ("[!a]\n", None),
     ],
 )
 def test_by_example(repository: Path, text: str, names: set[str] | None) -> None:

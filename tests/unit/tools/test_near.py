@@ -34,6 +34,11 @@ DECOMPOSED = unicodedata.normalize("NFD", COMPOSED)
         ("Hello World\n", "hello world", ["Line 1", "upper and lower case"]),
         ("x\ny\n", "     1\tx\n     2\ty", ["Line 1", "line numbers"]),
         ("x\ny\n", "x\\ny", ["Line 1", "backslashes"]),
+        ("x\n\x1b[31mred\n", r"\x1b[31mred", ["Line 2", "spelling out a control character", r"\u001b"]),
+        ("\x1b[31mred\n", r"\033[31mred", ["Line 1", "control character"]),
+        ("\x1b[31mred\n", r"\u001b[31mred", ["Line 1", "control character"]),
+        ("\x1b[31mred\n", "^[[31mred", ["Line 1", "control character"]),
+        ("a\rb\n", r"a\rb", ["Line 1", "control character"]),
         ("\ta\n\ta\n", "  a", ["Line 1", "1 more place"]),
     ],
 )
@@ -46,7 +51,7 @@ def test_an_edit_names_line_and_difference(
     result = Edit().run({"path": "a.txt", "old_string": old, "new_string": "new"}, having_read(path))
     assert result.is_error
     assert [word for word in words if word not in result.text] == []
-    assert path.read_text(encoding="utf-8") == text
+    assert path.read_bytes() == text.encode()
 
 
 def test_what_is_nowhere_is_just_not_found() -> None:
