@@ -25,9 +25,11 @@ _KINDS = [
 ]
 _NAMED = {name: advice for names, advice in _KINDS for name in names.split()}
 _PROGRAM = re.compile(
-    r"(?:\A|[|;&(\n])\s*(?:(?:\w+=\S*|sudo|env|exec|time|nohup|command|stdbuf|nice|timeout|script|-\S+|[\d.]+[smh]?)\s+)*"
+    r"(?:\A|[|;&(\n])[ \t]*"
+    r"(?:(?:\w+=\S*|sudo|env|exec|time|nohup|command|stdbuf|nice|timeout|script|-\S+|[\d.]+[smh]?)[ \t]+)*"
     r"[\"']?(?:[\w.~/-]*/)?(?P<name>[\w.-]+)(?P<rest>[^|;&\n]*)"
 )
+_MAX_COMMAND_CHARS = 4_000
 _LOGS = re.compile(r"\blogs\b.*\s(?:-f|--follow)\b")
 _FOLLOWS = {
     "tail": re.compile(r"\s(?:-\d*[fF]|--follow|--retry)"),
@@ -52,7 +54,7 @@ def why_endless(command: str, output: str) -> str | None:
     Returns:
         A sentence; None when nothing tells.
     """
-    for found in _PROGRAM.finditer(command):
+    for found in _PROGRAM.finditer(command[:_MAX_COMMAND_CHARS]):
         name = found["name"]
         if name in _NAMED:
             return f"{name} {_NAMED[name]}."

@@ -61,6 +61,13 @@ def test_of_others_nothing_is_said(command: str) -> None:
     assert why_endless(command, "line\n1 of 2 done\n") is None
 
 
+@pytest.mark.parametrize("piece", ["\n", " ", ";", "a/", "-a ", "1 ", "a=b ", "docker logs ", "sudo ", "(", "tail -"])
+def test_no_command_makes_it_slow(piece: str) -> None:
+    """It runs in the worker itself (the time limit of the test tells)."""
+    for _ in range(20):
+        why_endless(piece * (100_000 // len(piece)) + "!", piece * 100_000)
+
+
 def timed_out(context: ToolContext, command: str, timeout_ms: int) -> str:
     text = RunCommand(environ=dict(os.environ)).run({"command": command, "timeout_ms": timeout_ms}, context).text
     assert "timed out" in text
