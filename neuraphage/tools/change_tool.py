@@ -22,6 +22,7 @@ from neuraphage.tools.atomic_write import (
 from neuraphage.tools.base import P, ParsedTool, ToolCallError
 from neuraphage.tools.files import RawFile, read_raw_or_none
 from neuraphage.tools.freshness import digest, written
+from neuraphage.tools.near import difference, look_alike
 from neuraphage.tools.paths import ResolvedPath, os_failure, resolve
 
 
@@ -68,7 +69,7 @@ class ChangeTool(ParsedTool[P]):
             "path": str(change.place.path),
             "before_sha256": digest(change.before.data if change.before else None),
             "after_sha256": digest(change.after),
-            **({"lost": lost} if (lost := _lost(change.before)) else {}),
+            **({"lost": told} if (told := _to_tell(change)) else {}),
         }
 
     def refusal(self, params: Mapping[str, Any], context: ToolContext) -> str | None:
@@ -83,6 +84,7 @@ class ChangeTool(ParsedTool[P]):
         """Make the change in one step."""
         change = self.plan(params, context)
         place = change.place
+        told = _to_tell(change)
         unchanged = "The file was not changed." if change.before else "Nothing was written."
         try:
             if change.before is not None and not os.access(place.path, os.W_OK):
@@ -102,10 +104,10 @@ class ChangeTool(ParsedTool[P]):
                 " cut may undo it."
                 " Read the file before you rely on it."
             ) from error
-        return self._done(params, place, change.after, context, _lost(change.before))
+        return self._done(params, place, change.after, context, told)
 
-    def _done(self, params: P, place: ResolvedPath, data: bytes, context: ToolContext, lost: list[str]) -> ToolResult:
-        text = " ".join([self.success(params, place, data), *lost])
+    def _done(self, params: P, place: ResolvedPath, data: bytes, context: ToolContext, told: list[str]) -> ToolResult:
+        text = " ".join([self.success(params, place, data), *told])
         return ToolResult(text=text, file=written(place, self.sight, data, context))
 
     def look_after(self, params: P, evidence: Mapping[str, Any], context: ToolContext) -> Probe:
@@ -134,10 +136,22 @@ class ChangeTool(ParsedTool[P]):
         return ProbeVerdict.NOT_HAPPENED if current == evidence.get("before_sha256") else ProbeVerdict.UNKNOWN
 
 
-def _lost(before: RawFile | None) -> list[str]:
-    """Sentences about what a replaced file does not keep."""
-    if before is None:
+def _to_tell(change: Change) -> list[str]:
+    """Sentences about what a replaced file does not keep, or about what is there beside a new one."""
+    if change.before is not None:
+        return _lost(change.before)
+    place = change.place
+    found = look_alike(place.root, place.path)
+    if found is None:
         return []
+    wanted = "/".join(place.path.relative_to(place.root).parts[: found.count("/") + 1])
+    return [
+        f"Beside it there is {found!a}, which differs from {wanted!a} by {difference(found, wanted)} alone: if"
+        " you meant that, make the change there and remove this one."
+    ]
+
+
+def _lost(before: RawFile) -> list[str]:
     others = before.info.st_nlink - 1
     bits = [
         name

@@ -9,6 +9,7 @@ from neuraphage.decide.shorten import printable, shorten
 from neuraphage.model.detached import DetachedState
 from neuraphage.model.tool import ToolResult
 from neuraphage.ports import SpoolStatus
+from neuraphage.tools.endless_programs import why_endless
 
 OUTPUT_LIMIT_CHARS = 30_000
 
@@ -40,6 +41,8 @@ def result_of_status(
     if status.left_behind:
         last_line = f"[processes left in the background, ended now: {status.left_behind}]\n{last_line}"
     output = printable(status.output).rstrip("\n")
+    if status.reason == "timeout" and (why := why_endless(command, output)):
+        last_line = f"[{why}]\n{last_line}"
     body = shorten(output, output_limit_chars - len(last_line) - 1) if output else "[no output]"
     is_error = status.exit_code != 0 or status.reason not in {None, "exited"}
     return ToolResult(text=f"{body}\n{last_line}", is_error=is_error)

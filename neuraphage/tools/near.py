@@ -1,4 +1,7 @@
-"""Texts and names that look the same and are not: which one is there instead, and what makes the difference."""
+"""Texts and names that look the same and are not: which one is there instead, and what makes the difference.
+
+Standard library only, see search_child.py.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ _LOOKALIKE = str.maketrans(
 _MAX_NAMES = 20_000
 _MAX_NAMED = 4
 _MAX_TEXT_CHARS = 2_000_000
+_SPELLED_CONTROL = re.compile(r"\\(?:x|u00)([01][0-9a-fA-F]|7f)|\\(0[0-3][0-7])")
 _NUMBERS = re.compile(r"(?m)^ *\d+\t")
 
 
@@ -22,7 +26,8 @@ def _form(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
-def _looks(text: str) -> str:
+def plain_looks(text: str) -> str:
+    """A text with one character for all that look the same."""
     return unicodedata.normalize("NFKC", text).translate(_LOOKALIKE)
 
 
@@ -30,13 +35,17 @@ def _spaces(text: str) -> str:
     return re.sub(r"[^\S\n]+", " ", re.sub(r"[^\S\n]*(\n|\Z)[^\S\n]*", r"\1", text)).strip(" ")
 
 
+FORM = "its Unicode form (composed or decomposed letters)"
+LOOKS = "characters that look alike (quotes, dashes, spaces, invisible ones)"
+SPACES = "white space (tabs, spaces at the start or end of lines)"
+CASE = "upper and lower case"
 _LEVELS: list[tuple[str, Callable[[str], str]]] = [
-    ("its Unicode form (composed or decomposed letters)", _form),
-    ("characters that look alike (quotes, dashes, spaces, invisible ones)", _looks),
-    ("white space (tabs, spaces at the start or end of lines)", _spaces),
-    ("white space and characters that look alike", lambda text: _spaces(_looks(text))),
-    ("upper and lower case", lambda text: text.casefold()),
-    ("case, white space and characters that look alike", lambda text: _spaces(_looks(text)).casefold()),
+    (FORM, _form),
+    (LOOKS, plain_looks),
+    (SPACES, _spaces),
+    ("white space and characters that look alike", lambda text: _spaces(plain_looks(text))),
+    (CASE, lambda text: text.casefold()),
+    ("case, white space and characters that look alike", lambda text: _spaces(plain_looks(text)).casefold()),
 ]
 
 
@@ -73,7 +82,12 @@ def near_text(text: str, wanted: str) -> str | None:
 
 def _unescaped(wanted: str) -> list[tuple[str, str]]:
     plain = wanted.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
-    return [("backslashes before n, t or quotes", plain)]
+    controls = _SPELLED_CONTROL.sub(lambda found: chr(int(found[1] or found[2], 16 if found[1] else 8)), wanted)
+    controls = controls.replace("\\e", "\x1b").replace("^[", "\x1b").replace("\\r", "\r")
+    return [
+        ("backslashes before n, t or quotes", plain),
+        ("spelling out a control character (JSON has \\u001b for it, with one backslash)", controls),
+    ]
 
 
 def _both(lines: list[str], number: int, wanted: str) -> str:
@@ -82,14 +96,15 @@ def _both(lines: list[str], number: int, wanted: str) -> str:
     for offset, line in enumerate(sent):
         there = lines[number - 1 + offset] if number - 1 + offset < len(lines) else ""
         if line not in there:
-            only_there, only_sent = _named(set(there) - set(line)), _named(set(line) - set(there))
+            only_there, only_sent = named_characters(set(there) - set(line)), named_characters(set(line) - set(there))
             has = [f"the file has {only_there}"] * bool(only_there) + [f"old_string has {only_sent}"] * bool(only_sent)
             what = ", ".join(has) or "the same characters, but not in the same number or order"
             return f"On line {number + offset}: {what}. Read that line again and copy it."
     return "Read that line again and copy it."
 
 
-def _named(characters: set[str]) -> str:
+def named_characters(characters: set[str]) -> str:
+    """The odd ones of some characters by number and name; the first few."""
     odd = sorted(one for one in characters if not one.isalnum() or not one.isascii())[:_MAX_NAMED]
     return ", ".join(f"U+{ord(one):04X} {unicodedata.name(one, 'TAB' if one == chr(9) else '')}".strip() for one in odd)
 
@@ -106,6 +121,20 @@ def near_path(root: Path, wanted: Path) -> str | None:
         else:
             found /= part
     return None if found == wanted else found.relative_to(root).as_posix()
+
+
+def look_alike(root: Path, wanted: Path) -> str | None:
+    """What is there beside a path that does not exist, and differs from it by its looks alone; relative to the root.
+
+    It may be a directory on the way: `src`, where `Src/new.py` is not there yet.
+    """
+    found = root
+    for part in wanted.relative_to(root).parts:
+        if not os.path.lexists(found / part):
+            name = _near_name(found, part)
+            return None if name is None else (found / name).relative_to(root).as_posix()
+        found /= part
+    return None
 
 
 def _near_name(directory: Path, name: str) -> str | None:

@@ -20,12 +20,13 @@ from neuraphage.tools.files import LineEnd, decode, read_raw_or_none
 from neuraphage.tools.freshness import absent, written
 from neuraphage.tools.numbered_lines import number_lines, numbered_lines
 from neuraphage.tools.paths import os_failure, resolve
+from neuraphage.tools.unseen_characters import NOTE_CHARS, unseen_note
 
 FILE_TIMEOUT_S = 60.0
 """Promised, not enforced: nothing can interrupt a thread that reads from a network mount that hangs."""
 MAX_ENTRIES_SHOWN = 1_000
 _MAX_ENTRIES_READ = 100_000
-_NOTE_CHARS = 300  # room kept for the closing note
+_NOTE_CHARS = 300 + NOTE_CHARS  # room kept for the closing notes
 
 
 class ReadFileParams(Params):
@@ -81,6 +82,8 @@ class ReadFile(ParsedTool[ReadFileParams]):
         notes = []
         if file.line_end is not LineEnd.LF:
             notes.append(f"[line ends: {file.line_end.value}; edit keeps them]")
+        if unseen := unseen_note(lines[params.offset - 1 : next_line - 1], params.offset):
+            notes.append(unseen)
         if next_line <= len(lines):
             notes.append(f"[{len(lines) - next_line + 1} lines left out below; go on with offset={next_line}]")
         sight = sight.model_copy(update=_shown_lines(lines, params.offset, next_line, shown))
@@ -143,6 +146,8 @@ class ListDirectory(ParsedTool[ListDirectoryParams]):
         if len(entries) > MAX_ENTRIES_SHOWN:
             count = f"{len(entries) - MAX_ENTRIES_SHOWN}{' or more' if len(entries) == _MAX_ENTRIES_READ else ''}"
             lines.append(f"[{count} entries left out; use glob with a pattern]")
+        if unseen := unseen_note(lines):
+            lines.append(unseen)
         return ToolResult(text="\n".join(lines))
 
 

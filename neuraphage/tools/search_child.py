@@ -16,11 +16,13 @@ import resource
 import signal
 import stat
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING or __package__:
     from neuraphage.proc import kernel_ties
+    from neuraphage.tools.search_near import NearLine, NearNames
     from neuraphage.tools.search_patterns import glob_regex
     from neuraphage.tools.search_walk import MAX_DEPTH, MAX_FILE_BYTES, Stopped, Walk, read_regular
 else:
@@ -28,6 +30,7 @@ else:
     _HERE = Path(__file__).parent
     sys.path += [str(_HERE), str(_HERE.parent / "proc")]
     import kernel_ties
+    from search_near import NearLine, NearNames
     from search_patterns import glob_regex
     from search_walk import MAX_DEPTH, MAX_FILE_BYTES, Stopped, Walk, read_regular
 
@@ -78,6 +81,20 @@ def find_names(request: dict[str, Any]) -> dict[str, Any]:
     return {"lines": shown, "left_out": len(names) - len(shown), **walk.limits(stopped)}
 
 
+def find_near_names(request: dict[str, Any]) -> dict[str, Any]:
+    """Paths that a glob fits but for what cannot be seen, and for what makes them differ; the first few."""
+    pattern = request["pattern"]
+    levels = MAX_DEPTH if "**" in pattern else pattern.count("/") + 1
+    start = os.path.relpath(request["base"], request["root"])
+    cut = 0 if start == "." else len(start) + 1
+    near = NearNames(pattern, glob_regex)
+    with contextlib.suppress(Stopped):
+        for relative in Walk(request["root"], request["base"], levels).files():
+            if near.add(relative[cut:], relative):
+                break
+    return {"near": near.found}
+
+
 def long_line(head: str, line: str, match_at: int) -> dict[str, Any]:
     """What of a long line the parent needs to show the part around the match."""
     start = max(0, min(match_at - MAX_LINE_CHARS // 2, len(line) - MAX_LINE_CHARS))
@@ -95,38 +112,54 @@ class Grep:
             raise re.error(f"{foreign[1]} is of another dialect; use \\d, \\w, \\s or a range such as [a-z]")
         self.regex = re.compile(request["pattern"], re.IGNORECASE if request["case_insensitive"] else 0)
         glob = request["glob"]
-        # As in other search tools: a filter without a slash is about the file name, at any depth.
-        self.filter = re.compile(glob_regex(glob if "/" in glob else "**/" + glob), re.DOTALL) if glob else None
+        self.filter = re.compile(glob_regex(glob), re.DOTALL) if glob else None
         self.lines: list[str | dict[str, Any]] = []
         self.chars = 0
         self.matches = 0
         self.skipped: dict[str, int] = {}
+        self.fitting = 0
+        self.walk = Walk(request["root"], request["base"])
 
     def answer(self) -> dict[str, Any]:
         """Search the base, a file or a directory."""
+        stopped = ""
+        try:
+            for relative, text in self._texts():
+                self._search(relative, text)
+        except Stopped as limit:
+            stopped = str(limit)
+        found = {"lines": self.lines, "skipped": self.skipped, "fitting": self.fitting}
+        return {**found, **self.walk.limits(stopped)}
+
+    def near(self) -> dict[str, Any]:
+        """The first line that the pattern fits but for what cannot be seen."""
+        near = NearLine(self.request["pattern"], self.regex.flags & re.IGNORECASE)
+        with contextlib.suppress(Stopped):
+            for relative, text in self._texts():
+                if text and (found := near.found_in(text.replace("\r\n", "\n").removesuffix("\n"))):
+                    return {"near": [relative, *found]}
+        return {"near": None}
+
+    def _texts(self) -> Iterator[tuple[str, str]]:
+        """Paths and texts of the files to search; what cannot be searched is counted."""
         root, base = self.request["root"], self.request["base"]
-        walk = Walk(root, base)
         start = os.path.relpath(base, root)
         single = not stat.S_ISDIR(os.lstat(base).st_mode)
         cut = 0 if single or start == "." else len(start) + 1
-        stopped = ""
-        try:
-            for relative in [start] if single else walk.files():
-                if single or self.filter is None or self.filter.fullmatch(relative[cut:]):
-                    self._search(relative, f"{root}/{relative}")
-        except Stopped as limit:
-            stopped = str(limit)
-        return {"lines": self.lines, "skipped": self.skipped, **walk.limits(stopped)}
+        for relative in [start] if single else self.walk.files():
+            if not single and self.filter is not None and not self.filter.fullmatch(relative[cut:]):
+                continue
+            self.fitting += 1
+            data = read_regular(f"{root}/{relative}", MAX_FILE_BYTES)
+            if isinstance(data, bytes) and b"\0" in data:
+                data = "binary"
+            if isinstance(data, str):
+                self.skipped[data] = self.skipped.get(data, 0) + 1
+            else:
+                yield relative, data.decode("utf-8-sig", "replace")
 
-    def _search(self, relative: str, path: str) -> None:
+    def _search(self, relative: str, text: str) -> None:
         shown = relative.replace("\n", "\\n")  # or it would pass for a line of another file
-        data = read_regular(path, MAX_FILE_BYTES)
-        if isinstance(data, bytes) and b"\0" in data:
-            data = "binary"
-        if isinstance(data, str):
-            self.skipped[data] = self.skipped.get(data, 0) + 1
-            return
-        text = data.decode("utf-8-sig", "replace")
         lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
         before, after, last = self.request["before_lines"], self.request["after_lines"], -1
         hits = {}
@@ -158,12 +191,20 @@ class Grep:
         self.lines.append(line)
 
 
+_KINDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "glob": find_names,
+    "near_glob": find_near_names,
+    "grep": lambda request: Grep(request).answer(),
+    "near_grep": lambda request: Grep(request).near(),
+}
+
+
 def main() -> None:
     """Read the request, search, write the answer."""
     request = json.loads(sys.stdin.buffer.read())
     die_with_parent(request["parent_pid"], request["timeout_s"])
     try:
-        answer = find_names(request) if request["kind"] == "glob" else Grep(request).answer()
+        answer = _KINDS[request["kind"]](request)
     except re.error as error:
         answer = {"error": f"the pattern is not valid: {error}"}
     except OSError as error:

@@ -1,8 +1,8 @@
 """Globs and the lines of a .gitignore as regular expressions. Standard library only, see search_child.py.
 
 A .gitignore is matched as git does it (its wildmatch.c and dir.c), which works on bytes: patterns and paths are given
-as text with one character a byte. pathspec is no help here: it answers for whole paths, and a walk needs to know of
-each directory whether it may be left out (`a/**` leaves out what is in `a`, not `a`); it also strips what git keeps.
+as text with one character a byte. pathspec is no help here (ARCHITECTURE.md has the patterns): it answers for whole
+paths, and a walk needs to know of each directory whether it may be left out.
 """
 
 from __future__ import annotations

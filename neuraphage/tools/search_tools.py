@@ -17,6 +17,8 @@ from neuraphage.tools.grep_dialects import dialect_hint
 from neuraphage.tools.paths import ResolvedPath, os_failure, resolve
 from neuraphage.tools.search_child import MAX_LINE_CHARS
 from neuraphage.tools.search_process import run_search
+from neuraphage.tools.second_look import SecondLook
+from neuraphage.tools.unseen_characters import unseen_note
 
 SEARCH_TIMEOUT_S = 20.0
 MAX_NAMES = 1_000
@@ -73,11 +75,16 @@ class Glob(ParsedTool[GlobParams]):
             "pattern": params.pattern.removeprefix("./"),
             "max_results": MAX_NAMES,
         }
+        second_look = SecondLook(self.declaration.timeout_s, context.interrupt)
         answer = run_search(request, self.declaration.timeout_s, context.interrupt)
         notes = _limits(answer)
+        if not answer["lines"]:
+            notes += second_look.at_names(request, params.pattern)
         if answer["left_out"]:
             notes.append(f"[{answer['left_out']} more files left out; use a narrower pattern]")
         lines = [name.replace("\n", "\\n") for name in answer["lines"]]
+        if unseen := unseen_note(lines):
+            notes.append(unseen)
         return ToolResult(text="\n".join([*(lines or ["No file matches."]), *notes]))
 
 
@@ -136,19 +143,24 @@ class Grep(ParsedTool[GrepParams]):
             "base": str(place.path),
             "before_lines": around if params.before_lines is None else params.before_lines,
             "after_lines": around if params.after_lines is None else params.after_lines,
+            # As in other search tools: a filter without a slash is about the file name, at any depth.
+            "glob": params.glob if params.glob is None or "/" in params.glob else f"**/{params.glob}",
         }
-        hint = dialect_hint(params.pattern)
+        second_look = SecondLook(self.declaration.timeout_s, context.interrupt)
         try:
             answer = run_search(request, self.declaration.timeout_s, context.interrupt)
         except ToolCallError as error:
+            hint = dialect_hint(params.pattern)
             raise ToolCallError(f"{error} {hint}" if hint else str(error)) from error
         notes = _limits(answer)
-        if hint and not answer["lines"]:
-            notes.insert(0, f"[{hint}]")
+        if not answer["lines"]:
+            notes += second_look.at_lines(request, answer["fitting"], params.glob)
         if answer["skipped"]:
             counts = ", ".join(f"{count} {_WORDS.get(why, why)}" for why, count in sorted(answer["skipped"].items()))
             notes.append(f"[files skipped: {counts}]")
         lines = [line if isinstance(line, str) else cut_line(line, context.redact) for line in answer["lines"]]
+        if unseen := unseen_note(lines):
+            notes.append(unseen)
         return ToolResult(text="\n".join([*(lines or ["No line matches."]), *notes]))
 
 

@@ -25,7 +25,7 @@ def busy(bench: Bench) -> str:
     text = {"type": "text", "text": f"# A heading\n\nSome **bold** words {STEERING}"}
     results = [
         {"type": "tool_result", "tool_use_id": "t1", "content": "no rule\n[exit code 2]", "is_error": True},
-        {"type": "tool_result", "tool_use_id": "t2", "content": "one\ntwo"},
+        {"type": "tool_result", "tool_use_id": "t2", "content": f"one\ntwo {STEERING}"},
     ]
     events = [
         Event(kind=kind, data={"id": call, "tool": tool, "error": call == "t1", "unknown": False})
@@ -62,6 +62,15 @@ def test_markdown_is_rendered_on_a_terminal(busy: str) -> None:
     assert "A heading" in written
     assert "**bold**" not in written
     assert "]0;title\x07" not in written
+
+
+@pytest.mark.parametrize("command", [("show", "--full"), ("show",), ("events",)])
+def test_what_a_file_holds_steers_no_terminal(busy: str, command: tuple[str, ...]) -> None:
+    """Results of read_file and grep are stored with the control characters of the file; views show none of them."""
+    written = run_on_terminal(command[0], busy, *command[1:], env=os.environ)
+    assert "src/a.py" in written
+    assert not [code for code in ("\x1b[31mred", "\x1b]0;", "\x07", "red\r\x1b") if code in written]
+    assert "\r" not in written.replace("\r\n", "\n")
 
 
 def test_turns_count_from_one(cli: CommandLine, bench: Bench, busy: str) -> None:

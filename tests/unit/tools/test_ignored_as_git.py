@@ -110,6 +110,11 @@ def test_it_is_what_git_ignores(repository: Path, text: str) -> None:
         ("[a\n", set()),
         ("[[:nothing:]]\n", set()),
         ("*\n!a\n", None),
+        # what pathspec 1.1.1 answers otherwise
+        ("d/**\n!d/a\n", set()),
+        ("*\n!d/\n!d/e/\n", None),
+        ("**\n!*/\n", None),
+        ("[!a]\n", None),
     ],
 )
 def test_by_example(repository: Path, text: str, names: set[str] | None) -> None:
@@ -184,6 +189,7 @@ def test_an_empty_answer_says_what_was_ignored(root: Path, context: ToolContext)
         (root / name).write_text("needle", encoding="utf-8")
     note = "[ignored by rules of git: 2 files, 1 directory; name one of them as path to search it, or use run_command]"
     assert glob(context, "**/x.*") == ["No file matches.", note]
-    assert Grep().run({"pattern": "need", "glob": "*.log"}, context).text == f"No line matches.\n{note}"
+    nothing = "[none of the files that are not ignored fits the glob '*.log', so nothing was searched]"
+    assert Grep().run({"pattern": "need", "glob": "*.log"}, context).text == f"No line matches.\n{note}\n{nothing}"
     assert glob(context, "*.txt") == ["c.txt"]
     assert glob(context, "**/*.py", path="build") == ["build/x.py"]
