@@ -88,9 +88,13 @@ def _asked(record: TaskRecord, prompt: Prompt, call: Call | None, *, whole: bool
         summary = [(spelled(line), "") for line in f"> {prompt.tool} {prompt.params_summary}".split("\n")]
         return Listing(summary, "the call itself, which cannot be read; this is a summary of it")
     # as it is now, if it is on this machine: a write that waits for permission has not been made
-    change, folder = traits_of(call.tool).change, record.spec.working_dir
-    before = None if change is None else LocalFiles().text(str(call.params.get(change.path, "")), folder)
-    lines = asked_lines(call.tool, call.params, call.before if before is None else before)
+    change, before, is_absent = traits_of(call.tool).change, call.before, False
+    if change is not None:
+        files, place = LocalFiles(), (str(call.params.get(change.path, "")), record.spec.working_dir)
+        is_absent = files.is_absent(*place)
+        now = files.text(*place)
+        before = now if now is not None or is_absent else before
+    lines = asked_lines(call.tool, call.params, before, is_absent=is_absent)
     return Listing(lines) if whole else listed(lines)
 
 

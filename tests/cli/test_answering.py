@@ -254,6 +254,43 @@ def test_a_text_from_elsewhere_that_is_refused(
     assert bench.kit.state() == before
 
 
+def test_a_listing_knows_whether_the_file_is_there(cli: CommandLine, bench: Bench, tmp_path: Path) -> None:
+    """A new file is called one; of a folder that is not on this machine nothing is known."""
+    call = ("write_file", {"path": "deep/new.txt", "content": "new\n"})
+    new, old = "the file does not exist yet", "the file as it is now is not known here"
+    here, elsewhere = asking(bench, tmp_path, t1=call), asking(bench, tmp_path / "away", t1=call)
+    for command in ("answer", "show", "attach"):
+        assert new in cli(command, here).out
+        said = cli(command, elsewhere).out
+        assert (new in said, old in said) == (False, True)
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "new.txt").write_text("old\n", encoding="utf-8")
+    said = cli("show", here).out
+    assert (new in said, "-old" in said) == (False, True)
+
+
+def test_what_is_gone_is_no_change_of_what_it_was(cli: CommandLine, bench: Bench, tmp_path: Path) -> None:
+    """A file that the conversation has read and somebody removed meanwhile: the call makes a new one."""
+    task_id = bench.kit.create(folder=str(tmp_path))
+    lease = bench.kit.claim(task_id)
+    params = {"path": "a.txt", "content": "new\n"}
+    read = {"type": "tool_use", "id": "t1", "name": "read_file", "input": {"path": "a.txt"}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "     1\told"}
+    write = {"type": "tool_use", "id": "t2", "name": "write_file", "input": params}
+    entries = [
+        Entry(role="assistant", content=[read], turn=0, stop_reason="tool_use"),
+        Entry(role="user", content=[result], turn=0),
+        Entry(role="assistant", content=[write], turn=1, stop_reason="tool_use"),
+    ]
+    opened = (permission("t2", 0, "write_file", params),)
+    bench.kit.suspend(lease, SuspendTo.WAIT, Changes(entries=tuple(entries), prompts_opened=opened))
+    (tmp_path / "a.txt").write_text("old\n", encoding="utf-8")
+    assert "-old" in cli("show", task_id).out
+    (tmp_path / "a.txt").unlink()
+    said = cli("show", task_id).out
+    assert ("-old" in said, "the file does not exist yet" in said) == (False, True)
+
+
 @pytest.mark.parametrize("before", [b"old\n", None], ids=["a change", "a new file"])
 def test_a_file_that_has_changed_since_it_was_asked_about_is_told(
     cli: CommandLine, bench: Bench, tmp_path: Path, before: bytes | None
