@@ -98,7 +98,9 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
                 out.print(task_id)
             follow_task(api, task_id, as_json=as_json)
     if as_json:
-        print_json({"task": task_id}, None)
+        from neuraphage.cli.json_lines import named  # noqa: PLC0415 - see command_table.py
+
+        print_json(named(task_id), None)
     else:
         out.print(task_id)
 

@@ -307,10 +307,10 @@ def test_attach_ends_where_the_task_rests(cli: CommandLine, bench: Bench, status
     ran = cli("attach", task_id, "--json")
     assert ran.code == code
     first, *lines, last = [json.loads(line) for line in ran.out.splitlines()]
-    assert first == {"task": task_id}
+    assert first == {"task_id": task_id, "task": task_id}
     assert [set(line) for line in lines] == [{"event", "id", "at_ms", "data"}] * len(lines)
     assert lines[0]["event"] == "TaskCreated"
-    assert (last["task"], last["status"]) == (task_id, status.value)
+    assert (last["task_id"], last["task"], last["status"]) == (task_id, task_id, status.value)
 
 
 def write_health(folder: Path, **changes: Any) -> None:

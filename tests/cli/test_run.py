@@ -242,14 +242,14 @@ def test_json_lines(stack: DevStack, project: str) -> None:
     ran = stack.cli("run", "polite please", "--dir", project, "--allow", "*", "--json", *PLAY)
     assert ran.code == 0, ran.err
     first, *middle, last = [json.loads(line) for line in ran.out.splitlines()]
-    assert set(first) == {"task"}
+    assert set(first) == {"task_id", "task"}
     assert {frozenset(line) for line in middle} == {
         frozenset({"event", "id", "at_ms", "data"}),
         frozenset({"delta", "text"}),
     }
     assert LOOK in "".join(line["text"] for line in middle if line.get("delta") == "text")
     assert last["status"] == "Completed"
-    assert last["task"] == first["task"]
+    assert last["task_id"] == last["task"] == first["task_id"] == first["task"]
     assert last["iteration"] == 4
     assert last["tokens"] > 0
     assert last["cost_microusd"] > 0
