@@ -12,7 +12,7 @@ from neuraphage.cli.hints import command_line
 from neuraphage.cli.traits import traits_of
 from neuraphage.cli.transcript import Call
 from neuraphage.cli.viewer import Viewer
-from neuraphage.decide.asking import meant, numbered
+from neuraphage.decide.asking import meant, numbered, short_prompt_id
 from neuraphage.errors import BadInput
 from neuraphage.local_files import LocalFiles
 from neuraphage.model.prompt import Prompt, PromptKind
@@ -111,13 +111,22 @@ def show_open_prompt(
     *,
     whole: bool,
     changed: Collection[str] = (),
+    hints: Viewer | None = None,
 ) -> None:
-    """One open prompt with the command that answers it, or that shows the rest of it; see `show_prompt`."""
+    """One open prompt with the command that answers it, or that shows the rest of it; see `show_prompt`.
+
+    Args:
+        hints: writes these commands, where they stand apart from the prompt, which then names its id itself.
+    """
     complete = show_prompt(viewer, record, prompt, call, whole=whole, changed=changed)
-    short = short_id(record.task_id)
+    told, lead = hints or viewer, ""
+    if hints is None:
+        lead = "  "
+    else:
+        viewer.line(f"  prompt {short_prompt_id(prompt)}")
     if not complete:
-        viewer.line(f"  all of it: {command_line('answer', short)}", "dim")
-    viewer.line(f"  {answer_command(record, prompt)}", "dim")
+        told.line(f"{lead}all of it: {command_line('answer', short_id(record.task_id))}", "dim")
+    told.line(f"{lead}{answer_command(record, prompt)}", "dim")
 
 
 def leaves(prompt: Prompt, typed: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from clikit import Bench, CommandLine
+from clikit import Bench, CommandLine, Ran
 from neuraphage.cli.asked_text import LISTED_LINES
 from neuraphage.decide.approved_file import as_evidence
 from neuraphage.decide.asking import params_summary
@@ -72,6 +72,11 @@ def three(bench: Bench) -> str:
     )
 
 
+def everything(ran: Ran) -> str:
+    """The answer of a command, and its hints."""
+    return ran.out + ran.err
+
+
 def answers(bench: Bench, task_id: str) -> list[tuple[str | None, str]]:
     return [(one.prompt_id, one.text) for one in map(item, bench.kit.inbox(task_id))]
 
@@ -83,8 +88,12 @@ def test_prompts_come_in_the_order_of_the_calls(bench: Bench, three: str) -> Non
 
 @pytest.mark.parametrize("command", ["list", "show", "why", "attach", "answer"])
 def test_every_listing_tells_what_is_asked(cli: CommandLine, three: str, command: str) -> None:
-    """The command, the path, in the order of the calls, each with the id that answers it."""
-    shown = " ".join(cli(command, *(() if command == "list" else (three,))).out.split())
+    """The command, the path, in the order of the calls, each with the id that answers it. In a pipe the commands are no
+    part of what `list` and `show` answer.
+    """
+    ran = cli(command, *(() if command == "list" else (three,)))
+    assert ("neuraphage answer" in ran.err) is (command in ("list", "show"))
+    shown = " ".join(f"{ran.out} {ran.err}".split())
     places = [shown.index(words) for words in ("make deploy", PATH[:60], "http://example.invalid")]
     assert places == sorted(places)
     short = three.rpartition("-")[2]
@@ -95,8 +104,8 @@ def test_every_listing_tells_what_is_asked(cli: CommandLine, three: str, command
 def test_one_word_answers_all_of_a_listed_set(cli: CommandLine, bench: Bench, three: str) -> None:
     """By the line that the listing prints; and none of them when one is not open."""
     ids = " ".join(one[:8] for one in IDS.values())
-    for command in ("answer", "attach", "show"):
-        assert f"all alike: neuraphage answer {three.rpartition('-')[2]} {ids} ANSWER\n" in cli(command, three).out
+    line = f"all alike: neuraphage answer {three.rpartition('-')[2]} {ids} ANSWER\n"
+    assert [line in everything(cli(command, three)) for command in ("answer", "attach", "show")] == [True] * 3
     wrong = cli("answer", three, IDS["t1"], "nosuch1", "no")
     assert wrong.code == 2
     assert answers(bench, three) == []
@@ -122,7 +131,7 @@ def test_yes_needs_that_all_of_it_was_seen(cli: CommandLine, bench: Bench) -> No
     task_id = asking(bench, t1=("run_command", {"command": LONG}), t2=("run_command", {"command": "ls"}))
     short = task_id.rpartition("-")[2]
     for command in ("show", "attach"):
-        shown = cli(command, task_id).out
+        shown = everything(cli(command, task_id))
         assert "NOT SHOWN: 51 more lines" in shown
         assert "rm -rf everything" not in shown
         assert f"all of it: neuraphage answer {short}\n" in shown
