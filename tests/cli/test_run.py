@@ -257,6 +257,18 @@ def test_json_lines(stack: DevStack, project: str) -> None:
     assert DONE.removesuffix(EVIL) in ran.out
 
 
+def test_a_submitted_task_is_followed_to_its_end(stack: DevStack, project: str) -> None:
+    """`submit --follow`: its id, then all that happens while it happens; exit 3 where it asks and nobody can answer."""
+    ran = stack.cli("submit", "polite please", "--dir", project, "--allow", "*", "--follow")
+    assert ran.code == 0, ran.err
+    task_id, *lines = ran.out.splitlines()
+    assert record_of(stack, task_id).status is Status.COMPLETED
+    assert f"  | {LOOK}" in lines
+    assert lines[-1].startswith("  4 turns, ")
+    asks = stack.cli("submit", "ask me", "--dir", project, "-f")
+    assert (asks.code, QUESTION in asks.out) == (3, True)
+
+
 def test_a_task_that_fails(stack: DevStack, project: str) -> None:
     """Exit 1, with the reason."""
     ran = stack.cli("run", "fail please", "--dir", project, *PLAY)
