@@ -34,15 +34,15 @@ CALLS = (
     "limit {queued} --max-turns 60",
     "pause {queued}",
     "cancel {queued}",
+    "send {asking} x",
     "doctor",
     "submit x",
-    "send {asking} x",
     f"answer {{asking}} {PROMPT_ID} yes",
     "resume {paused}",
     "retry {failed}",
 )
-"""Those that need no worker; each run has a task of its own, which stands as the word in braces says. The last six send
-a message to the broker, which takes Celery."""
+"""Those that need no worker; each run has a task of its own, which stands as the word in braces says. The last
+five speak to the broker, which takes Celery."""
 NOT_WELL = ("health", "doctor")
 """They say by their exit code that no worker is here."""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from clikit import PROCESS_LIMIT_S
+from clikit import PROCESS_LIMIT_S, run_process
 from devstack import DevStack, wait_for
 from neuraphage.model.task import Status, TaskRecord
 from runscript import BEFORE, DONE, EVIL, FILE, INTRODUCTION, LONG, LOOK, OPTIONS, QUESTION, THOUGHT
@@ -255,6 +255,28 @@ def test_json_lines(stack: DevStack, project: str) -> None:
     assert last["cost_microusd"] > 0
     assert EVIL not in ran.out
     assert DONE.removesuffix(EVIL) in ran.out
+
+
+@pytest.mark.parametrize("way", ["-", "--file FILE", "--file -"])
+def test_a_prompt_from_elsewhere(stack: DevStack, project: str, tmp_path: Path, way: str) -> None:
+    """All of its lines, from standard input or a file; so is the message to a task that goes on."""
+    prompt, message, file = "talk to me\nin caf\u00e9s,\n\nplease", "and\nnow?", tmp_path / "text"
+
+    def run(text: str, *options: str) -> str:
+        file.write_bytes(f"{text}\n".encode())
+        where = [str(file) if word == "FILE" else word for word in way.split()]
+        ran = run_process("run", *where, *options, *PLAY, env=stack.env, stdin=file.read_bytes())
+        assert ran.code == 0, ran.err
+        return ran.out
+
+    first = run(prompt, "--dir", project)
+    task_id = task_id_in(first)
+    second = run(message, "--resume", task_id)
+    assert record_of(stack, task_id).spec.prompt == prompt
+    with stack.client() as client:
+        said = [entry["content"][0]["text"] for entry in client.conversation(task_id) if entry["role"] == "user"]
+    assert said == [prompt, message]
+    assert ("This is answer 0" in first, "This is answer 1" in second) == (True, True)
 
 
 def test_a_submitted_task_is_followed_to_its_end(stack: DevStack, project: str) -> None:

@@ -68,16 +68,16 @@ def test_all_options_together(cli: CommandLine, bench: Bench, tmp_path: Path) ->
     assert len(bench.client.list()) == 1
 
 
-@pytest.mark.parametrize(
-    ("status", "code"),
-    [
-        (Status.COMPLETED, 0),
-        (Status.FAILED, 1),
-        (Status.CANCELLED, 1),
-        (Status.WAITING_FOR_USER, 3),
-        (Status.PAUSED, 3),
-    ],
-)
+CODES = {
+    Status.COMPLETED: 0,
+    Status.FAILED: 1,
+    Status.CANCELLED: 1,
+    Status.WAITING_FOR_USER: 3,
+    Status.PAUSED: 3,
+}
+
+
+@pytest.mark.parametrize(("status", "code"), CODES.items())
 def test_it_is_followed_as_attach_does(cli: CommandLine, bench: Bench, status: Status, code: int) -> None:
     """The id first, then the very lines of `attach`, and its exit code; with --json the very documents."""
     task_id = bench.kit.put(status)
