@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from neuraphage.api import Api
-from neuraphage.client_wiring import api_ports, redacted
+from neuraphage.client_wiring import api_ports
 from neuraphage.dev.stopped_stack import has_left_tasks, is_up
 from neuraphage.settings import Settings
-
-if TYPE_CHECKING:
-    from neuraphage.model.tool_traits import ToolTraits
-    from neuraphage.ports import LoadedTools, Tool
 
 
 def api_of(settings: Settings) -> Api:
@@ -44,25 +39,3 @@ def api_of_left_tasks(settings: Settings) -> Iterator[Api]:
 def has_only_left_tasks(settings: Settings) -> bool:
     """Whether no server is named, no local stack runs, and the last one has left tasks."""
     return not settings.names_servers and not is_up(settings) and has_left_tasks(settings.data_dir)
-
-
-def built_in_tools() -> list[Tool]:
-    """The tools that every worker has."""
-    from neuraphage.tools.registry import default_toolbox  # noqa: PLC0415 - few calls need the tools
-
-    box = default_toolbox()
-    return [tool for declared in box.declarations() if (tool := box.get(declared.name)) is not None]
-
-
-def installed_tools(settings: Settings) -> LoadedTools:
-    """The other tools of a worker with these settings: of this installation's packages, and those that are named."""
-    from neuraphage.tools.loading import load_tools  # noqa: PLC0415 - as above
-
-    return load_tools(settings.tools, redact=redacted)
-
-
-def built_in_traits() -> Mapping[str, ToolTraits]:
-    """What the parameters and results of built-in tools mean, by name; no tool is loaded for it."""
-    from neuraphage.tools.builtin_traits import BUILTIN_TRAITS  # noqa: PLC0415 - as above
-
-    return BUILTIN_TRAITS

@@ -31,6 +31,19 @@ class LocalFiles:
         except (ToolCallError, OSError, UnicodeError):
             return None
 
+    def is_absent(self, path: str, folder: str | None) -> bool:
+        """See ports.WorkingFiles."""
+        from neuraphage.tools.base import ToolCallError  # noqa: PLC0415 - see the module docstring
+        from neuraphage.tools.paths import resolve  # noqa: PLC0415 - as above
+
+        try:
+            resolve(path, folder).path.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        except (ToolCallError, OSError):
+            pass
+        return False
+
     def is_as_approved(self, approved: FileSight, folder: str, seen: SeenFile | None) -> bool | None:
         """See ports.WorkingFiles."""
         from neuraphage.tools.base import ToolCallError  # noqa: PLC0415 - see the module docstring

@@ -1,7 +1,7 @@
 """Logging: one line a record with its task, turn, fence and tool, as text or JSON, secrets cut out.
 
 A turn gives the context of all its lines by `log_context`; other code that knows it gives it by `extra`:
-`log.info("claimed", extra={"task": task_id, "turn": 3, "fence": 7})`.
+`log.info("claimed", extra={"task": task_id, "turn": 3, "fence": 7})`. Turns count from 1, as in all that people read.
 """
 
 from __future__ import annotations
@@ -128,14 +128,9 @@ def configure_logging(
 
 
 def _text_line(fields: dict[str, Any]) -> str:
-    context = "".join(f" {name}={_one_line(_for_people(name, fields[name]))}" for name in CONTEXT if name in fields)
+    context = "".join(f" {name}={_one_line(str(fields[name]))}" for name in CONTEXT if name in fields)
     head = f"{fields['time']} {fields['level']} {fields['logger']}{context}"
     return f"{head} {_one_line(fields['message'])}"
-
-
-def _for_people(name: str, value: object) -> str:
-    """People count turns from 1; JSON keeps the stored number."""
-    return str(value + 1) if name == "turn" and isinstance(value, int) else str(value)
 
 
 def _one_line(text: str) -> str:

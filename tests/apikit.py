@@ -169,6 +169,9 @@ class Files:
     def text(self, path: str, folder: str | None) -> str | None:
         return None
 
+    def is_absent(self, path: str, folder: str | None) -> bool:
+        return False
+
     def is_as_approved(self, approved: FileSight, folder: str, seen: SeenFile | None) -> bool | None:
         return self.same
 

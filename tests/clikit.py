@@ -58,12 +58,12 @@ class Bench:
     kit: StoreKit
 
 
-def run_process(*arguments: str | bytes, env: Mapping[str, str] | None = None) -> Ran:
-    """Run the installed command as a process, with its output in pipes."""
+def run_process(*arguments: str | bytes, env: Mapping[str, str] | None = None, stdin: bytes | None = None) -> Ran:
+    """Run the installed command as a process, with its output in pipes; its input is ours, or these bytes."""
     ended = subprocess.run(
-        [SCRIPT, *arguments], env=env, capture_output=True, timeout=PROCESS_LIMIT_S, check=False, encoding="utf-8"
+        [SCRIPT, *arguments], env=env, input=stdin, capture_output=True, timeout=PROCESS_LIMIT_S, check=False
     )
-    return Ran(ended.returncode, ended.stdout, ended.stderr)
+    return Ran(ended.returncode, ended.stdout.decode("utf-8"), ended.stderr.decode("utf-8"))
 
 
 def run_on_terminal(*arguments: str, env: Mapping[str, str], columns: int = 80) -> str:

@@ -12,7 +12,7 @@ from neuraphage.api.recovering import PutBack
 from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.completion import task_ids
 from neuraphage.cli.connection import connect
-from neuraphage.cli.console import harmless, local_time, out, print_json, print_wrapped, short_id
+from neuraphage.cli.console import harmless, hint, local_time, out, print_json, print_wrapped, short_id
 from neuraphage.cli.decision_text import decision_text
 from neuraphage.cli.hints import command_line
 from neuraphage.decide.going_on import anew, going_on
@@ -127,5 +127,5 @@ def _show_report(report: RecoveryReport | None, *, as_json: bool) -> None:
             line = f"{name:<10} {at}{short_id(decision.task_id)}  {decision_text(decision)}"
             print_wrapped(harmless(line, indent="  "), "  ")
     if report.failed or report.paused:
-        out.print(f"go on with: {command_line('recover', '--resume', 'ID')}")
-        out.print(f"what became of each: {command_line('why', 'ID')}")
+        hint(f"go on with: {command_line('recover', '--resume', 'ID')}")
+        hint(f"what became of each: {command_line('why', 'ID')}")

@@ -19,7 +19,7 @@ def side_effecting_tools(incomplete: str = "") -> list[str]:
     Args:
         incomplete: how they begin.
     """
-    from neuraphage.command_wiring import built_in_tools  # noqa: PLC0415 - few calls need the tools
+    from neuraphage.tool_wiring import built_in_tools  # noqa: PLC0415 - few calls need the tools
 
     asking = (one.declaration for one in built_in_tools() if one.declaration.side_effecting)
     return [tool.name for tool in asking if tool.name.startswith(incomplete)]

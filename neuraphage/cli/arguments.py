@@ -11,11 +11,18 @@ import typer
 from neuraphage.cli.completion import task_ids
 from neuraphage.cli.flags import choose_flag
 from neuraphage.errors import BadInput
+from neuraphage.model.limits import MOST_TURNS
 from neuraphage.model.task import Mode, OnUnknownOutcome
 
 TaskId = Annotated[str, typer.Argument(help="Task id, or any unique part of it.", autocompletion=task_ids)]
-MaxTurns = Annotated[int | None, typer.Option(help="Limit of turns for one piece of work.", min=0)]
-MaxCost = Annotated[float | None, typer.Option(help="Limit of money for the whole task, dollars.", min=0)]
+_TURNS = "Limit of turns for one piece of work"
+_MONEY = "Limit of money for the whole task, dollars"
+MaxTurns = Annotated[int | None, typer.Option(help=f"{_TURNS}, 1 to {MOST_TURNS:,}.")]
+MaxCost = Annotated[float | None, typer.Option(help=f"{_MONEY}, more than 0.")]
+"""Of a task that begins or goes on: see `new_task.check_limits`, which refuses the others in words of its own."""
+AnyTurns = Annotated[int | None, typer.Option("--max-turns", help=f"{_TURNS}.", min=0, max=MOST_TURNS)]
+AnyCost = Annotated[float | None, typer.Option("--max-cost", help=f"{_MONEY}.", min=0)]
+"""Of a task that may also be stopped by it."""
 TaskMode = Annotated[
     Mode | None,
     typer.Option(

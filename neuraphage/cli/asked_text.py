@@ -17,6 +17,7 @@ from neuraphage.model.tool_traits import PartOfFile, WholeFile
 LISTED_LINES = 200
 LISTED_CHARS = 20_000
 """Of one call in a listing. Nobody may allow a call that was cut here without having seen all of it."""
+NO_FILE = "(the file does not exist yet)"
 _DIM = "dim"
 _UNSEEN_RANGES = (
     (0x034F, 0x034F),
@@ -47,13 +48,14 @@ class Listing:
     left_out: str = ""
 
 
-def asked_lines(tool: str, params: Mapping[str, Any], before: str | None) -> list[Line]:
+def asked_lines(tool: str, params: Mapping[str, Any], before: str | None, *, is_absent: bool = False) -> list[Line]:
     """Everything that a call will do; every character of it can be seen.
 
     Args:
         tool: its name.
         params: of the call.
         before: for a change: content of the file before it, if known.
+        is_absent: for a change: whether it is known that there is no such file.
     """
     traits = traits_of(tool)
     if traits.command is not None:
@@ -61,7 +63,7 @@ def asked_lines(tool: str, params: Mapping[str, Any], before: str | None) -> lis
         lines, shown = [(f"$ {first}", ""), *((line, "") for line in more)], {traits.command}
     elif traits.change is not None:
         path = params.get(traits.change.path, "")
-        lines = [(f"> {tool} {path}", ""), *_change(traits.change, params, before)]
+        lines = [(f"> {tool} {path}", ""), *_change(traits.change, params, before, is_absent=is_absent)]
         shown = set(traits.change.model_dump().values())
     else:
         text = json.dumps(dict(params), indent=2, ensure_ascii=False, default=str)
@@ -101,13 +103,15 @@ def _is_seen(character: str) -> bool:
     return character.isprintable() and not any(first <= number <= last for first, last in _UNSEEN_RANGES)
 
 
-def _change(change: WholeFile | PartOfFile, params: Mapping[str, Any], before: str | None) -> list[Line]:
+def _change(
+    change: WholeFile | PartOfFile, params: Mapping[str, Any], before: str | None, *, is_absent: bool
+) -> list[Line]:
     rows = diff_of(change, params, before)
-    notes = ["(nothing changes)"] if not rows else []
+    notes = ["(nothing changes)"] if not rows and not is_absent else []
     if isinstance(change, PartOfFile) and change.every is not None and params.get(change.every):
         notes.append("(in every place of the file where it stands)")
     if before is None:
-        notes.append("(the file as it is now is not known here)")
+        notes.append(NO_FILE if is_absent else "(the file as it is now is not known here)")
     if _looks_alike(rows):
         notes.append("(lines that look alike differ in blanks, tabs, or how a character is written)")
     return [*rows, *((note, _DIM) for note in notes)]

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.connection import load_settings
-from neuraphage.cli.console import harmless, one_line, out, plain_table, print_json, print_table, print_wrapped
+from neuraphage.cli.console import harmless, hint, one_line, out, plain_table, print_json, print_table, print_wrapped
 from neuraphage.cli.flags import chosen_flags
 from neuraphage.cli.hints import command_line
 from neuraphage.configuration import ShownSetting, masked_url, shown
@@ -98,9 +98,9 @@ def keys(as_json: AsJson = False) -> None:
         table.add_row(key["name"], _text(key["default"]), one_line(str(key["meaning"])))
     print_table(table)
     lower = ", ".join(sorted(LOWER_ONLY_KEYS))
-    out.print(harmless(f"\nin the environment: {variable('lease_s')}=20; in a file: lease_s = 20"))
-    out.print(harmless(f"{user_file()}: all of them"))
-    out.print(harmless(f"./{project_file()}: {', '.join(sorted(PROJECT_KEYS))}; and, only lower: {lower}"))
+    hint(f"\nin the environment: {variable('lease_s')}=20; in a file: lease_s = 20")
+    hint(f"{user_file()}: all of them")
+    hint(f"./{project_file()}: {', '.join(sorted(PROJECT_KEYS))}; and, only lower: {lower}")
 
 
 def _text(value: str | float | bool | None, style: str = "") -> Text:

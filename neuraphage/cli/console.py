@@ -184,15 +184,28 @@ def _has_room(table: Table, width: int) -> bool:
     return sum(widths) + len(_BETWEEN) * len(widths) + LEAST_CHARS <= width
 
 
-def print_wrapped(text: Text, indent: str) -> None:
+def print_wrapped(text: Text, indent: str, to: PipedConsole | None = None) -> None:
     """Text that a terminal shows broken between words, and a pipe gets as it is.
 
     Args:
         text: the text; its own line breaks stay.
         indent: put before what a broken line goes on with.
+        to: where to; None for standard output.
     """
-    for row in wrapped(text, out.width if out.is_terminal else None, indent):
-        out.print(row)
+    to = to or out
+    for row in wrapped(text, to.width if to.is_terminal else None, indent):
+        to.print(row)
+
+
+def hints() -> PipedConsole:
+    """Where a command says what can be done next: below its answer on a terminal, and on standard error where a pipe or
+    a file takes the answer, which holds nothing else then."""
+    return out if out.is_terminal else err
+
+
+def hint(text: str, style: str = "") -> None:
+    """One line that is no part of the answer; see `hints`."""
+    print_wrapped(harmless(text, style), "  ", hints())
 
 
 def local_time(at_ms: int | None) -> str:

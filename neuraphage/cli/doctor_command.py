@@ -20,7 +20,6 @@ from neuraphage.cli.connection import load_settings, server_settings
 from neuraphage.cli.console import harmless, out, print_json, print_wrapped
 from neuraphage.cli.hints import typed_here
 from neuraphage.client_wiring import API_KEY_VARIABLE, stored_form
-from neuraphage.command_wiring import installed_tools
 from neuraphage.data_folder import data_bytes, folder_problem, free_bytes, quota_warnings
 from neuraphage.decide import host_findings, server_findings
 from neuraphage.decide.findings import Finding, Level
@@ -28,10 +27,10 @@ from neuraphage.errors import NeuraphageError, StoreError
 from neuraphage.host_health import host_health
 from neuraphage.model.repairing import RepairMode
 from neuraphage.ports import StoredForm
-from neuraphage.server_checks import WORKED_QUEUES, queues_of_workers, read_broker, read_state_server
 from neuraphage.setting_sources import user_file
 from neuraphage.settings import Settings
 from neuraphage.stack_note import script_of_running_stack
+from neuraphage.tool_wiring import installed_tools
 
 _MARKS = {Level.OK: ("ok", "green"), Level.WARNING: ("warning", "yellow"), Level.PROBLEM: ("PROBLEM", "bold red")}
 
@@ -91,18 +90,22 @@ def _findings(settings: Settings) -> Iterator[Finding]:
 
 
 def _servers(settings: Settings) -> Iterator[Finding]:
+    from neuraphage import server_checks  # noqa: PLC0415 - it brings Celery, which takes as long as all the rest
+
     state = broker = None
     try:
-        state = read_state_server(settings)
+        state = server_checks.read_state_server(settings)
         yield from server_findings.server_findings("state", state)
         yield from server_findings.durability_findings(state)
         yield server_findings.clock_finding(state)
     except NeuraphageError as error:
         yield Finding("state server", Level.PROBLEM, str(error), "start it, or correct state_url")
     try:
-        broker = read_broker(settings)
+        broker = server_checks.read_broker(settings)
         yield from server_findings.server_findings("broker", broker)
-        yield from server_findings.workers_findings(queues_of_workers(settings), WORKED_QUEUES)
+        yield from server_findings.workers_findings(
+            server_checks.queues_of_workers(settings), server_checks.WORKED_QUEUES
+        )
     except NeuraphageError as error:
         yield Finding("broker server", Level.PROBLEM, str(error), "start it, or correct broker_url")
     if state is not None and broker is not None:

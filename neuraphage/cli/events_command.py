@@ -9,7 +9,7 @@ import typer
 from neuraphage.api import FIRST_EVENT
 from neuraphage.cli.arguments import AsJson, TaskId
 from neuraphage.cli.connection import connect, connect_to_read
-from neuraphage.cli.console import harmless, local_time, out, print_wrapped
+from neuraphage.cli.console import harmless, hint, local_time, print_wrapped
 from neuraphage.cli.event_text import STYLES
 from neuraphage.cli.hints import typed_here
 from neuraphage.cli.json_lines import JsonLines
@@ -44,7 +44,7 @@ def events(
             else:
                 _show(event, transcript)
         if not found and not as_json:
-            out.print(f"nothing after {after} yet; wait for it with --follow")
+            hint(f"nothing after {after} yet; wait for it with --follow")
 
 
 def _show(event: Event, transcript: Transcript) -> None:

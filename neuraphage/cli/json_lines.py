@@ -34,7 +34,7 @@ class JsonLines:
 
     def begin(self, task_id: str) -> None:
         """Write which task it is."""
-        print_json({"task": task_id}, None)
+        print_json(named(task_id), None)
 
     def end(self, record: TaskRecord, transcript: Transcript) -> None:
         """The task as it stands at the end, with its open prompts and all of what they ask.
@@ -46,7 +46,7 @@ class JsonLines:
         counters = record.counters
         print_json(
             {
-                "task": record.task_id,
+                **named(record.task_id),
                 "status": record.status.value,
                 "iteration": counters.iteration,
                 "turn": turn_number(record),
@@ -56,6 +56,11 @@ class JsonLines:
             },
             None,
         )
+
+
+def named(task_id: str) -> dict[str, str]:
+    """A task under the name that every command has for it, and under the one that 0.1.0 had here."""
+    return {"task_id": task_id, "task": task_id}
 
 
 def with_params(record: TaskRecord, transcript: Transcript) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.connection import connect_to_read
 from neuraphage.cli.console import (
     dollars,
-    harmless,
+    hint,
     minutes_here,
     offset_here,
     one_line,
@@ -21,7 +21,6 @@ from neuraphage.cli.console import (
     plain_table,
     print_json,
     print_table,
-    print_wrapped,
     short_id,
 )
 from neuraphage.cli.hints import command_line
@@ -60,7 +59,8 @@ def list_tasks(  # noqa: PLR0913, PLR0917 - every way to filter; typer passes th
 ) -> None:
     """List tasks, newest first.
 
-    Several filters hold together. In a pipe the columns are parted by tabs.
+    Several filters hold together. In a pipe the columns are parted by tabs, and what can be done next is told on
+    standard error.
     """
     now_ms = time.time_ns() // 1_000_000
     selection = Selection(
@@ -79,7 +79,7 @@ def list_tasks(  # noqa: PLR0913, PLR0917 - every way to filter; typer passes th
         if as_json:
             print_json([_as_json(api, record) for record in records])
             return
-    if not records:
+    if not records and out.is_terminal:
         out.print(_nothing(selection, page))
         return
     table = plain_table("task", "status", "turns", "cost", f"created {offset_here()}", "name")
@@ -95,11 +95,13 @@ def list_tasks(  # noqa: PLR0913, PLR0917 - every way to filter; typer passes th
             one_line(record.spec.name),
         )
     print_table(table)
+    if not records:
+        hint(_nothing(selection, page))
     for record in records:
         for prompt in record.prompts if record.status is Status.WAITING_FOR_USER else ():
-            print_wrapped(harmless(f"{answer_command(record, prompt)}  # {asks_line(prompt)}"), "  ")
-    if len(found) > limit and out.is_terminal:
-        out.print(f"there are more: --page {page + 1}", style="dim")
+            hint(f"{answer_command(record, prompt)}  # {asks_line(prompt)}")
+    if len(found) > limit:
+        hint(f"there are more: --page {page + 1}", "dim")
 
 
 def _as_json(api: Api, record: TaskRecord) -> dict[str, Any]:

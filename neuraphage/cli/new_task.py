@@ -1,4 +1,4 @@
-"""What a person gives a new task by options, checked before anything is stored; each complaint names the option."""
+"""What a person gives a task by options, checked before anything is stored; each complaint names the option."""
 
 from __future__ import annotations
 
@@ -46,22 +46,35 @@ def check_new_task(
     """
     if not prompt.strip():
         raise BadInput("the prompt is empty; write what the task should do")
-    if max_turns == 0:
-        raise BadInput("--max-turns 0: such a task could not begin; give 1 or more")
-    if max_turns is not None and max_turns > MOST_TURNS:
-        raise BadInput(f"--max-turns {max_turns} is above {MOST_TURNS:,}; give less")
-    if max_cost is not None:
-        _check_money(max_cost)
+    check_limits(max_turns, max_cost)
     if name is not None and not name.strip():
         raise BadInput("--name is empty; write a few words, or leave it out and the prompt's first words are taken")
     if model is not None:
         _check_model(model, script)
 
 
+def check_limits(max_turns: int | None, max_cost: float | None) -> None:
+    """Refuse limits with which a task could neither begin nor go on.
+
+    Args:
+        max_turns: of --max-turns.
+        max_cost: of --max-cost, dollars.
+
+    Raises:
+        BadInput: see `check_new_task`.
+    """
+    if max_turns is not None and max_turns < 1:
+        raise BadInput(f"--max-turns {max_turns}: such a task could not begin; give 1 or more")
+    if max_turns is not None and max_turns > MOST_TURNS:
+        raise BadInput(f"--max-turns {max_turns} is above {MOST_TURNS:,}; give less")
+    if max_cost is not None:
+        _check_money(max_cost)
+
+
 def _check_money(dollars: float) -> None:
     if not math.isfinite(dollars):
         raise BadInput(f"--max-cost {dollars} is no amount; give a number of dollars")
-    if round(dollars * 1_000_000) == 0:
+    if round(dollars * 1_000_000) <= 0:
         raise BadInput(f"--max-cost {dollars:g}: such a task could not begin; give more than a millionth of a dollar")
     if dollars > MOST_DOLLARS:
         raise BadInput(f"--max-cost {dollars:g} is above {MOST_DOLLARS:,} dollars; give less")

@@ -12,7 +12,7 @@ from neuraphage.cli.hints import command_line
 from neuraphage.cli.traits import traits_of
 from neuraphage.cli.transcript import Call
 from neuraphage.cli.viewer import Viewer
-from neuraphage.decide.asking import meant, numbered
+from neuraphage.decide.asking import meant, numbered, short_prompt_id
 from neuraphage.errors import BadInput
 from neuraphage.local_files import LocalFiles
 from neuraphage.model.prompt import Prompt, PromptKind
@@ -88,9 +88,13 @@ def _asked(record: TaskRecord, prompt: Prompt, call: Call | None, *, whole: bool
         summary = [(spelled(line), "") for line in f"> {prompt.tool} {prompt.params_summary}".split("\n")]
         return Listing(summary, "the call itself, which cannot be read; this is a summary of it")
     # as it is now, if it is on this machine: a write that waits for permission has not been made
-    change, folder = traits_of(call.tool).change, record.spec.working_dir
-    before = None if change is None else LocalFiles().text(str(call.params.get(change.path, "")), folder)
-    lines = asked_lines(call.tool, call.params, call.before if before is None else before)
+    change, before, is_absent = traits_of(call.tool).change, call.before, False
+    if change is not None:
+        files, place = LocalFiles(), (str(call.params.get(change.path, "")), record.spec.working_dir)
+        is_absent = files.is_absent(*place)
+        now = files.text(*place)
+        before = now if now is not None or is_absent else before
+    lines = asked_lines(call.tool, call.params, before, is_absent=is_absent)
     return Listing(lines) if whole else listed(lines)
 
 
@@ -107,13 +111,22 @@ def show_open_prompt(
     *,
     whole: bool,
     changed: Collection[str] = (),
+    hints: Viewer | None = None,
 ) -> None:
-    """One open prompt with the command that answers it, or that shows the rest of it; see `show_prompt`."""
+    """One open prompt with the command that answers it, or that shows the rest of it; see `show_prompt`.
+
+    Args:
+        hints: writes these commands, where they stand apart from the prompt, which then names its id itself.
+    """
     complete = show_prompt(viewer, record, prompt, call, whole=whole, changed=changed)
-    short = short_id(record.task_id)
+    told, lead = hints or viewer, ""
+    if hints is None:
+        lead = "  "
+    else:
+        viewer.line(f"  prompt {short_prompt_id(prompt)}")
     if not complete:
-        viewer.line(f"  all of it: {command_line('answer', short)}", "dim")
-    viewer.line(f"  {answer_command(record, prompt)}", "dim")
+        told.line(f"{lead}all of it: {command_line('answer', short_id(record.task_id))}", "dim")
+    told.line(f"{lead}{answer_command(record, prompt)}", "dim")
 
 
 def leaves(prompt: Prompt, typed: str) -> bool:

@@ -12,6 +12,8 @@ from neuraphage.cli.connection import connect_to_read
 from neuraphage.cli.console import (
     dollars,
     harmless,
+    hint,
+    hints,
     local_time,
     out,
     print_json,
@@ -91,9 +93,10 @@ def show(
         show_conversation(entries)
     for prompt in record.prompts:
         call = transcript.call(prompt.tool_use_id) if prompt.tool_use_id else None
-        show_open_prompt(Viewer(out), record, prompt, call, whole=False, changed=changed)
+        apart = None if out.is_terminal else Viewer(hints())
+        show_open_prompt(Viewer(out), record, prompt, call, whole=False, changed=changed, hints=apart)
     if len(permissions_of(record)) > 1:
-        print_wrapped(harmless(f"  all alike: {answer_command(record, *permissions_of(record))}"), "  ")
+        hint(f"{'  ' if out.is_terminal else ''}all alike: {answer_command(record, *permissions_of(record))}")
 
 
 def _decision(decision: LoggedDecision) -> str:

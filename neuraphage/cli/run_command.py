@@ -21,7 +21,7 @@ from neuraphage.cli.follow import Scene, WorkerHint, follow, left_talking, scene
 from neuraphage.cli.interrupts import Interrupts
 from neuraphage.cli.json_lines import JsonLines
 from neuraphage.cli.local_stack import LocalStack
-from neuraphage.cli.new_task import check_new_task
+from neuraphage.cli.new_task import check_limits, check_new_task
 from neuraphage.cli.resuming import NextCommands, ResumeInput, resumed
 from neuraphage.cli.task_view import TaskView
 from neuraphage.cli.text_input import TextFile, given_text
@@ -84,6 +84,8 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     text = given_text("the prompt", prompt, file) if has_text else None
     if resume is None:
         check_new_task(text or "", model=model, max_turns=max_turns, max_cost=max_cost, script=script)
+    else:
+        check_limits(max_turns, max_cost)
     working_dir = existing_dir(directory or Path())
     hint_at_misspelt(allow or ())
     waiting = Viewer(console(stderr=as_json))

@@ -34,6 +34,8 @@ class StackView:
         """Show a change of a process."""
         if change.state in _UNSAID or (change.state is ProcessState.FAILED and not self._is_up):
             return  # a failed start is told once, by the error that ends the command
+        if change.state is ProcessState.STOPPING and change.pid is None:
+            return  # it has ended this very moment, and nobody waits for it
         lead = f"{datetime.now().astimezone():%H:%M:%S} " if self._is_up else _INDENT
         width = max(map(cell_len, self._addresses))
         line = f"{lead}{change.name:<{width}}  {change_text(change, self._addresses.get(change.name, ''))}"

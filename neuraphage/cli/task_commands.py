@@ -9,11 +9,21 @@ from typing import Annotated
 import typer
 
 from neuraphage.cli.allowing import Allow, hint_at_misspelt
-from neuraphage.cli.arguments import AsJson, MaxCost, MaxTurns, TaskId, TaskMode, WhenUnknown, existing_dir
+from neuraphage.cli.arguments import (
+    AnyCost,
+    AnyTurns,
+    AsJson,
+    MaxCost,
+    MaxTurns,
+    TaskId,
+    TaskMode,
+    WhenUnknown,
+    existing_dir,
+)
 from neuraphage.cli.connection import connect
 from neuraphage.cli.console import dollars, harmless, out, print_json, print_wrapped, short_id
 from neuraphage.cli.hints import command_line, typed_here
-from neuraphage.cli.new_task import check_new_task
+from neuraphage.cli.new_task import check_limits, check_new_task
 from neuraphage.cli.text_input import Edit, TextFile, given_text
 from neuraphage.decide.going_on import going_on, when_read
 from neuraphage.errors import BadInput
@@ -88,7 +98,9 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
                 out.print(task_id)
             follow_task(api, task_id, as_json=as_json)
     if as_json:
-        print_json({"task": task_id}, None)
+        from neuraphage.cli.json_lines import named  # noqa: PLC0415 - see command_table.py
+
+        print_json(named(task_id), None)
     else:
         out.print(task_id)
 
@@ -137,12 +149,13 @@ def retry(task_id: TaskId, max_turns: MaxTurns = None, max_cost: MaxCost = None)
 
     With a higher limit if it has reached one.
     """
+    check_limits(max_turns, max_cost)
     with connect() as api:
         api.retry(task_id, max_turns=max_turns, max_cost_usd=max_cost)
     out.print("retrying")
 
 
-def limit(task_id: TaskId, max_turns: MaxTurns = None, max_cost: MaxCost = None) -> None:
+def limit(task_id: TaskId, max_turns: AnyTurns = None, max_cost: AnyCost = None) -> None:
     """Set the limits of a task, from its next model call on.
 
     Turns are those of one piece of work: from the start, or from your message to a task that was completed or waited

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,11 +21,14 @@ from neuraphage.cli.console import (
     print_table,
     print_wrapped,
 )
-from neuraphage.command_wiring import built_in_tools, installed_tools
+from neuraphage.cli.lazy_imports import without_plugins
 from neuraphage.errors import BadInput
 from neuraphage.model.tool import ToolDeclaration
 from neuraphage.ports import LoadedTool, LoadedTools
-from neuraphage.testing.tool_check import ToolFinding, check_tool
+from neuraphage.tool_wiring import built_in_tools, installed_tools
+
+if TYPE_CHECKING:
+    from neuraphage.testing.tool_check import ToolFinding
 
 BUILT_IN = "built in"
 _MARKS = {True: ("ok", "green"), False: ("PROBLEM", "bold red"), None: ("unknown", "yellow")}
@@ -99,6 +102,8 @@ def check(
     A pure or keyed tool is run twice with the same parameters and the same key, a checkable one is probed before and
     after its run.
     """
+    from neuraphage.testing.tool_check import check_tool  # noqa: PLC0415 - the other commands run no tool
+
     given = None if params is None else _object(params)
     if directory is not None:
         existing_dir(directory)
@@ -121,8 +126,11 @@ def check(
 
 
 def _all() -> tuple[list[LoadedTool], LoadedTools]:
-    loaded = installed_tools(load_settings())
-    return [*(LoadedTool(tool, BUILT_IN) for tool in built_in_tools()), *loaded.tools], loaded
+    settings = load_settings()
+    with without_plugins():
+        ours = built_in_tools()
+    loaded = installed_tools(settings)
+    return [*(LoadedTool(tool, BUILT_IN) for tool in ours), *loaded.tools], loaded
 
 
 def _named(name: str) -> LoadedTool:

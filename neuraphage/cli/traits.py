@@ -19,7 +19,7 @@ def traits_of(tool: str) -> ToolTraits:
         tool: its name. Where it is none of the built-in ones, the tools of this installation are loaded to find it: the
             task may come from a worker that has others.
     """
-    from neuraphage.command_wiring import built_in_traits  # noqa: PLC0415 - not every view shows a call
+    from neuraphage.tool_wiring import built_in_traits  # noqa: PLC0415 - not every view shows a call
 
     return built_in_traits().get(tool) or _installed().get(tool, _UNKNOWN)
 
@@ -27,8 +27,8 @@ def traits_of(tool: str) -> ToolTraits:
 @cache
 def _installed() -> dict[str, ToolTraits]:
     from neuraphage import configuration  # noqa: PLC0415 - most calls shown are of built-in tools
-    from neuraphage.command_wiring import installed_tools  # noqa: PLC0415 - as above
     from neuraphage.errors import SettingsError  # noqa: PLC0415 - as above
+    from neuraphage.tool_wiring import installed_tools  # noqa: PLC0415 - as above
 
     try:
         loaded = installed_tools(configuration.load(**chosen_flags()))

@@ -25,6 +25,10 @@ class WorkingFiles(Protocol):
         """
         ...
 
+    def is_absent(self, path: str, folder: str | None) -> bool:
+        """Whether the working directory is on this machine, and nothing is at this path; see `text`."""
+        ...
+
     def is_as_approved(self, approved: FileSight, folder: str, seen: SeenFile | None) -> bool | None:
         """Whether a file is still what a person was asked about; None when it cannot be read here.
 

@@ -81,7 +81,7 @@ class TurnRunner:
         if self._keeper.draining():
             self._publish(task_id, iteration, seq, "a shutdown")
             return Outcome.DRAINING.value
-        with log_context(task=task_id, turn=iteration):
+        with log_context(task=task_id, turn=iteration + 1):
             try:
                 return self._turns(task_id, seq)
             except WriteLost as lost:
@@ -127,7 +127,7 @@ class TurnRunner:
         with self._keeper.hold(claimed.lease, claim.sent_s) as held:
             work = UnitOfWork(self._services, held, claimed, draining, chain)
             iteration = work.record.counters.iteration
-            add_to_log_context(turn=iteration, fence=claimed.lease.fence)
+            add_to_log_context(turn=iteration + 1, fence=claimed.lease.fence)
             settled = Turn(self._services, work, draining).advance()
         name = work.record.spec.name
         outcome = settled_outcome(settled, work.marker.name, iteration, name=name, error=work.error)

@@ -14,7 +14,6 @@ from neuraphage.errors import CancelRequested, LeaseLost
 from neuraphage.model.tool import Probe, ProbeVerdict, ToolDeclaration, ToolResult
 from neuraphage.ports import ToolContext
 from neuraphage.tools.base import Params, ParsedTool, ToolCallError
-from neuraphage.tools.function_async import run_coroutine
 from neuraphage.tools.function_params import Signature, accepted, check_names
 
 log = logging.getLogger(__name__)
@@ -116,6 +115,8 @@ class FunctionTool(ParsedTool[Params]):
     def _awaited(self, called: Any, context: ToolContext) -> Any:
         """What a call comes to: a coroutine is run to its end, within the tool's time."""
         if inspect.iscoroutine(called):
+            from neuraphage.tools.function_async import run_coroutine  # noqa: PLC0415 - asyncio, which few tools need
+
             return run_coroutine(called, context.interrupt, self.declaration.timeout_s)
         return called
 

@@ -49,7 +49,7 @@ def cancel_task(app: Celery, task_id: str, iteration: int) -> None:
         task_id: the task.
         iteration: its turn; recovered meanwhile or not.
     """
-    where = {"task": task_id, "turn": iteration}
+    where = {"task": task_id, "turn": iteration + 1}
     store = build_store(load())
     try:
         if store.get(task_id).counters.iteration == iteration:

@@ -93,11 +93,18 @@ def test_memory_and_idling(folder: Path) -> None:
 
 
 def test_each_command_is_timed(folder: Path) -> None:
-    """A time of its own for each, and none of them fails (checked while it is measured)."""
-    found = commands.cpu_ms(folder, 1)
+    """A time of its own for each, and each does what it is timed for (checked while it is measured)."""
+    found = commands.cpu_ms(folder, 1, warm_ups=0)
     assert tuple(found) == commands.CALLS
     assert min(found.values()) > 10
     assert len(report.command_rows(found)) == len(commands.CALLS)
+
+
+def test_a_command_that_is_refused_is_not_timed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be done too soon."""
+    monkeypatch.setattr(commands, "CALLS", ("retry {queued}",))
+    with pytest.raises(RuntimeError, match=r"retry.*ended with 2"):
+        commands.cpu_ms(folder, 1, warm_ups=0)
 
 
 def test_each_start_is_timed(folder: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from clikit import Bench, CommandLine
+from clikit import Bench, CommandLine, Ran
 from neuraphage.cli.asked_text import LISTED_LINES
 from neuraphage.decide.approved_file import as_evidence
 from neuraphage.decide.asking import params_summary
@@ -72,6 +72,11 @@ def three(bench: Bench) -> str:
     )
 
 
+def everything(ran: Ran) -> str:
+    """The answer of a command, and its hints."""
+    return ran.out + ran.err
+
+
 def answers(bench: Bench, task_id: str) -> list[tuple[str | None, str]]:
     return [(one.prompt_id, one.text) for one in map(item, bench.kit.inbox(task_id))]
 
@@ -83,8 +88,12 @@ def test_prompts_come_in_the_order_of_the_calls(bench: Bench, three: str) -> Non
 
 @pytest.mark.parametrize("command", ["list", "show", "why", "attach", "answer"])
 def test_every_listing_tells_what_is_asked(cli: CommandLine, three: str, command: str) -> None:
-    """The command, the path, in the order of the calls, each with the id that answers it."""
-    shown = " ".join(cli(command, *(() if command == "list" else (three,))).out.split())
+    """The command, the path, in the order of the calls, each with the id that answers it. In a pipe the commands are no
+    part of what `list` and `show` answer.
+    """
+    ran = cli(command, *(() if command == "list" else (three,)))
+    assert ("neuraphage answer" in ran.err) is (command in ("list", "show"))
+    shown = " ".join(f"{ran.out} {ran.err}".split())
     places = [shown.index(words) for words in ("make deploy", PATH[:60], "http://example.invalid")]
     assert places == sorted(places)
     short = three.rpartition("-")[2]
@@ -95,8 +104,8 @@ def test_every_listing_tells_what_is_asked(cli: CommandLine, three: str, command
 def test_one_word_answers_all_of_a_listed_set(cli: CommandLine, bench: Bench, three: str) -> None:
     """By the line that the listing prints; and none of them when one is not open."""
     ids = " ".join(one[:8] for one in IDS.values())
-    for command in ("answer", "attach", "show"):
-        assert f"all alike: neuraphage answer {three.rpartition('-')[2]} {ids} ANSWER\n" in cli(command, three).out
+    line = f"all alike: neuraphage answer {three.rpartition('-')[2]} {ids} ANSWER\n"
+    assert [line in everything(cli(command, three)) for command in ("answer", "attach", "show")] == [True] * 3
     wrong = cli("answer", three, IDS["t1"], "nosuch1", "no")
     assert wrong.code == 2
     assert answers(bench, three) == []
@@ -122,7 +131,7 @@ def test_yes_needs_that_all_of_it_was_seen(cli: CommandLine, bench: Bench) -> No
     task_id = asking(bench, t1=("run_command", {"command": LONG}), t2=("run_command", {"command": "ls"}))
     short = task_id.rpartition("-")[2]
     for command in ("show", "attach"):
-        shown = cli(command, task_id).out
+        shown = everything(cli(command, task_id))
         assert "NOT SHOWN: 51 more lines" in shown
         assert "rm -rf everything" not in shown
         assert f"all of it: neuraphage answer {short}\n" in shown
@@ -252,6 +261,43 @@ def test_a_text_from_elsewhere_that_is_refused(
         assert words in ran.err
         assert ran.err.count("\n") == 1
     assert bench.kit.state() == before
+
+
+def test_a_listing_knows_whether_the_file_is_there(cli: CommandLine, bench: Bench, tmp_path: Path) -> None:
+    """A new file is called one; of a folder that is not on this machine nothing is known."""
+    call = ("write_file", {"path": "deep/new.txt", "content": "new\n"})
+    new, old = "the file does not exist yet", "the file as it is now is not known here"
+    here, elsewhere = asking(bench, tmp_path, t1=call), asking(bench, tmp_path / "away", t1=call)
+    for command in ("answer", "show", "attach"):
+        assert new in cli(command, here).out
+        said = cli(command, elsewhere).out
+        assert (new in said, old in said) == (False, True)
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "new.txt").write_text("old\n", encoding="utf-8")
+    said = cli("show", here).out
+    assert (new in said, "-old" in said) == (False, True)
+
+
+def test_what_is_gone_is_no_change_of_what_it_was(cli: CommandLine, bench: Bench, tmp_path: Path) -> None:
+    """A file that the conversation has read and somebody removed meanwhile: the call makes a new one."""
+    task_id = bench.kit.create(folder=str(tmp_path))
+    lease = bench.kit.claim(task_id)
+    params = {"path": "a.txt", "content": "new\n"}
+    read = {"type": "tool_use", "id": "t1", "name": "read_file", "input": {"path": "a.txt"}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "     1\told"}
+    write = {"type": "tool_use", "id": "t2", "name": "write_file", "input": params}
+    entries = [
+        Entry(role="assistant", content=[read], turn=0, stop_reason="tool_use"),
+        Entry(role="user", content=[result], turn=0),
+        Entry(role="assistant", content=[write], turn=1, stop_reason="tool_use"),
+    ]
+    opened = (permission("t2", 0, "write_file", params),)
+    bench.kit.suspend(lease, SuspendTo.WAIT, Changes(entries=tuple(entries), prompts_opened=opened))
+    (tmp_path / "a.txt").write_text("old\n", encoding="utf-8")
+    assert "-old" in cli("show", task_id).out
+    (tmp_path / "a.txt").unlink()
+    said = cli("show", task_id).out
+    assert ("-old" in said, "the file does not exist yet" in said) == (False, True)
 
 
 @pytest.mark.parametrize("before", [b"old\n", None], ids=["a change", "a new file"])

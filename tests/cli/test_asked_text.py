@@ -59,6 +59,16 @@ def test_a_change_that_the_eye_does_not_see_is_told(before: str, after: str, not
     assert "no newline" not in moved
 
 
+def test_a_file_that_is_not_there_yet_is_told() -> None:
+    """Where that is known; where nothing is known of the file, that is said instead."""
+    new = {"path": "f", "content": "x\n"}
+    for content in ("x\n", ""):
+        shown = asked_lines("write_file", {"path": "f", "content": content}, None, is_absent=True)
+        assert [text for text, _ in shown[1:]] == [*(["+x"] if content else []), "(the file does not exist yet)"]
+    assert "not known here" in text_of("write_file", new)
+    assert "(the file" not in text_of("write_file", new, "y\n")
+
+
 HIDDEN = (
     "\u202e\u2066\u200b\u00ad\ufeff\u2060\u00a0\u3164\u2800\u034f\ufe0f\x1b\x07\x9b\r\x7f\u2028\x85\U000e0041\U000e0100"
 )

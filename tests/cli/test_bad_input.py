@@ -85,12 +85,15 @@ ALONE = {
     "a file for a directory of run": call("run x --dir {file}", "{file}: this is a file"),
     "no turns": call("submit x --max-turns 0", "--max-turns 0: such a task could not begin"),
     "no turns of run": call("run x --max-turns 0", "--max-turns 0: such a task could not begin"),
-    "less than no turns": call("submit x --max-turns -1", "--max-turns"),
+    "no turns to go on with": call("run --resume a --max-turns 0", "--max-turns 0: such a task could not begin"),
+    "no turns to retry with": call("retry a --max-turns 0", "--max-turns 0: such a task could not begin"),
+    "no money to retry with": call("retry a --max-cost 0", "--max-cost 0: such a task could not begin"),
+    "less than no turns": call("submit x --max-turns -1", "--max-turns -1: such a task could not begin"),
     "too many turns": call("submit x --max-turns 99999999999999999999", "--max-turns"),
     "too much money": call("submit x --max-cost 1e300", "--max-cost 1e+300 is above"),
     "endless money": call("run x --max-cost inf", "--max-cost inf is no amount"),
     "money for nothing": call("submit x --max-cost 0", "--max-cost 0: such a task could not begin"),
-    "less than no money": call("submit x --max-cost -1", "--max-cost"),
+    "less than no money": call("submit x --max-cost -1", "--max-cost -1: such a task could not begin"),
     "an empty model": Row(("submit", "x", "--model", ""), "--model is empty"),
     "a blank model": Row(("run", "x", "--model", "  "), "--model is empty"),
     "two words for a model": Row(("submit", "x", "--model", "claude sonnet"), "no id of a model"),
@@ -251,7 +254,8 @@ ON_SERVER = {
     "a message to a cancelled task": call("send {cancelled} hello", "submit a new task"),
     "a message to a failed task": call("send {failed} hello", "neuraphage retry"),
     "no limit": call("limit {queued}", "no limit is given"),
-    "a limit out of range": call("limit {queued} --max-turns 10001", "from 0 to 10000"),
+    "a limit out of range": call("limit {queued} --max-turns 10001", "less than or equal to 10000"),
+    "a limit below all": call("limit {queued} --max-turns -1", "greater than or equal to 0"),
     "a limit that is no number": call("limit {queued} --max-cost nan", "--max-cost"),
     "a limit of a cancelled task": call("limit {cancelled} --max-turns 9", "submit a new task"),
     "a pause of an ended task": call("pause {completed}", "Completed"),
@@ -272,6 +276,23 @@ def tasks(bench: Bench) -> dict[str, str]:
     both = [ask.model_copy(update={"prompt_id": prompt_id}) for prompt_id in ("abcd1", "abcd2")]
     found["two"] = bench.kit.waiting(*both)
     return found | {name: bench.kit.put(status) for name, status in statuses.items()}
+
+
+@pytest.mark.parametrize(
+    ("command", "turns", "money"),
+    [
+        *((command, "1 to 10,000", "more than 0") for command in ("submit", "run", "retry")),
+        ("limit", "[0<=x<=10000]", "[x>=0]"),
+    ],
+)
+def test_the_help_shows_the_range_that_is_taken(cli: CommandLine, command: str, turns: str, money: str) -> None:
+    """What it names as the least is taken, and nothing below it: see the rows about --max-turns and --max-cost."""
+    of_turns, of_money = (
+        " ".join(cli(command, "--help").out.partition(option)[2].partition(" --")[0].split())
+        for option in (" --max-turns ", " --max-cost ")
+    )
+    assert turns in of_turns
+    assert money in of_money
 
 
 @pytest.mark.parametrize("name", ON_SERVER)

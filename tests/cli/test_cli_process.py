@@ -14,6 +14,7 @@ import pytest
 
 from clikit import PROCESS_LIMIT_S, SCRIPT, Bench, run_on_terminal, run_process
 from neuraphage.cli.entry import main
+from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
 from neuraphage.model.task import Status
 from neuraphage.ports import FinishTo
 
@@ -98,6 +99,36 @@ def test_forty_columns(bench: Bench, command: str) -> None:
         "run --help": ("Directory that the tools work in; the present one if not given.",),
     }
     assert [part for part in whole[command] if part not in text] == []
+
+
+HINTS = {
+    "list": "neuraphage answer",
+    "list --limit 1": "there are more: --page 2",
+    "list --tag nosuch": "no tasks fit",
+    "show TASK": "neuraphage answer",
+    "events TASK --after 9999999999999-0": "wait for it with --follow",
+    "config keys": "in the environment: ",
+}
+"""Commands, and what they say besides their answer."""
+SILENT = ("tools list", "tools show edit", "config show", "checkpoint TASK", "version", "env")
+
+
+@pytest.mark.real_redis
+@pytest.mark.parametrize("command", [*HINTS, *SILENT])
+def test_a_pipe_has_the_answer_alone(bench: Bench, command: str) -> None:
+    """What can be done next is on standard error then; a terminal has it below the answer."""
+    ask = Prompt(prompt_id="p1", kind=PromptKind.PERMISSION, text="May it?", options=PERMISSION_OPTIONS)
+    waiting = bench.kit.waiting(ask)
+    bench.kit.waiting(ask)
+    words = [waiting if word == "TASK" else word for word in command.split()]
+    ran = run_process(*words)
+    assert ran.code == 0, ran.err
+    if command in SILENT:
+        assert (ran.out != "", ran.err) == (True, "")
+        return
+    hint = HINTS[command]
+    assert (hint in ran.out, hint in ran.err) == (False, True)
+    assert hint in " ".join(run_on_terminal(*words, env=os.environ, columns=200).split())
 
 
 @pytest.mark.real_redis

@@ -54,6 +54,17 @@ def test_a_quiet_start_then_changes_with_their_time(capsys: pytest.CaptureFixtur
     assert len(lines) == 3
 
 
+def test_a_process_that_has_just_ended_is_not_told_as_still_stopping(capsys: pytest.CaptureFixture[str]) -> None:
+    """Who has no process id any more does no work that anybody waits for."""
+    view = StackView(SPECS, StopRequest())
+    view.up("ready")
+    view.change(ProcessChange("beat", ProcessState.STOPPING, None))
+    view.change(ProcessChange("worker", ProcessState.STOPPING, 7))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2
+    assert "worker  still stopping  pid 7: " in lines[1]
+
+
 @pytest.mark.parametrize("gone", [OSError(5, "closed terminal"), SystemExit(141)])
 def test_output_that_is_gone_stops_the_stack_gently(gone: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither a closed terminal nor a closed pipe ends the thread that keeps a process; the stack is asked to stop."""

@@ -23,7 +23,9 @@ try:
 finally:
     sys.stderr.write("\\n" + json.dumps(sorted(sys.modules)))
 """
-WORKERS_ONLY = {"anthropic", "celery", "kombu", "billiard", "uvicorn", "starlette", "neuraphage.tools.registry"}
+CELERY = {"celery", "kombu", "billiard"}
+TURNS_ONLY = {"anthropic", "uvicorn", "starlette", "neuraphage.tools.registry"}
+WORKERS_ONLY = TURNS_ONLY | CELERY
 """What only those need who take turns or send a wake-up."""
 SERVERS = {"redis", "asyncio", "neuraphage.store"}
 TURNS = "neuraphage.store.claim"
@@ -49,6 +51,9 @@ CHANGES = (
     | {"psutil", "neuraphage.cli.follow", "neuraphage.cli.ask", "neuraphage.decide.why", TURNS}
 )
 """What a command has no use for that changes a task and wakes no worker."""
+VIEWS = {"neuraphage.cli.transcript", "neuraphage.cli.viewer", "neuraphage.cli.known_files"}
+WAKES = CHANGES - CELERY | VIEWS
+"""As above, of one that wakes a worker: Celery sends that."""
 CALLS = {
     "--help": WORKERS_ONLY | SERVERS | EVERYWHERE | {"psutil", "pydantic"},
     "version": WORKERS_ONLY | SERVERS | EVERYWHERE | {"psutil"},
@@ -75,7 +80,15 @@ CALLS = {
     "pause abc": CHANGES | {"neuraphage.cli.viewer"},
     "cancel abc": CHANGES | {"neuraphage.cli.viewer"},
     "resume abc": CHANGES | {"neuraphage.cli.viewer"},
+    "retry abc": CHANGES | {"neuraphage.cli.viewer"},
     "answer abc yes": CHANGES,
+    "submit x": WAKES,
+    "send abc hello": WAKES,
+    "tools list": WORKERS_ONLY - {"neuraphage.tools.registry"}
+    | SERVERS
+    | EVERYWHERE
+    | {"psutil", "neuraphage.redaction.redactor", "neuraphage.testing", "jsonschema", "watching_plugin"},
+    "doctor": TURNS_ONLY | EVERYWHERE | VIEWS | {"neuraphage.redaction.redactor", "neuraphage.testing", TURNS},
 }
 
 
@@ -85,21 +98,31 @@ def test_what_a_command_does_not_import(call: str, bench: Bench, tmp_path: Path)
     (tmp_path / "watching-1.0.dist-info").mkdir()
     (tmp_path / "watching-1.0.dist-info" / "entry_points.txt").write_text(PLUGIN, encoding="utf-8")
     (tmp_path / "watching_plugin.py").write_text(WATCHING, encoding="utf-8")
-    path = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
     task_id = bench.kit.create()
     words = [task_id if word == "abc" else word for word in call.split()]
+    assert imported(*words, path=str(tmp_path)) & CALLS[call] == set()
+
+
+def imported(*words: str, path: str = "") -> set[str]:
+    """Every module that a command has imported at its end."""
+    found = os.pathsep.join(filter(None, (path, os.environ.get("PYTHONPATH"))))
     ran = subprocess.run(
         [sys.executable, "-P", "-c", PROGRAM, *words],
-        env=os.environ | {"PYTHONPATH": path},
+        env=os.environ | {"PYTHONPATH": found},
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
     assert "Traceback" not in ran.stderr
-    imported = set(json.loads(ran.stderr.rpartition("\n")[2]))
-    assert "neuraphage.cli.main" in imported
-    assert not imported & CALLS[call]
+    modules = set(json.loads(ran.stderr.rpartition("\n")[2]))
+    assert "neuraphage.cli.main" in modules
+    return modules
+
+
+def test_doctor_without_servers_needs_no_celery() -> None:
+    """It asks the broker and the workers through it, where one is named."""
+    assert imported("doctor") & CELERY == set()
 
 
 def test_the_table_says_what_the_commands_say() -> None:

@@ -89,7 +89,8 @@ def test_submit_and_env(cli: CommandLine, bench: Bench) -> None:
     """What a script keeps of a task, and what leads a program to the servers."""
     made = cli("submit", "x", "--json").json
     assert set(made) == documented("submit")
-    assert bench.client.get(made["task"]).spec.prompt == "x"
+    assert bench.client.get(made["task_id"]).spec.prompt == "x"
+    assert made["task"] == made["task_id"]
     assert set(cli("env", "--json").json) == documented("env")
 
 

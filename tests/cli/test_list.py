@@ -119,14 +119,26 @@ def test_what_is_no_age(cli: CommandLine, option: str, age: str) -> None:
 
 def test_nothing_fits(cli: CommandLine, three: Bench) -> None:
     """The words tell a filter that hides all from a server without tasks."""
-    assert "fit" in cli("list", "--tag", "nosuch").out
-    assert "page 9" in cli("list", "--page", "9").out
+    assert "fit" in cli("list", "--tag", "nosuch").err
+    assert "page 9" in cli("list", "--page", "9").err
 
 
 def test_a_pipe_gets_tabs_and_no_padding(cli: CommandLine, three: Bench) -> None:
-    """So that cut and awk need no care; a name with a tab breaks no column."""
+    """So that cut and awk need no care; a name with a tab breaks no column, and no line is anything but a row."""
     three.client.submit("x", name="a\tb")
-    lines = cli("list").out.splitlines()
-    rows = [line.split("\t") for line in lines if not line.startswith("neuraphage answer")]  # what is asked, at the end
+    rows = [line.split("\t") for line in cli("list").out.splitlines()]
     assert {len(row) for row in rows} == {6}
     assert all(cell == cell.strip() for row in rows for cell in row)
+    assert len(rows) == 1 + 4
+
+
+def test_in_a_pipe_hints_are_no_rows(cli: CommandLine, three: Bench) -> None:
+    """What is asked, that there is more, and that there is nothing: on standard error, beside the head of the table."""
+    ran = cli("list", "--limit", "2")
+    assert "neuraphage answer" in ran.err
+    assert "there are more: --page 2" in ran.err
+    assert len(ran.out.splitlines()) == 1 + 2
+    nothing = cli("list", "--tag", "nosuch")
+    assert nothing.out.split("\t")[:2] == ["task", "status"]
+    assert nothing.out.count("\n") == 1
+    assert "no tasks fit" in nothing.err

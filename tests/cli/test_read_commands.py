@@ -111,7 +111,7 @@ def test_list_of_some_statuses(cli: CommandLine, bench: Bench) -> None:
     found = cli("list", "--json", "--status", "waitingforuser", "--status", "Paused").json
     assert [record["spec"]["task_id"] for record in found] == [waiting]
     assert cli("list", "--json", "--status", "Paused").json == []
-    assert "no tasks" in cli("list", "--status", "Paused").out
+    assert "no tasks" in cli("list", "--status", "Paused").err
 
 
 def test_list_in_a_pipe_cuts_nothing(cli: CommandLine, bench: Bench) -> None:
@@ -165,16 +165,16 @@ def test_show_names_the_command_that_answers(cli: CommandLine, bench: Bench) -> 
     """The line can be copied, and gives no answer by itself. With two prompts each line names its own."""
     prompt = Prompt(prompt_id="p1", kind=PromptKind.PERMISSION, text="May a run?", options=PERMISSION_OPTIONS)
     task_id = bench.kit.waiting(prompt)
-    shown = cli("show", task_id).out
-    assert "? May a run? (yes/no/always/never)" in shown
-    line = next(one for one in shown.splitlines() if "neuraphage answer" in one)
+    ran = cli("show", task_id)
+    assert ran.out.splitlines()[-2:] == ["? May a run? (yes/no/always/never)", "  prompt p1"]
+    (line,) = ran.err.splitlines()
     _, _, named, asked, answer = line.split()
     assert (asked, answer) == ("p1", "ANSWER")
     assert cli("answer", named, asked, "y").code == 0
     two = bench.kit.waiting(prompt, prompt.model_copy(update={"prompt_id": "p2"}))
-    shown = cli("show", two).out
-    assert " p1 ANSWER" in shown
-    assert " p2 ANSWER" in shown
+    ran = cli("show", two)
+    assert [f" {one} ANSWER" in ran.err for one in ("p1", "p2")] == [True, True]
+    assert "neuraphage answer" not in ran.out
     assert cli("answer", two, "yes").code == 2
     assert cli("answer", two, "yes", "--prompt", "p2").code == 0
 
@@ -307,10 +307,10 @@ def test_attach_ends_where_the_task_rests(cli: CommandLine, bench: Bench, status
     ran = cli("attach", task_id, "--json")
     assert ran.code == code
     first, *lines, last = [json.loads(line) for line in ran.out.splitlines()]
-    assert first == {"task": task_id}
+    assert first == {"task_id": task_id, "task": task_id}
     assert [set(line) for line in lines] == [{"event", "id", "at_ms", "data"}] * len(lines)
     assert lines[0]["event"] == "TaskCreated"
-    assert (last["task"], last["status"]) == (task_id, status.value)
+    assert (last["task_id"], last["task"], last["status"]) == (task_id, task_id, status.value)
 
 
 def write_health(folder: Path, **changes: Any) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from clikit import PROCESS_LIMIT_S
+from clikit import PROCESS_LIMIT_S, run_process
 from devstack import DevStack, wait_for
 from neuraphage.model.task import Status, TaskRecord
 from runscript import BEFORE, DONE, EVIL, FILE, INTRODUCTION, LONG, LOOK, OPTIONS, QUESTION, THOUGHT
@@ -242,19 +242,53 @@ def test_json_lines(stack: DevStack, project: str) -> None:
     ran = stack.cli("run", "polite please", "--dir", project, "--allow", "*", "--json", *PLAY)
     assert ran.code == 0, ran.err
     first, *middle, last = [json.loads(line) for line in ran.out.splitlines()]
-    assert set(first) == {"task"}
+    assert set(first) == {"task_id", "task"}
     assert {frozenset(line) for line in middle} == {
         frozenset({"event", "id", "at_ms", "data"}),
         frozenset({"delta", "text"}),
     }
     assert LOOK in "".join(line["text"] for line in middle if line.get("delta") == "text")
     assert last["status"] == "Completed"
-    assert last["task"] == first["task"]
+    assert last["task_id"] == last["task"] == first["task_id"] == first["task"]
     assert last["iteration"] == 4
     assert last["tokens"] > 0
     assert last["cost_microusd"] > 0
     assert EVIL not in ran.out
     assert DONE.removesuffix(EVIL) in ran.out
+
+
+@pytest.mark.parametrize("way", ["-", "--file FILE", "--file -"])
+def test_a_prompt_from_elsewhere(stack: DevStack, project: str, tmp_path: Path, way: str) -> None:
+    """All of its lines, from standard input or a file; so is the message to a task that goes on."""
+    prompt, message, file = "talk to me\nin caf\u00e9s,\n\nplease", "and\nnow?", tmp_path / "text"
+
+    def run(text: str, *options: str) -> str:
+        file.write_bytes(f"{text}\n".encode())
+        where = [str(file) if word == "FILE" else word for word in way.split()]
+        ran = run_process("run", *where, *options, *PLAY, env=stack.env, stdin=file.read_bytes())
+        assert ran.code == 0, ran.err
+        return ran.out
+
+    first = run(prompt, "--dir", project)
+    task_id = task_id_in(first)
+    second = run(message, "--resume", task_id)
+    assert record_of(stack, task_id).spec.prompt == prompt
+    with stack.client() as client:
+        said = [entry["content"][0]["text"] for entry in client.conversation(task_id) if entry["role"] == "user"]
+    assert said == [prompt, message]
+    assert ("This is answer 0" in first, "This is answer 1" in second) == (True, True)
+
+
+def test_a_submitted_task_is_followed_to_its_end(stack: DevStack, project: str) -> None:
+    """`submit --follow`: its id, then all that happens while it happens; exit 3 where it asks and nobody can answer."""
+    ran = stack.cli("submit", "polite please", "--dir", project, "--allow", "*", "--follow")
+    assert ran.code == 0, ran.err
+    task_id, *lines = ran.out.splitlines()
+    assert record_of(stack, task_id).status is Status.COMPLETED
+    assert f"  | {LOOK}" in lines
+    assert lines[-1].startswith("  4 turns, ")
+    asks = stack.cli("submit", "ask me", "--dir", project, "-f")
+    assert (asks.code, QUESTION in asks.out) == (3, True)
 
 
 def test_a_task_that_fails(stack: DevStack, project: str) -> None:

@@ -52,12 +52,12 @@ def as_json(made: logging.LogRecord) -> dict[str, object]:
 
 def test_context_is_shown_when_given() -> None:
     """Task, turn and fence stand in the line; what is not given does not."""
-    assert text(record("claimed", task="task-1", turn=0, fence=7)).endswith(
+    assert text(record("claimed", task="task-1", turn=1, fence=7)).endswith(
         " INFO np.turn task=task-1 turn=1 fence=7 claimed"
     )
     assert text(record("idle")).endswith(" INFO np.turn idle")
-    parsed = as_json(record("claimed", task="task-1", turn=0))
-    assert (parsed["task"], parsed["turn"], parsed["message"]) == ("task-1", 0, "claimed")
+    parsed = as_json(record("claimed", task="task-1", turn=1))
+    assert (parsed["task"], parsed["turn"], parsed["message"]) == ("task-1", 1, "claimed")
     assert "fence" not in parsed
 
 

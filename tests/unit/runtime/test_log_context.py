@@ -46,7 +46,7 @@ def fails(params: Any, context: Any) -> ToolResult:
 
 
 def test_every_line_of_a_turn_has_its_context(make_rig: Callable[..., Rig], logged: io.StringIO) -> None:
-    """Of the product, of a library, of a tool that fails; the fence and the turn are those of the claim."""
+    """Of the product, of a library, of a tool that fails; fence and turn are those of the claim, turns from 1."""
     tools = [FakeTool(name="speaks", act=speaks), FakeTool(name="fails", act=fails)]
     steps = [ModelFault(FaultKind.NETWORK, "refused"), calls(("t1", "speaks", {}), ("t2", "fails", {})), says("done")]
     rig = make_rig(*steps, extra=tools)
@@ -59,7 +59,7 @@ def test_every_line_of_a_turn_has_its_context(make_rig: Callable[..., Rig], logg
     assert of_tools["speaks"]["logger"] == "a.library"
     fence = rig.get(task_id).fence
     for line in of_tools.values():
-        assert (line["task"], line["turn"]) == (task_id, 0)
+        assert (line["task"], line["turn"]) == (task_id, 1)
         assert 0 < line["fence"] <= fence
     inside = [line for line in lines(logged) if "runtime" in line["logger"] or line["logger"] == "a.library"]
     assert [line for line in inside if "task" in line and not {"turn", "fence"} <= line.keys()] == []
@@ -101,8 +101,8 @@ def test_a_block_ends_and_other_threads_have_their_own(logged: io.StringIO) -> N
 
 
 def test_in_text_it_stands_before_the_message(logged: io.StringIO) -> None:
-    """As name=value, in one order; people count turns from 1."""
+    """As name=value, in one order, with the numbers that JSON has."""
     configure_logging(redactor(), stream=logged)
-    with log_context(task="one", turn=2, fence=3, tool="edit"):
+    with log_context(task="one", turn=3, fence=3, tool="edit"):
         logging.getLogger("x").warning("said")
     assert logged.getvalue().rstrip().endswith("WARNING x task=one turn=3 fence=3 tool=edit said")

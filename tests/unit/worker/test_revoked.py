@@ -64,7 +64,7 @@ def test_nothing_else_is_cancelled(kit: StoreKit, name: str, iteration: int, exp
 def test_a_cancel_that_fails_is_logged_and_stops_no_worker(
     kit: StoreKit, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The worker's loop calls this: no error of the store may get out."""
+    """The worker's loop calls this: no error of the store may get out. Logs count turns from 1."""
     app: Celery = make_app(Settings())
     revoked.cancel_task(app, "task-unknown", 0)
 
@@ -76,3 +76,4 @@ def test_a_cancel_that_fails_is_logged_and_stops_no_worker(
     assert [record.message.partition(":")[0] for record in caplog.records] == [
         "revoked in Celery, but not cancelled"
     ] * 2
+    assert [vars(record)["turn"] for record in caplog.records] == [1, 1]

@@ -1,0 +1,91 @@
+"""`submit`: each option reaches the task, and `--follow` shows it as `attach` does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clikit import Bench, CommandLine
+from neuraphage.model.task import Status
+
+PLAIN: dict[str, Any] = {
+    "name": "Do it.",
+    "tags": [],
+    "priority": 2,
+    "system": "",
+    "on_unknown_outcome": "tell_model",
+    "mode": "autonomous",
+    "allow": [],
+    "working_dir": None,
+    "limits": {"max_turns": 50, "max_cost_microusd": 10_000_000},
+}
+"""What a task is that is given nothing but a prompt."""
+OPTIONS: list[tuple[list[str], dict[str, Any]]] = [
+    (["--name", "The roof"], {"name": "The roof"}),
+    (["--tag", "red", "--tag", "new"], {"tags": ["red", "new"]}),
+    (["--priority", "0"], {"priority": 0}),
+    (["--system", "Be brief."], {"system": "Be brief."}),
+    (["--on-unknown-outcome", "ask_user"], {"on_unknown_outcome": "ask_user"}),
+    (["--mode", "conversational"], {"mode": "conversational"}),
+    (["--allow", "edit", "--allow", "run_command"], {"allow": ["edit", "run_command"]}),
+    (["--model", "claude-opus-5-5"], {"model": "claude-opus-5-5"}),
+    (["--max-turns", "7"], {"limits": {"max_turns": 7, "max_cost_microusd": 10_000_000}}),
+    (["--max-cost", "0.25"], {"limits": {"max_turns": 50, "max_cost_microusd": 250_000}}),
+]
+
+
+def spec_of(cli: CommandLine, *options: str) -> dict[str, Any]:
+    """What a task was asked to do that is submitted with these options."""
+    ran = cli("submit", "Do it.", *options)
+    assert ran.code == 0, ran.err
+    spec: dict[str, Any] = cli("show", ran.out.strip(), "--json").json["spec"]
+    return spec
+
+
+@pytest.mark.parametrize(("options", "wanted"), OPTIONS, ids=lambda one: one[0] if isinstance(one, list) else "")
+def test_each_option_reaches_the_task(
+    cli: CommandLine, bench: Bench, options: list[str], wanted: dict[str, Any]
+) -> None:
+    """And changes nothing else of it."""
+    model = bench.client.settings.default_model
+    spec = spec_of(cli, *options)
+    expected = {"prompt": "Do it.", "model": model} | PLAIN | wanted
+    assert {name: spec[name] for name in expected} == expected
+
+
+def test_all_options_together(cli: CommandLine, bench: Bench, tmp_path: Path) -> None:
+    """None takes the place of another one; a repeat under the same key finds the first task."""
+    given = [word for options, _ in OPTIONS for word in options]
+    options = [*given, "--dir", str(tmp_path), "--key", "once"]
+    spec = spec_of(cli, *options)
+    wanted = {name: value for _, row in OPTIONS for name, value in row.items()}
+    wanted |= {"working_dir": str(tmp_path), "limits": {"max_turns": 7, "max_cost_microusd": 250_000}}
+    assert {name: spec[name] for name in wanted} == wanted
+    assert spec_of(cli, *options)["task_id"] == spec["task_id"]
+    assert len(bench.client.list()) == 1
+
+
+CODES = {
+    Status.COMPLETED: 0,
+    Status.FAILED: 1,
+    Status.CANCELLED: 1,
+    Status.WAITING_FOR_USER: 3,
+    Status.PAUSED: 3,
+}
+
+
+@pytest.mark.parametrize(("status", "code"), CODES.items())
+def test_it_is_followed_as_attach_does(cli: CommandLine, bench: Bench, status: Status, code: int) -> None:
+    """The id first, then the very lines of `attach`, and its exit code; with --json the very documents."""
+    task_id = bench.kit.put(status)
+    again = ("submit", "x", "--key", f"key-{task_id}")  # finds the task that is there
+    followed = cli(*again, "--follow")
+    attached = cli("attach", task_id)
+    assert (followed.code, attached.code) == (code, code), followed.err
+    assert followed.out == f"{task_id}\n{attached.out}"
+    lines = [json.loads(line) for line in cli(*again, "-f", "--json").out.splitlines()]
+    assert lines == [json.loads(line) for line in cli("attach", task_id, "--json").out.splitlines()]
+    assert (lines[0]["task_id"], lines[-1]["status"]) == (task_id, status.value)
