@@ -16,6 +16,7 @@ from typing import Any
 
 import fakeredis
 import orjson
+from celery.exceptions import WorkerTerminate
 
 from neuraphage.api.service import TaskService
 from neuraphage.client_wiring import new_task_id
@@ -49,8 +50,8 @@ DESTROYERS = {"rm", "dd", "chmod", "chown", "shred", "mkfs", "find", "mv", "trun
 USAGE = Usage(input_tokens=80, output_tokens=20)
 
 
-class Killed(BaseException):
-    """The process is gone; nothing may catch this but the test."""
+class Killed(WorkerTerminate):
+    """The process is gone; nothing may catch this but the test. Celery ends a process so, whatever code runs in it."""
 
 
 def until(condition: Callable[[], Any], limit_s: float = WAIT_LIMIT_S) -> Any:
