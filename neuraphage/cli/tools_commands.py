@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import difflib
 import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,11 +24,10 @@ from neuraphage.cli.console import (
     print_table,
     print_wrapped,
 )
-from neuraphage.command_wiring import built_in_tools, installed_tools
+from neuraphage.command_wiring import built_in_tools, checked_tool, installed_tools
 from neuraphage.errors import BadInput
 from neuraphage.model.tool import ToolDeclaration
 from neuraphage.ports import LoadedTool, LoadedTools
-from neuraphage.testing.tool_check import ToolFinding, check_tool
 
 BUILT_IN = "built in"
 _MARKS = {True: ("ok", "green"), False: ("PROBLEM", "bold red"), None: ("unknown", "yellow")}
@@ -103,12 +105,12 @@ def check(
     if directory is not None:
         existing_dir(directory)
     folder = None if directory is None else directory.resolve()
-    settings = load_settings()
-    report = check_tool(_named(name).tool, given, working_dir=folder, effect_limit_s=settings.effect_max_s)
+    tool = _named(name).tool
+    with _no_log_on_the_terminal():
+        report = checked_tool(tool, given, load_settings(), folder)
     if as_json:
-        print_json(
-            {"tool": report.name, "ok": not report.problems, "findings": [_plain(one) for one in report.findings]}
-        )
+        findings = [{"check": one.check, "ok": one.ok, "text": one.text} for one in report.findings]
+        print_json({"tool": report.name, "ok": not report.problems, "findings": findings})
     else:
         for one in report.findings:
             word, style = _MARKS[one.ok]
@@ -118,6 +120,17 @@ def check(
         bad = len(report.problems)
         out.print(f"{bad} of {len(report.findings)} checks found a problem" if bad else "nothing is wrong")
     raise typer.Exit(1 if report.problems else 0)
+
+
+@contextmanager
+def _no_log_on_the_terminal() -> Iterator[None]:
+    """While a tool runs: Python shows logged errors where nobody has asked for a log, with tracebacks and secrets."""
+    root, nothing = logging.getLogger(), logging.NullHandler()
+    root.addHandler(nothing)
+    try:
+        yield
+    finally:
+        root.removeHandler(nothing)
 
 
 def _all() -> tuple[list[LoadedTool], LoadedTools]:
@@ -171,7 +184,3 @@ def _row(one: LoadedTool) -> dict[str, Any]:
 def _title(declared: ToolDeclaration) -> str:
     """What the tool does in a few words: its title, or the first line of its description."""
     return declared.traits.title or declared.description.partition("\n")[0]
-
-
-def _plain(one: ToolFinding) -> dict[str, Any]:
-    return {"check": one.check, "ok": one.ok, "text": one.text}
