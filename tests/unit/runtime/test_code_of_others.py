@@ -17,6 +17,7 @@ from neuraphage.model.task import Status
 from neuraphage.model.tool import ToolResult
 from neuraphage.proc.foreign_code import is_of_the_pool
 from neuraphage.runtime.held_lease import HeldLease
+from neuraphage.tools import tool as function_tool
 from neuraphage.tools.command_tool import RunCommand
 from turnkit import FakeTool, Killed, Rig, calls, says
 
@@ -40,7 +41,8 @@ def test_checks_preparations_and_probes_are_bounded_like_runs(
     make_rig: MakeRig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are code of others, too: one that hangs is renewed until effect_max_s and no longer."""
-    tool = FakeTool(effect_class=EffectClass.CHECKABLE, act=dies_once())
+    tool: Any = FakeTool(effect_class=EffectClass.CHECKABLE, act=dies_once(), side_effecting=True)
+    tool.refusal = lambda *_: None
     rig = make_rig(calls(("t1", "act", {})), says("Done."), extra=[tool])
     bounded: dict[str, bool] = {}
     made: list[HeldLease] = []
@@ -60,12 +62,15 @@ def test_checks_preparations_and_probes_are_bounded_like_runs(
         return noted
 
     monkeypatch.setattr(HeldLease, "__init__", remember)
-    for step in ("check", "prepare", "probe"):
+    for step in ("check", "prepare", "probe", "refusal"):
         monkeypatch.setattr(tool, step, noting(step))
-    task_id = rig.submit()
+    task_id = rig.submit(allow=())
+    rig.step()
+    (prompt,) = rig.get(task_id).prompts
+    rig.people.answer(task_id, prompt.prompt_id, "yes")
     rig.dies()
     rig.recover(task_id).drain()
-    assert bounded == {"check": True, "prepare": True, "probe": True}
+    assert bounded == {"check": True, "prepare": True, "probe": True, "refusal": True}
     assert made[-1].effect_since_s is None
 
 
@@ -153,6 +158,24 @@ def test_a_tool_that_exits_ends_its_call_and_nothing_else(
     setattr(tool, method, raising(error))
     rig = make_rig(calls(("t1", "act", {"command": "echo once"})), says("Done."), extra=[tool])
     assert told.format(type(error).__name__) in after_all(rig, method)["content"]
+
+
+@pytest.mark.parametrize("error", RAISED, ids=lambda error: type(error).__name__)
+def test_a_coroutine_that_exits_ends_its_call_and_nothing_else(
+    make_rig: MakeRig, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    """Its event loop lets some of them through, and makes another error of its own cancellation."""
+    monkeypatch.setattr(signal, "getsignal", lambda _: signal.SIG_IGN)
+
+    @function_tool(effect="pure")
+    async def act() -> str:
+        """Act."""
+        await asyncio.sleep(0)
+        raise error.with_traceback(None)
+
+    rig = make_rig(calls(("t1", "act", {})), says("Done."), extra=[act])
+    told = "RuntimeError: it was cancelled by its own code" if isinstance(error, asyncio.CancelledError) else ""
+    assert after_all(rig, "run")["content"].startswith(f"act failed: {told or type(error).__name__}")
 
 
 @pytest.mark.parametrize(
