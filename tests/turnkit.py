@@ -25,6 +25,7 @@ from neuraphage.model.effect import EffectClass
 from neuraphage.model.message import ModelReply, ModelRequest
 from neuraphage.model.task import TaskRecord, TaskSpec
 from neuraphage.model.tool import Probe, ProbeVerdict, ToolDeclaration, ToolResult
+from neuraphage.model.tool_traits import ToolTraits
 from neuraphage.model.usage import Usage
 from neuraphage.ports import Delta, Interrupt, ModelClient, ToolContext
 from neuraphage.redaction.redactor import Redactor
@@ -134,6 +135,7 @@ class FakeTool:
         happened: what its probe says.
         timeout_s: longest run that it promises.
         version: of what a call means.
+        traits: of its parameters.
     """
 
     name: str = "act"
@@ -143,6 +145,7 @@ class FakeTool:
     happened: ProbeVerdict = ProbeVerdict.UNKNOWN
     timeout_s: float = 10.0
     version: str = "1"
+    traits: ToolTraits = field(default_factory=ToolTraits)
     runs: list[str] = field(default_factory=list)
     probes: list[dict[str, Any]] = field(default_factory=list)
 
@@ -156,6 +159,7 @@ class FakeTool:
             side_effecting=self.side_effecting,
             timeout_s=self.timeout_s,
             version=self.version,
+            traits=self.traits,
         )
 
     def check(self, params: Mapping[str, Any]) -> str | None:

@@ -91,8 +91,8 @@ def ruling(
         grants: remembered answers (always, never) by tool name.
         decided: what a person said about this very call.
     """
-    line = params.get(tool.traits.command) if tool.traits.command is not None else None
-    if isinstance(line, str) and is_catastrophic(line):
+    command = params.get(tool.traits.command) if tool.traits.command is not None else None
+    if isinstance(command, str) and is_catastrophic(command):
         return Ruling.BLOCKED
     if not tool.side_effecting or ALL_TOOLS in allow or tool.name in allow:
         return Ruling.ALLOWED
