@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from neuraphage.model.tool_traits import ToolTraits
     from neuraphage.ports import LoadedTools, Tool
     from neuraphage.settings import Settings
+    from neuraphage.tools.tool_check import ToolReport
 
 
 def built_in_tools() -> list[Tool]:
@@ -24,6 +26,22 @@ def installed_tools(settings: Settings) -> LoadedTools:
     from neuraphage.tools.loading import load_tools  # noqa: PLC0415 - as above
 
     return load_tools(settings.tools, redact=_redacted)
+
+
+def checked_tool(
+    tool: Tool, params: Mapping[str, Any] | None, settings: Settings, working_dir: Path | None
+) -> ToolReport:
+    """Hold a tool against what it declares; nothing of what it says shows a secret.
+
+    Args:
+        tool: the tool.
+        params: of a call that may really be carried out; None to run nothing.
+        settings: of its workers.
+        working_dir: where it runs; None for a folder that is removed again.
+    """
+    from neuraphage.tools.tool_check import check_tool  # noqa: PLC0415 - as above
+
+    return check_tool(tool, params, working_dir=working_dir, effect_limit_s=settings.effect_max_s, redact=_redacted)
 
 
 def built_in_traits() -> Mapping[str, ToolTraits]:

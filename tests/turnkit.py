@@ -16,6 +16,7 @@ from typing import Any
 
 import fakeredis
 import orjson
+from celery.exceptions import WorkerTerminate
 
 from neuraphage.api.service import TaskService
 from neuraphage.client_wiring import new_task_id
@@ -24,6 +25,7 @@ from neuraphage.model.effect import EffectClass
 from neuraphage.model.message import ModelReply, ModelRequest
 from neuraphage.model.task import TaskRecord, TaskSpec
 from neuraphage.model.tool import Probe, ProbeVerdict, ToolDeclaration, ToolResult
+from neuraphage.model.tool_traits import ToolTraits
 from neuraphage.model.usage import Usage
 from neuraphage.ports import Delta, Interrupt, ModelClient, ToolContext
 from neuraphage.redaction.redactor import Redactor
@@ -49,8 +51,8 @@ DESTROYERS = {"rm", "dd", "chmod", "chown", "shred", "mkfs", "find", "mv", "trun
 USAGE = Usage(input_tokens=80, output_tokens=20)
 
 
-class Killed(BaseException):
-    """The process is gone; nothing may catch this but the test."""
+class Killed(WorkerTerminate):
+    """The process is gone; nothing may catch this but the test. Celery ends a process so, whatever code runs in it."""
 
 
 def until(condition: Callable[[], Any], limit_s: float = WAIT_LIMIT_S) -> Any:
@@ -133,6 +135,7 @@ class FakeTool:
         happened: what its probe says.
         timeout_s: longest run that it promises.
         version: of what a call means.
+        traits: of its parameters.
     """
 
     name: str = "act"
@@ -142,6 +145,7 @@ class FakeTool:
     happened: ProbeVerdict = ProbeVerdict.UNKNOWN
     timeout_s: float = 10.0
     version: str = "1"
+    traits: ToolTraits = field(default_factory=ToolTraits)
     runs: list[str] = field(default_factory=list)
     probes: list[dict[str, Any]] = field(default_factory=list)
 
@@ -155,6 +159,7 @@ class FakeTool:
             side_effecting=self.side_effecting,
             timeout_s=self.timeout_s,
             version=self.version,
+            traits=self.traits,
         )
 
     def check(self, params: Mapping[str, Any]) -> str | None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import difflib
 import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -25,10 +28,7 @@ from neuraphage.cli.lazy_imports import without_plugins
 from neuraphage.errors import BadInput
 from neuraphage.model.tool import ToolDeclaration
 from neuraphage.ports import LoadedTool, LoadedTools
-from neuraphage.tool_wiring import built_in_tools, installed_tools
-
-if TYPE_CHECKING:
-    from neuraphage.testing.tool_check import ToolFinding
+from neuraphage.tool_wiring import built_in_tools, checked_tool, installed_tools
 
 BUILT_IN = "built in"
 _MARKS = {True: ("ok", "green"), False: ("PROBLEM", "bold red"), None: ("unknown", "yellow")}
@@ -102,18 +102,17 @@ def check(
     A pure or keyed tool is run twice with the same parameters and the same key, a checkable one is probed before and
     after its run.
     """
-    from neuraphage.testing.tool_check import check_tool  # noqa: PLC0415 - the other commands run no tool
 
     given = None if params is None else _object(params)
     if directory is not None:
         existing_dir(directory)
     folder = None if directory is None else directory.resolve()
-    settings = load_settings()
-    report = check_tool(_named(name).tool, given, working_dir=folder, effect_limit_s=settings.effect_max_s)
+    tool = _named(name).tool
+    with _no_log_on_the_terminal():
+        report = checked_tool(tool, given, load_settings(), folder)
     if as_json:
-        print_json(
-            {"tool": report.name, "ok": not report.problems, "findings": [_plain(one) for one in report.findings]}
-        )
+        findings = [{"check": one.check, "ok": one.ok, "text": one.text} for one in report.findings]
+        print_json({"tool": report.name, "ok": not report.problems, "findings": findings})
     else:
         for one in report.findings:
             word, style = _MARKS[one.ok]
@@ -123,6 +122,17 @@ def check(
         bad = len(report.problems)
         out.print(f"{bad} of {len(report.findings)} checks found a problem" if bad else "nothing is wrong")
     raise typer.Exit(1 if report.problems else 0)
+
+
+@contextmanager
+def _no_log_on_the_terminal() -> Iterator[None]:
+    """While a tool runs: Python shows logged errors where nobody has asked for a log, with tracebacks and secrets."""
+    root, nothing = logging.getLogger(), logging.NullHandler()
+    root.addHandler(nothing)
+    try:
+        yield
+    finally:
+        root.removeHandler(nothing)
 
 
 def _all() -> tuple[list[LoadedTool], LoadedTools]:
@@ -179,7 +189,3 @@ def _row(one: LoadedTool) -> dict[str, Any]:
 def _title(declared: ToolDeclaration) -> str:
     """What the tool does in a few words: its title, or the first line of its description."""
     return declared.traits.title or declared.description.partition("\n")[0]
-
-
-def _plain(one: ToolFinding) -> dict[str, Any]:
-    return {"check": one.check, "ok": one.ok, "text": one.text}

@@ -11,8 +11,6 @@ from neuraphage.model.effect import Permission
 from neuraphage.model.tool import ToolDeclaration
 
 ALL_TOOLS = "*"
-_COMMAND = "command"
-"""A parameter that counts as a command line where the tool declares none."""
 TIMEOUT = "timeout"
 """Who gave an answer that nobody gave in time."""
 
@@ -93,7 +91,7 @@ def ruling(
         grants: remembered answers (always, never) by tool name.
         decided: what a person said about this very call.
     """
-    command = params.get(tool.traits.command or _COMMAND)
+    command = params.get(tool.traits.command) if tool.traits.command is not None else None
     if isinstance(command, str) and is_catastrophic(command):
         return Ruling.BLOCKED
     if not tool.side_effecting or ALL_TOOLS in allow or tool.name in allow:

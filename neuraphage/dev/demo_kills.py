@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from neuraphage.dev.demo_record import EXPECTED_KILLS, KillRecord
+from neuraphage.dev.demo_record import EXPECTED_KILLS, KillRecord, runs_command, traits_of
 from neuraphage.model.effect import MarkerName
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.task import TaskRecord
@@ -19,7 +19,6 @@ STREAMED_CHARS = 40
 """So much text of a reply must have been seen before it is interrupted."""
 STREAMED_LOOKS = 4
 """And it must have come in so many pieces: a reply that was there at once is over before a kill can cut it."""
-_WRITES = frozenset({"edit", "write_file"})
 
 
 class Killer:
@@ -56,8 +55,8 @@ class Killer:
         if event.kind in {EventKind.REQUEST_SENT, EventKind.RESPONSE_RECEIVED}:  # a reply begins, or is over
             self._chars, self._looks, text = 0, 0, 0
         elif event.kind == EventKind.TOOL_COMPLETED:
-            self._has_edited |= event.data["tool"] in _WRITES
-            self._ended_runs += event.data["tool"] == "run_command"
+            self._has_edited |= traits_of(event.data["tool"]).change is not None
+            self._ended_runs += runs_command(event.data["tool"])
         return text
 
     def maybe_kill(self, record: TaskRecord) -> None:
@@ -72,7 +71,7 @@ class Killer:
                 self._kill(record, "a reply streamed")
         elif len(self.kills) < EXPECTED_KILLS and marker.name is MarkerName.TOOL_STARTED:
             # the project's log shows one start more than ended runs: the run in hand has really begun
-            begun = marker.tool == "run_command" and started_runs(self._workspace) > self._ended_runs
+            begun = runs_command(marker.tool) and started_runs(self._workspace) > self._ended_runs
             if self._has_edited and begun:
                 self._kill(record, "its tests ran")
 

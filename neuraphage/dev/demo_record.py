@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.task import CompletedDetail, FailedDetail, Status, TaskRecord
+from neuraphage.model.tool_traits import ToolTraits
+from neuraphage.tools.builtin_traits import BUILTIN_TRAITS
 
 EXPECTED_KILLS = 2
 
@@ -121,7 +123,7 @@ def demo_record(
         starts: how often the project's tests were started, by its own log.
         tests_pass: whether its tests pass now.
     """
-    finished = [e for e in events if e.kind == EventKind.TOOL_COMPLETED and e.data["tool"] == "run_command"]
+    finished = [e for e in events if e.kind == EventKind.TOOL_COMPLETED and runs_command(e.data["tool"])]
     conclusive = [e for e in finished if not e.data["unknown"]]
     match record.detail:
         case CompletedDetail():
@@ -142,6 +144,16 @@ def demo_record(
         cost_microusd=record.counters.cost_microusd,
         tests_pass=tests_pass,
     )
+
+
+def runs_command(tool: str | None) -> bool:
+    """Whether a call of this tool is a command, as the runs of the project's tests are."""
+    return traits_of(tool).command is not None
+
+
+def traits_of(tool: str | None) -> ToolTraits:
+    """What the calls of a built-in tool mean; the demo has no other ones."""
+    return BUILTIN_TRAITS.get(tool or "", ToolTraits())
 
 
 def calls_paid_twice(events: Sequence[Event]) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any, cast
 
 from neuraphage.decide.begun_call import Finding, Found, of_detached, of_probe
@@ -13,11 +12,10 @@ from neuraphage.model.effect import ToolEffect
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.tool import Probe, ProbeVerdict, ToolCall, ToolDeclaration, ToolResult
 from neuraphage.ports import DetachedTool, SpoolStatus, Tool, ToolContext
+from neuraphage.proc.foreign_code import ForeignCodeFailed, of_kind
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_step import ToolStep
 from neuraphage.runtime.unit_of_work import UnitOfWork
-
-log = logging.getLogger(__name__)
 
 _ELSEWHERE = "It was started on another machine or in a container that is gone, and its record is there"
 _EXPIRED = "It was announced so long ago that its record is gone"
@@ -43,9 +41,9 @@ class BegunCalls:
         context = self._step.context(call, declaration, entry.attempt)
         try:
             with self._work.held.in_foreign_code():
-                probe = tool.probe(call.params, entry.evidence or {}, context)
-        except Exception:  # a third-party tool: it does not tell, and nothing is run again on a guess
-            log.exception("probe of %s failed", call.name, extra={"task": context.task_id})
+                probe = of_kind(tool.probe(call.params, entry.evidence or {}, context), Probe)
+        except ForeignCodeFailed as failed:  # it does not tell, and nothing is run again on a guess
+            self._step.log_failure("probe", call, failed)
             probe = Probe(verdict=ProbeVerdict.UNKNOWN)
         self._note_settled(call, f"probe: {probe.verdict.value}")
         return of_probe(call, probe)
@@ -110,9 +108,9 @@ class BegunCalls:
         reads = cast("DetachedTool", tool)  # one that only says so of itself is told of below
         try:
             with self._work.held.in_foreign_code():
-                return reads.detached_result(call.params, status, context)
-        except Exception:  # a third-party tool: the work has run, and nobody can tell what came of it
-            log.exception("detached_result of %s failed", call.name, extra={"task": context.task_id})
+                return of_kind(reads.detached_result(call.params, status, context), ToolResult)
+        except ForeignCodeFailed as failed:  # the work has run, and nobody can tell what came of it
+            self._step.log_failure("detached_result", call, failed)
         known = f"Its work is {status.state.value}, and the tool cannot read what it came to"
         return interrupted_result(call.name, known)
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from neuraphage.errors import CancelRequested, LeaseLost
 from neuraphage.ports import Clock, Lease
+from neuraphage.proc.foreign_code import foreign_code
 
 
 class HeldLease:
@@ -61,10 +62,15 @@ class HeldLease:
 
     @contextmanager
     def in_foreign_code(self) -> Iterator[None]:
-        """Code of others that is no effect (a check, a probe) may hang like one, and is bounded like one."""
+        """Code of others that is no effect (a check, a probe) may hang like one, and is bounded like one.
+
+        Raises:
+            ForeignCodeFailed: whatever it raised, as `foreign_code` has it.
+        """
         self.effect_since_s = self._clock.boottime_s()
         try:
-            yield
+            with foreign_code():
+                yield
         finally:
             self.effect_since_s = None
 

@@ -17,13 +17,12 @@ from neuraphage.model.effect import EffectClass, EffectState, Marker, MarkerName
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.tool import ToolCall, ToolDeclaration, ToolResult
 from neuraphage.ports import ForeseesRefusal, Tool, ToolContext
+from neuraphage.proc.foreign_code import ForeignCodeFailed, foreign_code, of_kind
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_result import note_result
 from neuraphage.runtime.unit_of_work import UnitOfWork
 
 log = logging.getLogger(__name__)
-
-_POOL_MODULES = frozenset({"billiard", "celery"})
 
 
 class ToolStep:
@@ -45,20 +44,23 @@ class ToolStep:
             return self._services.tools.why_missing(call.name)
         try:
             with self._work.held.in_foreign_code():
-                return tool.check(call.params)
-        except Exception as error:  # a third-party tool: what cannot be checked is not run
-            log.exception("check of %s failed", call.name, extra={"task": self._work.record.task_id})
-            return f"The parameters of {call.name} could not be checked, so it was not run: {type(error).__name__}."
+                found = tool.check(call.params)
+                return None if found is None else of_kind(found, str)
+        except ForeignCodeFailed as failed:  # what cannot be checked is not run
+            self.log_failure("check", call, failed)
+            kind = type(failed.error).__name__
+            return f"The parameters of {call.name} could not be checked, so it was not run: {kind}."
 
     def refusal(self, call: ToolCall) -> str | None:
         """Why a call that a person would be asked about can only fail as things stand, or None."""
         tool, declaration = self.tool(call)
-        if not isinstance(tool, ForeseesRefusal):
-            return None
+        context = self.context(call, declaration, 0)
         try:
-            return tool.refusal(call.params, self.context(call, declaration, 0))
-        except Exception:  # a third-party tool: the person decides, and the run shows what is wrong
-            log.exception("refusal of %s failed", call.name, extra={"task": self._work.record.task_id})
+            with self._work.held.in_foreign_code():
+                found = tool.refusal(call.params, context) if isinstance(tool, ForeseesRefusal) else None
+                return None if found is None else of_kind(found, str)
+        except ForeignCodeFailed as failed:  # the person decides, and the run shows what is wrong
+            self.log_failure("refusal", call, failed)
             return None
 
     def to_be_approved(self, call: ToolCall) -> dict[str, Any] | None:
@@ -114,7 +116,7 @@ class ToolStep:
         tool = self._services.tools.get(call.name)
         if tool is None:  # decide never lets an unknown tool this far
             raise LookupError(f"no tool {call.name!r}")
-        return tool, tool.declaration
+        return tool, self._services.declarations[call.name]
 
     def context(self, call: ToolCall, declaration: ToolDeclaration, attempt: int) -> ToolContext:
         """What the tool may know of the call; `attempt` as in `run`."""
@@ -144,10 +146,11 @@ class ToolStep:
     def _prepared(self, tool: Tool, call: ToolCall, context: ToolContext) -> dict[str, Any]:
         try:
             with self._work.held.in_foreign_code():
-                clean: dict[str, Any] = self._services.redaction.json(tool.prepare(call.params, context))
+                facts = of_kind(tool.prepare(call.params, context), dict)
+                clean: dict[str, Any] = self._services.redaction.json(facts)
                 canonical(clean)  # what cannot be stored shows here
-        except Exception:  # a third-party tool: without evidence its probe answers unknown
-            log.exception("prepare of %s failed", call.name, extra={"task": context.task_id})
+        except ForeignCodeFailed as failed:  # without evidence its probe answers unknown
+            self.log_failure("prepare", call, failed)
             return {}
         return clean
 
@@ -191,14 +194,17 @@ class ToolStep:
     def carry_out(self, tool: Tool, call: ToolCall, declaration: ToolDeclaration, context: ToolContext) -> None:
         """Run an announced call and note its result."""
         try:
-            with self.effect_time(declaration):
-                result = _result(tool.run(call.params, context))
-        except (Exception, SystemExit) as error:  # a bug of others is a result for the model, not a crash of the turn
-            if is_of_the_pool(error):
-                raise
-            log.exception("tool %s failed", call.name, extra={"task": context.task_id})
-            result = raised_result(declaration, error)
+            with self.effect_time(declaration), foreign_code():
+                result = of_kind(tool.run(call.params, context), ToolResult)
+        except ForeignCodeFailed as failed:  # a bug of others is a result for the model, not a crash of the turn
+            self.log_failure("run", call, failed)
+            result = raised_result(declaration, failed.error)
         self.note(call, result)
+
+    def log_failure(self, what: str, call: ToolCall, failed: ForeignCodeFailed) -> None:
+        """Log what a tool raised in one of its methods."""
+        where = {"task": self._work.record.task_id}
+        log.error("%s of %s failed", what, call.name, exc_info=failed.error, extra=where)
 
     @contextmanager
     def effect_time(self, declaration: ToolDeclaration) -> Iterator[None]:
@@ -211,20 +217,3 @@ class ToolStep:
         finally:
             held.effect_since_s = None
             held.detachable = False
-
-
-def is_of_the_pool(error: BaseException) -> bool:
-    """Whether a SystemExit was raised into the code that ran, by a signal handler of Celery that ends the process."""
-    if not isinstance(error, SystemExit):
-        return False
-    where = error.__traceback__
-    while where is not None and where.tb_next is not None:
-        where = where.tb_next
-    module = "" if where is None else str(where.tb_frame.f_globals.get("__name__", ""))
-    return type(error) is not SystemExit or module.partition(".")[0] in _POOL_MODULES
-
-
-def _result(returned: object) -> ToolResult:
-    if not isinstance(returned, ToolResult):
-        raise TypeError(f"it returned {type(returned).__name__}, not a ToolResult")
-    return returned

@@ -4,12 +4,12 @@ local function granted(now)
 end
 
 -- The latest claims of the task, the newest first, each with the number of its last write: `claim:number claim:number `.
--- Who knows the conversation as one of these writes left it knows how it begins. Cut at a length: half an entry is no
--- claim or a smaller number, and proves nothing wrong.
+-- Who knows the conversation as one of these writes left it knows how it begins. As many as fit into a length.
 local TRAIL_CHARS = 80
 local function trail_of(row)
   if not row.claim then return '' end
-  return string.sub(row.claim .. ':' .. (row.token or '') .. ' ' .. (row.trail or ''), 1, TRAIL_CHARS)
+  local all = row.claim .. ':' .. (row.token or '') .. ' ' .. (row.trail or '') .. ' '
+  return string.match(string.sub(all, 1, TRAIL_CHARS), '^(.*) ') or ''
 end
 
 -- Fields of the task hash that a grant sets.

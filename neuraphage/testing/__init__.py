@@ -16,25 +16,26 @@ if TYPE_CHECKING:
     from neuraphage.testing.run_turns import RanTask, RunTurns, ToolRun
     from neuraphage.testing.scripted_model import ScriptedModel
     from neuraphage.testing.store import fake_store
-    from neuraphage.testing.tool_check import ToolReport, check_tool
+    from neuraphage.tools.tool_check import ToolFinding, ToolReport, check_tool
 
 _HOMES = {
-    "Call": "recorder",
-    "CrashInjector": "crash",
-    "CrashPoint": "crash",
-    "KillAt": "marker_kills",
-    "ManualClock": "clock",
-    "RanTask": "run_turns",
-    "Recorder": "recorder",
-    "RunTurns": "run_turns",
-    "ScriptedModel": "scripted_model",
-    "Side": "crash",
-    "ToolRun": "run_turns",
-    "ToolReport": "tool_check",
-    "check_tool": "tool_check",
-    "crash_points": "crash",
-    "fake_store": "store",
-    "recordable": "recorder",
+    "Call": "neuraphage.testing.recorder",
+    "CrashInjector": "neuraphage.testing.crash",
+    "CrashPoint": "neuraphage.testing.crash",
+    "KillAt": "neuraphage.testing.marker_kills",
+    "ManualClock": "neuraphage.testing.clock",
+    "RanTask": "neuraphage.testing.run_turns",
+    "Recorder": "neuraphage.testing.recorder",
+    "RunTurns": "neuraphage.testing.run_turns",
+    "ScriptedModel": "neuraphage.testing.scripted_model",
+    "Side": "neuraphage.testing.crash",
+    "ToolRun": "neuraphage.testing.run_turns",
+    "ToolFinding": "neuraphage.tools.tool_check",
+    "ToolReport": "neuraphage.tools.tool_check",
+    "check_tool": "neuraphage.tools.tool_check",
+    "crash_points": "neuraphage.testing.crash",
+    "fake_store": "neuraphage.testing.store",
+    "recordable": "neuraphage.testing.recorder",
 }
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "RunTurns",
     "ScriptedModel",
     "Side",
+    "ToolFinding",
     "ToolReport",
     "ToolRun",
     "check_tool",
@@ -61,4 +63,4 @@ def __getattr__(name: str) -> Any:
     """Load a public name."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(_HOMES[name]), name)

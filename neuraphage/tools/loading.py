@@ -16,6 +16,7 @@ from typing import Any
 from neuraphage.model.effect import TOOL_CLASSES, EffectClass
 from neuraphage.model.tool import ToolDeclaration
 from neuraphage.ports import DetachedTool, LoadedTool, LoadedTools, ToolProblem
+from neuraphage.proc.foreign_code import ForeignCodeFailed, foreign_code
 from neuraphage.redaction.ends import Redact
 from neuraphage.tools.builtin_traits import BUILTIN_TRAITS
 from neuraphage.tools.function_tool import FunctionTool
@@ -82,15 +83,17 @@ def _tools_of(reference: str, redact: Redact) -> list[Any]:
     """
     module, _, path = reference.partition(":")
     try:
-        found = attrgetter(path)(import_module(module))
-    except (Exception, SystemExit) as error:  # the code of others, which may do anything when it is imported
-        raise _NotATool(f"it cannot be imported: {_said(error, redact)}{_in_this_folder(error)}") from error
+        with foreign_code():
+            found = attrgetter(path)(import_module(module))
+    except ForeignCodeFailed as failed:
+        why = f"{_said(failed, redact)}{_in_this_folder(failed.error)}"
+        raise _NotATool(f"it cannot be imported: {why}") from failed.error
     return list(found) if isinstance(found, list | tuple) else [found]
 
 
-def _said(error: BaseException, redact: Redact) -> str:
+def _said(failed: ForeignCodeFailed, redact: Redact) -> str:
     """What an error of others' code says, without secrets and halves of them."""
-    return redact(f"{type(error).__name__}: {error}".rstrip(": "))[:_MAX_REASON_CHARS]
+    return redact(str(failed))[:_MAX_REASON_CHARS]
 
 
 def _in_this_folder(error: BaseException) -> str:
@@ -109,9 +112,10 @@ def _problem(tool: Any, names: set[str], redact: Redact) -> str | None:
         what = "a class; name an instance of it" if isinstance(tool, type) else f"a {type(tool).__name__}"
         return f"it is no tool but {what}; decorate a function by @tool, or see neuraphage.ports.Tool"
     try:
-        declaration = tool.declaration
-    except Exception as error:  # noqa: BLE001 - the code of others
-        return f"its declaration fails: {_said(error, redact)}"
+        with foreign_code():
+            declaration = tool.declaration
+    except ForeignCodeFailed as failed:
+        return f"its declaration fails: {_said(failed, redact)}"
     if not isinstance(declaration, ToolDeclaration):
         return f"its declaration is a {type(declaration).__name__}, not a ToolDeclaration"
     name = declaration.name

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from chaos_record import Doing, Victim, doing
-from chaos_tasks import ChaosTask, make_task
+from chaos_tasks import OWN_TOOLS, ChaosTask, make_task
 
 from neuraphage.model.task import TERMINAL, TaskRecord
 from stackkit import Stack
@@ -79,8 +79,9 @@ class Chaos:
         self._rng = random.Random(seed)
         self._open: set[str] = set()
         stack.end_workers()
-        self._threads = [stack.worker(concurrency=5, turns_per_message=turns) for turns in ("1", "auto")]
-        self._prefork = stack.worker(pool="prefork", concurrency=3)
+        threads = {"concurrency": 5, "tools": OWN_TOOLS}
+        self._threads = [stack.worker(turns_per_message=turns, **threads) for turns in ("1", "auto")]
+        self._prefork = stack.worker(pool="prefork", concurrency=3, tools=OWN_TOOLS)
         for worker in (*self._threads, self._prefork):
             worker.start(wait_ready=False)
         self._control, self._beat = stack.start_control(), stack.start_beat()

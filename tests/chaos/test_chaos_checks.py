@@ -15,9 +15,9 @@ from neuraphage.model.usage import Counters
 
 
 def drawn() -> ChaosTask:
-    """A task with commands, edits and writes."""
+    """A task with commands, edits, writes and payments."""
     tasks = (make_task(random.Random(seed)) for seed in range(100))
-    return next(task for task in tasks if task.log and task.notes and task.files)
+    return next(task for task in tasks if task.log and task.notes and task.files and task.paid)
 
 
 def carry_out(task: ChaosTask, folder: Path) -> None:
@@ -27,10 +27,14 @@ def carry_out(task: ChaosTask, folder: Path) -> None:
     (folder / "notes.txt").write_text("".join(f"{line}\n" for line in notes), encoding="utf-8")
     for name, text in task.files:
         (folder / name).write_text(text, encoding="utf-8")
+    (folder / "paid").mkdir()
+    for number, name in enumerate(task.paid):
+        (folder / "paid" / f"key-{number}").write_text(name, encoding="utf-8")
 
 
 def test_a_line_too_many_or_too_few_is_seen(tmp_path: Path) -> None:
-    """Work done once shows no problem; a command or an edit that ran twice, and a missing file, each show one."""
+    """Work done once shows no problem; a command or an edit that ran twice, a missing file, and a payment under a
+    second key or none, each show one."""
     task = drawn()
     carry_out(task, tmp_path)
     assert task.problems(tmp_path) == []
@@ -39,6 +43,13 @@ def test_a_line_too_many_or_too_few_is_seen(tmp_path: Path) -> None:
     notes.write_text(f"{task.notes[-1]}\n" + notes.read_text(encoding="utf-8"), encoding="utf-8")
     (tmp_path / task.files[0][0]).unlink()
     assert len(task.problems(tmp_path)) == 3
+    again = tmp_path / "paid" / "another-key"
+    again.write_text(task.paid[0], encoding="utf-8")
+    assert len(task.problems(tmp_path)) == 4
+    again.unlink()
+    assert len(task.problems(tmp_path)) == 3
+    (tmp_path / "paid" / "key-0").unlink()
+    assert len(task.problems(tmp_path)) == 4
 
 
 def test_a_seed_draws_the_same_tasks() -> None:

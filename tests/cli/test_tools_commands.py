@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
-from clikit import CommandLine
+from clikit import CommandLine, run_process
 from neuraphage.tools.registry import default_toolbox
 
 MODULE = '''
+import logging
+import sys
 from neuraphage.tools import tool, ToolContext, ToolTraits
 
 world = {}
@@ -62,6 +66,18 @@ def sees():
 def slow() -> str:
     """Act."""
     raise RuntimeError("no luck")
+
+KEY = "sk-" + "ant-api03-" + "Zx9" * 12
+
+@tool(effect="opaque")
+def exits(how: str) -> str:
+    """Exit, or fail with a secret."""
+    if how == "exit":
+        sys.exit(4)
+    if how == "log":
+        logging.getLogger("shop").error("log of %s", KEY)
+        return "logged"
+    raise RuntimeError(f"failed with {KEY}")
 '''
 
 
@@ -147,12 +163,70 @@ def test_nothing_is_run_without_parameters(cli: CommandLine) -> None:
     assert sys.modules["tools_of_test"].world == {}
 
 
+def test_a_tool_that_exits_is_a_problem(cli: CommandLine) -> None:
+    """With the exit code of a problem and all that was found, whatever code the tool has asked for."""
+    assert checked(cli, "exits", {"how": "exit"})["run"] is False
+    ran = cli("tools", "check", "exits", "--tool", "tools_of_test:exits", "--params", '{"how": "exit"}')
+    assert ran.code == 1
+    assert "PROBLEM  run: it raised SystemExit: 4" in ran.out
+    assert "1 of 6 checks found a problem" in ran.out
+
+
+@pytest.mark.parametrize("how", ["fail", "log"])
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_no_secret_and_no_traceback_is_shown(tmp_path: Path, how: str, more: tuple[str, ...]) -> None:
+    """Neither in what was found nor by Python, which shows what is logged where nobody has asked for a log."""
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    given = ("--tool", "tools_of_test:exits", "--params", json.dumps({"how": how}))
+    ran = run_process("tools", "check", "exits", *given, *more, env=env)
+    assert (ran.code, ran.err) == (int(how == "fail"), "")
+    assert "sk-ant" not in ran.out
+    assert "Traceback" not in ran.out
+    assert ("RuntimeError: failed with" in ran.out) is (how == "fail")
+
+
 def test_where_it_runs_may_be_chosen(cli: CommandLine, tmp_path: Path) -> None:
     """The working directory of the call; otherwise a folder that is gone afterwards."""
     given = ("--params", '{"path": "a.txt", "content": "x"}')
     assert cli("tools", "check", "write_file", *given, "--dir", str(tmp_path)).code == 0
     assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "x"
     assert "nothing is wrong" in cli("tools", "check", "write_file", *given).out
+
+
+ENTRY_POINTS = "[neuraphage.tools]\nshop = tools_of_test:charge\n"
+
+
+def test_an_installed_package_brings_its_tools(tmp_path: Path) -> None:
+    """By what a wheel leaves in the folder of packages; its name and version are told."""
+    info = tmp_path / "packages" / "shop-1.2.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: shop\nVersion: 1.2\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text(ENTRY_POINTS, encoding="utf-8")
+    shutil.copy(tmp_path / "tools_of_test.py", info.parent)
+    env = {**os.environ, "PYTHONPATH": str(info.parent)}
+    rows = run_process("tools", "list", "--json", env=env).json["tools"]
+    assert [row["from"] for row in rows if row["name"] == "charge"] == ["tools_of_test:charge (shop 1.2)"]
+    without = run_process("tools", "list", "--json").json["tools"]
+    assert "charge" not in [row["name"] for row in without]
+
+
+def test_the_file_of_the_person_names_tools_and_that_of_a_project_may_not(
+    cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cloned repository would have its code run by every worker of the person."""
+    own = tmp_path / "config" / "neuraphage" / "neuraphage.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text('tools = ["tools_of_test:charge", "tools_of_test:post"]\n', encoding="utf-8")
+    rows = cli("tools", "list", "--json").json["tools"]
+    assert [row["name"] for row in rows][-2:] == ["charge", "post"]
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    Path("neuraphage.toml").write_text('tools = ["tools_of_test:careless"]\n', encoding="utf-8")
+    ran = cli("tools", "list")
+    assert ran.code == 2
+    assert "neuraphage.toml" in ran.err
+    assert "tools" in ran.err
+    assert "tools_of_test" not in ran.out
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from neuraphage import errors
+from neuraphage.tools.builtin_traits import BUILTIN_TRAITS
 from patience import PATIENCE_S
 from source_tree import ROOT, files_of_tests, functions, source_files
 
@@ -223,6 +224,35 @@ def two(one): return one._mine() + one._theirs + one._base
 """
     found = private_of_others(ast.parse(program), {"_mine", "_base"})
     assert sorted(found) == ["_parsers", "one._base", "one._theirs", "self._theirs"]
+
+
+NAMES_TOOLS = {
+    "neuraphage/testing/demo_script.py": "plays the model, which calls tools by their names",
+    "neuraphage/model/tool.py": "its kinds of control are values, of which the control tools take their names",
+    "neuraphage/model/task.py": "what a task does at an unknown outcome has the same word",
+    "neuraphage/cli/command_table.py": "the module of the command `run` is called as a tool is",
+}
+"""Files outside `tools` that spell the name of a tool, and why."""
+
+
+def tools_named(tree: ast.AST) -> set[str]:
+    """Names of built-in tools that a file spells as they are: to compare with one, it has to."""
+    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return texts & set(BUILTIN_TRAITS)
+
+
+def test_nothing_outside_tools_knows_one_by_its_name() -> None:
+    """What a call means to policy and to surfaces is in the traits of its tool, whoever has written the tool."""
+    others = [path for path in source_files() if not named(path).startswith("neuraphage/tools/")]
+    found = {named(path): tools_named(ast.parse(path.read_text(encoding="utf-8"))) for path in others}
+    assert {name for name, names in found.items() if names} == set(NAMES_TOOLS)
+
+
+def test_the_rule_about_names_of_tools_sees_them() -> None:
+    """In a comparison, a set, a pattern; a text about a tool is none."""
+    for line in ('x == "edit"', 'y = {"edit"}', 'd.get("edit")', "match x:\n case 'edit' | 'glob':\n  ..."):
+        assert "edit" in tools_named(ast.parse(line))
+    assert tools_named(ast.parse('x = "use edit"; edit = glob')) == set()
 
 
 def test_no_python_of_ours_imports_from_the_current_folder() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -23,3 +24,15 @@ def _charge(customer: str, cents: int, context: ToolContext) -> str:
 
 charge = tool(effect="keyed", timeout_s=600, name="charge", asks=False)(_charge)
 charge_otherwise = tool(effect="keyed", timeout_s=600, name="charge", asks=False, version="otherwise")(_charge)
+
+
+@tool(effect="keyed", timeout_s=600, asks=False)
+def pay(name: str, pause_s: float, context: ToolContext) -> str:
+    """Pay: one file for each key, with what was paid for."""
+    paid = Path(context.working_dir or "") / "paid"
+    paid.mkdir(exist_ok=True)
+    before = paid / f".{context.effect_id}-{os.getpid()}"
+    before.write_text(name, encoding="utf-8")
+    before.replace(paid / context.effect_id)  # the other side has a payment or has none
+    time.sleep(pause_s)  # its effect is there, and nobody has noted it: where a kill is wanted
+    return f"paid {name}"

@@ -49,6 +49,7 @@ from neuraphage.model.limits import Limits
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.task import Mode, OnUnknownOutcome, Status, TaskRecord, TaskSpec
 from neuraphage.model.tool import ControlKind, ToolCall, ToolDeclaration, ToolResult
+from neuraphage.model.tool_traits import ToolTraits
 from neuraphage.model.usage import Counters
 
 NOW_MS = 1_000
@@ -319,14 +320,32 @@ def test_what_was_said_about_this_call_goes_before_what_is_remembered(
     assert decide(state) == (RunTool(CALL) if is_run else refused(no))
 
 
-def test_a_catastrophic_command_is_blocked_whatever_was_allowed() -> None:
-    """Neither the task nor a person's always lets one through; only the text is looked at here."""
-    call = ToolCall(tool_use_id="t1", name="act", params={"command": "rm -rf /"})
-    state = turn(
-        model_entry(EffectState.COMPLETED, FENCE), calls=(call,), tools={"act": tool(asks=True)},
+@pytest.mark.parametrize("asks", [True, False])
+@pytest.mark.parametrize("parameter", ["line", "command"])
+def test_a_catastrophic_command_is_blocked_whatever_was_allowed(parameter: str, asks: bool) -> None:
+    """Neither the task nor a person's always lets one through, whichever parameter the traits name as a command line.
+
+    Only the text is looked at here.
+    """
+    means = ToolTraits(command=parameter)
+    call = ToolCall(tool_use_id="t1", name="act", params={"command": "ls", parameter: "rm -rf /"})
+    assert decide(about_to_run(call, means, asks=asks)) == refused(DESTRUCTIVE, call)
+
+
+def about_to_run(call: ToolCall, means: ToolTraits, *, asks: bool = True) -> Snapshot:
+    """A turn whose call has every permission that there is."""
+    declared = tool(asks=asks).model_copy(update={"traits": means})
+    return turn(
+        model_entry(EffectState.COMPLETED, FENCE), calls=(call,), tools={"act": declared},
         grants={"act": "granted"}, spec={"allow": ("*",)},
     )  # fmt: skip
-    assert decide(state) == refused(DESTRUCTIVE, call)
+
+
+@pytest.mark.parametrize("means", [ToolTraits(), ToolTraits(command="line")])
+def test_a_text_that_is_no_command_line_is_none(means: ToolTraits) -> None:
+    """Not by the name of its parameter: only the tool knows what a parameter means."""
+    call = ToolCall(tool_use_id="t1", name="act", params={"command": "rm -rf /", "text": "rm -rf /", "line": "ls"})
+    assert decide(about_to_run(call, means)) == RunTool(call)
 
 
 # --- calls of the model ---

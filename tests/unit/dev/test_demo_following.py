@@ -116,6 +116,11 @@ def test_it_kills_in_the_midst_of_a_reply_and_of_a_test_run(tmp_path: Path, monk
     assert not bench.sent, "nothing has come yet"
     bench.streamed()
     bench.killer.maybe_kill(streaming)
+    (tmp_path / RUNS_LOG).write_text("begun\n", encoding="utf-8")
+    bench.killer.saw([Event(kind="ToolCompleted", data={"tool": "read_file"})])
+    bench.killer.maybe_kill(running)
+    assert len(bench.sent) == 1, "nothing has been changed"
+    (tmp_path / RUNS_LOG).unlink()
     bench.killer.saw([Event(kind="ToolCompleted", data={"tool": "edit"})])
     bench.killer.maybe_kill(running)
     assert len(bench.sent) == 1, "no test run has begun"

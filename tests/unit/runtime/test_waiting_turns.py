@@ -10,6 +10,7 @@ from neuraphage.errors import FaultKind, ModelFault
 from neuraphage.model.effect import MODEL_ENTRY, EffectClass
 from neuraphage.model.message import ModelReply
 from neuraphage.model.task import Mode, Status
+from neuraphage.model.tool_traits import ToolTraits
 from turnkit import USAGE, FakeTool, Killed, Rig, calls, says, texts
 
 MakeRig = Callable[..., Rig]
@@ -82,9 +83,9 @@ def test_the_call_a_reply_broke_off_in_is_known_after_a_crash_too(make_rig: Make
 
 def test_nobody_is_asked_about_a_command_that_would_destroy_the_machine(make_rig: MakeRig) -> None:
     """It is told as refused, whatever is allowed, and the turn goes on."""
-    tool = FakeTool(side_effecting=True)
+    tool = FakeTool(side_effecting=True, traits=ToolTraits(command="line"))
     rig = make_rig(
-        calls(("t1", "act", {"command": "true > /dev/disk/none/at-all"}), ("t2", "act", {})),
+        calls(("t1", "act", {"line": "true > /dev/disk/none/at-all"}), ("t2", "act", {})),
         says("Done."),
         extra=[tool],
     )

@@ -92,6 +92,23 @@ def test_an_effect_happens_once_whenever_a_worker_is_killed(
         assert ran.record.counters.model_calls == len(REPLIES), "no committed reply is asked for again"
 
 
+@pytest.mark.parametrize("turns_per_message", [1, "auto"])
+def test_an_effect_happens_once_where_a_person_is_asked_before_it(
+    run_turns: RunTurns, bank: Bank, turns_per_message: object
+) -> None:
+    """A worker is killed before and after the prompt is stored, too; the answer counts once."""
+    charge = charging(bank)
+    how: dict[str, Any] = {"allow": (), "answer": lambda _: "yes", "turns_per_message": turns_per_message}
+    kills = run_turns.every_kill([charge], REPLIES, **how)
+    assert {str(kill) for kill in kills} >= {"waiting_for_user.before", "waiting_for_user.after", "tool_started.before"}
+    for number, kill in enumerate(kills, start=bank.charges() + 1):
+        ran = run_turns([charge], REPLIES, kills=[kill], **how)
+        assert ran.status is Status.COMPLETED
+        assert bank.charges() == number, f"killed at {kill}"
+        assert len(ran.calls) == 1
+        assert ran.record.counters.model_calls == len(REPLIES)
+
+
 def test_two_kills_one_charge(run_turns: RunTurns, bank: Bank) -> None:
     """The effect has happened, nobody has noted it, and the next process dies in the same place."""
     ran = run_turns([charging(bank)], REPLIES, kills=["tool_completed.before", "tool_completed.before"])

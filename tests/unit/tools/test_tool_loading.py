@@ -58,6 +58,13 @@ class Failing(Long):
 
 failing = Failing()
 
+class Exiting(Long):
+    @property
+    def declaration(self):
+        raise SystemExit(4)
+
+exiting = Exiting()
+
 def control():
     declaration = charge.declaration.model_copy(update={"name": "end_all", "control": "complete_task"})
     made = Long()
@@ -73,6 +80,10 @@ guessed = control()
 guessed.declaration = charge.declaration.model_copy(
     update={"name": "guess", "detached": True, "effect_class": EffectClass.CHECKABLE}
 )
+billed = control()
+billed.declaration = charge.declaration.model_copy(
+    update={"name": "ask_a_model", "effect_class": EffectClass.BILLED}
+)
 spaced = control()
 spaced.declaration = charge.declaration.model_copy(update={"name": "no spaces"})
 '''
@@ -82,9 +93,10 @@ spaced.declaration = charge.declaration.model_copy(update={"name": "no spaces"})
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "shop_of_test.py").write_text(SHOP, encoding="utf-8")
     (tmp_path / "exits.py").write_text("import sys\nsys.exit(3)\n", encoding="utf-8")
+    (tmp_path / "ends.py").write_text("import asyncio\nraise asyncio.CancelledError\n", encoding="utf-8")
     (tmp_path / "breaks.py").write_text("1 / 0\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    for name in ("shop_of_test", "exits", "breaks"):
+    for name in ("shop_of_test", "exits", "ends", "breaks"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     announce(monkeypatch)
     return tmp_path
@@ -131,6 +143,9 @@ def test_installed_packages_announce_theirs(monkeypatch: pytest.MonkeyPatch) -> 
         ("shop_of_test:Long", "it is no tool but a class; name an instance of it"),
         ("shop_of_test:long", "its declaration is a NoneType, not a ToolDeclaration"),
         ("shop_of_test:failing", "its declaration fails: RuntimeError: not today"),
+        ("shop_of_test:exiting", "its declaration fails: SystemExit: 4"),
+        ("ends:tool", "it cannot be imported: CancelledError"),
+        ("shop_of_test:billed", "ask_a_model declares the effect billed, which no tool can have"),
         ("shop_of_test:unprobed", "unprobed is checkable and has no probe"),
         ("shop_of_test:mine", "the name edit is taken by another tool"),
         ("shop_of_test:controlling", "end_all declares itself to be carried out by the turn"),

@@ -1,4 +1,4 @@
-"""Holds a tool against what it declares: for `neuraphage tools check`, and for the tests of a tool's author.
+"""Holds a tool against what it declares: for `neuraphage tools check`, and, from `neuraphage.testing`, for tests.
 
     from neuraphage.testing import check_tool
 
@@ -18,14 +18,17 @@ from pathlib import Path
 from typing import Any
 
 from neuraphage.model.effect import EffectClass
-from neuraphage.model.tool import ProbeVerdict, ToolResult
+from neuraphage.model.tool import Probe, ProbeVerdict, ToolResult
 from neuraphage.ports import Tool, ToolContext
-from neuraphage.testing.unspooled_commands import UnspooledCommands
+from neuraphage.proc.foreign_code import ForeignCodeFailed, foreign_code, of_kind
+from neuraphage.redaction.ends import Redact
 from neuraphage.tools.function_tool import FunctionTool
+from neuraphage.tools.no_spool import WHY, NoSpool
 from neuraphage.tools.tool_names import name_problem
 
 EFFECT_LIMIT_S = 3_600.0
 """The usual `effect_max_s`: a worker ends itself over a longer effect."""
+_SHOWN_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,7 @@ def check_tool(
     *,
     working_dir: Path | None = None,
     effect_limit_s: float = EFFECT_LIMIT_S,
+    redact: Redact = str,
 ) -> ToolReport:
     """Hold a tool against its declaration.
 
@@ -81,6 +85,7 @@ def check_tool(
             run nothing.
         working_dir: where it runs; a folder that is removed again when not given.
         effect_limit_s: longest effect of the workers, in seconds.
+        redact: takes secrets out of what the tool says.
 
     Returns:
         What was found; nothing is raised for a tool that fails.
@@ -90,9 +95,13 @@ def check_tool(
     if params is None:
         report.findings.append(ToolFinding("run", None, "not run; give parameters of a call that may be carried out"))
         return report
+    if tool.declaration.detached:
+        report.findings.append(ToolFinding("run", None, f"not run; {WHY}"))
+        return report
     with tempfile.TemporaryDirectory(prefix="neuraphage-check-") as own:
         folder = str(working_dir or Path(own).resolve())
-        report.findings += _carried_out(tool, params, folder)
+        context = ToolContext("task-check", secrets.token_hex(16), folder, NoSpool(), _Never(), redact=redact)
+        report.findings += _carried_out(tool, params, context)
     return report
 
 
@@ -129,37 +138,49 @@ def _schema(schema: Mapping[str, Any]) -> ToolFinding:
     return ToolFinding("schema", True, f"{len(schema.get('properties', {}))} parameters")
 
 
-def _carried_out(tool: Tool, params: Mapping[str, Any], folder: str) -> Iterator[ToolFinding]:
-    try:
-        problem = tool.check(params)
-        if problem is not None:
-            yield ToolFinding("parameters", False, problem)
+def _carried_out(tool: Tool, params: Mapping[str, Any], context: ToolContext) -> Iterator[ToolFinding]:
+    """What came of its methods, up to the first one that raises."""
+    looked_at = _looked_at(tool, params, context)
+    while True:
+        try:
+            with foreign_code():
+                found = next(looked_at, None)
+        except ForeignCodeFailed as failed:
+            yield ToolFinding("run", False, f"it raised {_short(str(failed), context)}")
             return
-        context = ToolContext("task-check", secrets.token_hex(16), folder, UnspooledCommands(), _Never())
-        match tool.declaration.effect_class:
-            case EffectClass.KEYED:
-                yield from _keyed(tool, params, context)
-            case EffectClass.CHECKABLE:
-                yield from _checkable(tool, params, context)
-            case EffectClass.PURE:
-                yield _ran("run", tool.run(params, context))
-                yield _ran("repeat", tool.run(params, context))
-            case _:
-                yield _ran("run", tool.run(params, context))
-    except Exception as error:  # noqa: BLE001 - the code of others
-        yield ToolFinding("run", False, f"it raised {type(error).__name__}: {error}")
+        if found is None:
+            return
+        yield found
+
+
+def _looked_at(tool: Tool, params: Mapping[str, Any], context: ToolContext) -> Iterator[ToolFinding]:
+    problem = tool.check(params)
+    if problem is not None:
+        yield ToolFinding("parameters", False, _short(problem, context))
+        return
+    match tool.declaration.effect_class:
+        case EffectClass.KEYED:
+            yield from _keyed(tool, params, context)
+        case EffectClass.CHECKABLE:
+            yield from _checkable(tool, params, context)
+        case EffectClass.PURE:
+            yield _ran("run", _run(tool, params, context), context)
+            yield _ran("repeat", _run(tool, params, context), context)
+        case _:
+            yield _ran("run", _run(tool, params, context), context)
 
 
 def _keyed(tool: Tool, params: Mapping[str, Any], context: ToolContext) -> Iterator[ToolFinding]:
     before = _count(tool, params, context)
-    first = tool.run(params, context)
-    yield _ran("run", first)
+    first = _run(tool, params, context)
+    yield _ran("run", first, context)
     once = _count(tool, params, context)
-    second = tool.run(params, context)
-    yield _ran("repeat", second)
+    second = _run(tool, params, context)
+    yield _ran("repeat", second, context)
     twice = _count(tool, params, context)
     if first.text != second.text:
-        yield ToolFinding("repeat", False, f"under one key it said {_short(first)} and then {_short(second)}")
+        said, then = _short(first.text, context), _short(second.text, context)
+        yield ToolFinding("repeat", False, f"under one key it said {said} and then {then}")
     if before is None or once is None or twice is None:
         text = "nothing counts effects here; add a function by @count_with, or look yourself"
         yield ToolFinding("one effect", None, text)
@@ -172,22 +193,27 @@ def _keyed(tool: Tool, params: Mapping[str, Any], context: ToolContext) -> Itera
 
 
 def _checkable(tool: Tool, params: Mapping[str, Any], context: ToolContext) -> Iterator[ToolFinding]:
-    evidence = tool.prepare(params, context)
-    before = tool.probe(params, evidence, context).verdict
+    evidence = of_kind(tool.prepare(params, context), dict)
+    before = of_kind(tool.probe(params, evidence, context), Probe).verdict
     yield ToolFinding("probe before", before is ProbeVerdict.NOT_HAPPENED, f"{before.value}, not_happened is wanted")
-    yield _ran("run", tool.run(params, context))
-    after = tool.probe(params, evidence, context).verdict
+    yield _ran("run", _run(tool, params, context), context)
+    after = of_kind(tool.probe(params, evidence, context), Probe).verdict
     yield ToolFinding("probe after", after is ProbeVerdict.HAPPENED, f"{after.value}, happened is wanted")
+
+
+def _run(tool: Tool, params: Mapping[str, Any], context: ToolContext) -> ToolResult:
+    return of_kind(tool.run(params, context), ToolResult)
 
 
 def _count(tool: Tool, params: Mapping[str, Any], context: ToolContext) -> int | None:
     return tool.count_effects(params, context) if isinstance(tool, FunctionTool) else None
 
 
-def _ran(check: str, result: ToolResult) -> ToolFinding:
-    return ToolFinding(check, not result.is_error, _short(result))
+def _ran(check: str, result: ToolResult, context: ToolContext) -> ToolFinding:
+    return ToolFinding(check, not result.is_error, _short(result.text, context))
 
 
-def _short(result: ToolResult) -> str:
-    line = " ".join(result.text.split())
-    return line if len(line) <= 200 else f"{line[:196]} ..."
+def _short(text: str, context: ToolContext) -> str:
+    """A line of what a tool said. It is redacted first: nothing recognizes a secret that was cut or folded."""
+    line = " ".join(context.redact(text).split())
+    return line if len(line) <= _SHOWN_CHARS else f"{line[: _SHOWN_CHARS - 4]} ..."
