@@ -135,7 +135,7 @@ def test_who_waits_keeps_no_list_of_claims(kit: StoreKit, *, talks: bool) -> Non
 
 @pytest.mark.parametrize("others", range(7))
 def test_a_process_is_forgotten_after_some_turns_of_others(kit: StoreKit, others: int) -> None:
-    """The record keeps the last claims of a task as many whole ones as go into 80 characters."""
+    """The record keeps the last claims of a task: as many whole ones as 80 characters hold."""
     task_id = kit.create()
     turn(kit, task_id, "one")
     plant(kit, task_id, 1)

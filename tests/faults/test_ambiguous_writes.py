@@ -53,8 +53,8 @@ SCRIPTS = [
 ]
 FIRST, SECOND = f"task-{uuid.UUID(int=1)}", f"task-{uuid.UUID(int=2)}"
 MORE_THAN_ONE_CALL_TRIES = 6
-DIFFERS = re.compile(r'\b1[0-9]{12}\b|process-[0-9a-f]{8}|_ms":-?[0-9]+')
-"""Times, ages and process ids."""
+DIFFERS = re.compile(r'\b1[0-9]{12}\b|process-[0-9a-f]{8}|_ms":-?[0-9]+|\b[0-9a-f]{16}(?=:[0-9])')
+"""Times, ages, process ids, and claim ids with the number of a write."""
 
 
 @dataclass
