@@ -73,7 +73,7 @@ class Binding:
         lines = [f"local {name} = KEYS[{number}]" for number, name in enumerate(names, start=1)]
         if self.is_about_task:
             statuses = (f"{status} = KEYS[{number}]" for number, status in enumerate(STATUSES, start=len(names) + 1))
-            lines.append(f"local STATUS = {{ {', '.join(statuses)} }}")
+            lines.append(f"local STATUS_KEY = {{ {', '.join(statuses)} }}")
         lines += [f"local {name} = KEYS[{number}]" for number, name in enumerate(self.keys, start=at + 1)]
         if not self.is_about_task:
             lines.append(f"local FIRST_KEY = {len(self.keys) + 1}")

@@ -44,21 +44,21 @@ end
 local function status_fields(set, row, new, now)
   if row.status == new then return end
   if not string.find(MOVES, ' ' .. row.status .. '>' .. new .. ' ', 1, true) then
-    error('no move from ' .. row.status .. ' to ' .. new)
+    error(string.format(SAY.no_move, row.status, new))
   end
   set.status, set.since = new, now
 end
 
 local function move_status(row, new, now)
   if row.status ~= new then
-    redis.call('ZREM', STATUS[row.status], ID)
-    redis.call('ZADD', STATUS[new], now, ID)
+    redis.call('ZREM', STATUS_KEY[row.status], ID)
+    redis.call('ZADD', STATUS_KEY[new], now, ID)
   end
 end
 
 -- Puts the task in one of the four places (nil: none) and takes it out of the others.
 local function place(target, score)
-  for _, zset in ipairs({ OUTBOX, LEASES, TIMERS, WAITS }) do
+  for _, zset in pairs(PLACES) do
     if zset ~= target then redis.call('ZREM', zset, ID) end
   end
   if target then redis.call('ZADD', target, score, ID) end
@@ -153,11 +153,11 @@ end
 
 -- Puts a task that people stopped into Paused. `why` is user or recovery.
 local function pause_task(row, now, why, set, events_max)
-  status_fields(set, row, 'Paused', now)
+  status_fields(set, row, STATUS.Paused, now)
   set.detail = cjson.encode({ reason = why, from = row.status })
   write(set)
   redis.call('HDEL', TASK, 'pause')
-  move_status(row, 'Paused', now)
+  move_status(row, STATUS.Paused, now)
   place(WAITS, now)
   event(EVENT.TaskPaused, set.detail, events_max)
 end
