@@ -35,9 +35,10 @@ elseif to == SUSPEND_TO.wait then
     queue_task(row, now, STATUS.Running, REASON.user_input, { verdict = set.verdict }, given)
   else
     answer(STATUS.WaitingForUser, PLACE.waits)
-    local last = { verdict = set.verdict, trail = '' } -- who waits long takes little room
+    local last = { verdict = set.verdict }
     status_fields(last, row, STATUS.WaitingForUser, now)
     write(last)
+    if row.trail then redis.call('HDEL', TASK, 'trail') end -- who waits long takes little room
     move_status(row, STATUS.WaitingForUser, now)
     place(WAITS, now)
     event(EVENT.UserInputNeeded, given.detail, given.events_max)
