@@ -110,13 +110,18 @@ local function inbox_ready()
   return false
 end
 
+-- What limits a task was asked for with; a record that an earlier release made has no others.
+local function limits_of_spec()
+  local readable, spec = pcall(cjson.decode, read({ 'spec' }).spec or '')
+  return readable and type(spec) == 'table' and spec.limits or {} -- a broken one is the worker's to refuse
+end
+
 -- Whether the limits forbid the next model call, with the fields of `set` in place of the stored ones. The rule is
--- that of decide/limits.py. What a person has set stands in the hash, what the task began with in its spec.
+-- that of decide/limits.py.
 local function at_limit(set)
-  local row = read({ 'spec', 'max_turns', 'max_cost_microusd', 'iteration', 'turns_from', 'cost_microusd' })
-  local readable, spec = pcall(cjson.decode, row.spec or '')
-  local first = readable and type(spec) == 'table' and spec.limits or {} -- a broken one is the worker's to refuse
+  local row = read({ 'max_turns', 'max_cost_microusd', 'iteration', 'turns_from', 'cost_microusd' })
   local function value(name) return tonumber(set[name] or row[name]) end
+  local first = (not value('max_turns') or not value('max_cost_microusd')) and limits_of_spec() or {}
   local function reached(used, most) return most ~= nil and used >= most end
   return reached((value('iteration') or 0) - (value('turns_from') or 0), value('max_turns') or first.max_turns)
     or reached(value('cost_microusd') or 0, value('max_cost_microusd') or first.max_cost_microusd)

@@ -47,7 +47,7 @@ def create(context: StoreContext, spec: TaskSpec, key: str) -> tuple[bool, str]:
         "spec": whole,
         "entry": entry,
         "name": spec.name,
-        "priority": spec.priority,
+        **spec.limits.model_dump(),
         "reason": StartedReason.USER_REQUEST.value,
         "events_max": context.settings.events_max,
         "republish_ms": int(context.settings.first_republish_s * 1000),

@@ -75,11 +75,36 @@ LIMIT_MUTANTS = (
         {"turns": 1, "cost": 201, "done": 2},
     ),
     Mutant(
-        "limits of create",
+        "limits of create as fields",
+        "create",
+        "max_turns = given.max_turns, ",
+        "",
+        "limit::test_the_limits_of_create_are_fields_of_the_record",
+    ),
+    Mutant(
+        "limits of a record without fields",
         "prelude",
         "value('max_turns') or first.max_turns",
         "value('max_turns')",
-        "limit::test_the_limits_of_create_hold_until_others_are_set",
+        "limit::test_a_record_without_fields_obeys_its_spec",
+        {"field": "max_turns", "asked": 0},
+    ),
+    Mutant(
+        "limit of a record with one of two fields",
+        "prelude",
+        "(not value('max_turns') or not value('max_cost_microusd'))",
+        "(not value('max_turns') and not value('max_cost_microusd'))",
+        "limit::test_a_record_without_fields_obeys_its_spec",
+        {"field": "max_cost_microusd", "asked": 0},
+    ),
+    Mutant(
+        "fields before the spec",
+        "prelude",
+        "local function value(name) return tonumber(set[name] or row[name]) end\n",
+        "local function value(name)\n    if string.sub(name, 1, 4) == 'max_' then return limits_of_spec()[name] end\n"
+        "    return tonumber(set[name] or row[name])\n  end\n",
+        "limit::test_the_fields_hold_and_not_the_spec",
+        {"field": "max_turns", "holds": 1},
     ),
     Mutant(
         "limit of money",
