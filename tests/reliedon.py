@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import re
+from collections.abc import Callable
+from importlib.metadata import version
 from types import CodeType
 from typing import Any
 
@@ -28,3 +31,25 @@ def takes(owner: Any, *words: str) -> bool:
     """Whether a class, by itself or through its bases, is made with these keywords."""
     known = {name for one in owner.__mro__ if "__init__" in vars(one) for name in inspect.signature(one).parameters}
     return set(words) <= known
+
+
+PACKAGES = {"celery": "celery", "kombu": "kombu", "flower": "flower", "tornado": "tornado", "hiredis": "hiredis"} | {
+    "redis-py": "redis"
+}
+"""Packages by what docstrings call them, in small letters."""
+
+
+def read_against(said: str) -> dict[str, str]:
+    """The versions of a docstring's `Read against`, by package; KeyError for a library that is none of these."""
+    (line,) = re.findall(r"^Read against: (.*)\.$", said, re.MULTILINE)
+    pairs = (one.split(" ") for one in line.split(", "))
+    return {PACKAGES[library.lower()]: read for library, read in pairs}
+
+
+def unread(said: str, installed: Callable[[str], str] = version) -> list[str]:
+    """Installed packages that are newer than what a docstring was read against; older ones are tried by tests."""
+    return [package for package, read in read_against(said).items() if _numbers(installed(package)) > _numbers(read)]
+
+
+def _numbers(of: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", of)[:3]))

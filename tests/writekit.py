@@ -119,7 +119,7 @@ def pattern(kit: StoreKit, key: str) -> str:
     """What an ACL calls a key of the scripts, by its name in Lua."""
     if not key:
         return ""
-    if key.startswith("STATUS."):
-        return kit.keys.status(Status(key.removeprefix("STATUS.")))
+    if key.startswith("STATUS_KEY."):
+        return kit.keys.status(Status(key.removeprefix("STATUS_KEY.")))
     found = getattr(kit.keys, key.lower())
     return found if isinstance(found, str) else found("?" * 41)

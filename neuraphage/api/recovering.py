@@ -26,14 +26,14 @@ class Recovering(Tasks):
         Raises:
             IllegalMove, LimitReached: see `resume`, `retry` and `reset`; nothing is noted. Else see the class.
         """
-        from neuraphage.model.recovery import RecoveryDecision  # noqa: PLC0415 - only where a person recovers
+        from neuraphage.model.recovery import Evidence, RecoveryDecision  # noqa: PLC0415 - only where a person recovers
 
         done = {"resume": self.resume, "retry": self.retry, "reset": self.reset}[verb](record.task_id)
         self._ports.reads.note_recovery(
             RecoveryDecision(
                 task_id=record.task_id,
                 verdict=verb,
-                evidence="person",
+                evidence=Evidence.PERSON,
                 marker=record.marker.name.value,
                 iteration=record.counters.iteration,
                 reason=f"a person gave the command to {verb} it; it was {record.status.value}",

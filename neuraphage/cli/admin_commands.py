@@ -19,7 +19,7 @@ from neuraphage.decide.going_on import anew, going_on
 from neuraphage.decide.going_on import reset as resetting
 from neuraphage.decide.limits import limit_reached
 from neuraphage.errors import BadInput, IllegalMove
-from neuraphage.model.effect import EffectState
+from neuraphage.model.effect import MODEL_ENTRY, EffectState
 from neuraphage.model.recovery import RecoveryDecision, RecoveryReport
 from neuraphage.model.task import FailedDetail, Status, TaskRecord
 
@@ -81,7 +81,7 @@ def _chosen(api: Api, resume: str | None, reset: str | None) -> Iterator[tuple[T
 
 def _refusal(api: Api, record: TaskRecord, verb: str, *, by_name: bool) -> str | None:
     """Why the store would refuse, and what goes on instead; None when it would do it."""
-    reply = api.journal(record.task_id).get("model")
+    reply = api.journal(record.task_id).get(MODEL_ENTRY)
     has_reply = reply is not None and reply.state is EffectState.COMPLETED
     has_conversation = bool(api.conversation(record.task_id, first=-1))
     if _may(record, verb, has_reply=has_reply, by_name=by_name) and (verb == "resume" or has_conversation):

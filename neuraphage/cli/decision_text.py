@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from neuraphage.decide.duration import duration
 from neuraphage.model.explanation import Clocks
-from neuraphage.model.recovery import RecoveryDecision
+from neuraphage.model.recovery import Evidence, RecoveryDecision
 
-_EVIDENCE = {
-    "expired": "its lease was late",
-    "stalled": "its lease was late, though its process lives",
-    "gone": "its process was seen to be gone",
-    "absent": "its host was absent",
-    "person": "by the command `recover`",
-    "quiet": "the queue was empty",
+_EVIDENCE: Mapping[str, str] = {
+    Evidence.EXPIRED: "its lease was late",
+    Evidence.STALLED: "its lease was late, though its process lives",
+    Evidence.GONE: "its process was seen to be gone",
+    Evidence.ABSENT: "its host was absent",
+    Evidence.PERSON: "by the command `recover`",
+    Evidence.QUIET: "the queue was empty",
 }
 
 

@@ -2,7 +2,30 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from neuraphage.model.base import SCHEMA_VERSION, Frozen
+
+
+class Evidence(StrEnum):
+    """What a decision about a task was made on. The first four take a lease away."""
+
+    EXPIRED = "expired"
+    """Its lease was late, at two visits."""
+    STALLED = "stalled"
+    """The same, and its process was seen to live."""
+    GONE = "gone"
+    """Its process was seen to be gone."""
+    ABSENT = "absent"
+    """Its process was not seen for long; its old deadline still counts."""
+    PERSON = "person"
+    """Somebody asked for it."""
+    DUE = "due"
+    """Its time had come."""
+    QUIET = "quiet"
+    """The broker's queue was empty."""
+    POLL = "poll"
+    """It had been blocked for a while."""
 
 
 class RecoveryDecision(Frozen):
@@ -11,8 +34,7 @@ class RecoveryDecision(Frozen):
     Args:
         task_id: the task.
         verdict: suspect, recovered, failed, paused, cancelled, republished, fired, deadline.
-        evidence: expired, stalled (expired, but its process lives), gone, absent; due, quiet (the broker's queue was
-            empty), poll.
+        evidence: of Evidence; empty where it was decided on the record alone.
         marker: the task's marker then.
         iteration: its finished turns.
         cost_microusd: its cost.

@@ -194,7 +194,7 @@ class TaskSpec(Frozen):
         allow: tools that need no asking; `*` for all.
         mode: what end_turn means.
         on_unknown_outcome: see OnUnknownOutcome.
-        limits: turns and money at create; those that hold now stand in the record.
+        limits: turns and money at create, as what was asked for; those that hold stand in the record.
         priority: 0 (critical) to 4 (low).
         parent_id: the task that spawned this one.
         depth: how many parents it has.
@@ -249,7 +249,7 @@ class TaskRecord(Frozen):
         unsafe_until_ms: until then a former owner that was only seen absent may still act.
         saved_at_ms: last commit, or the claim after a long rest, from which the age rule counts.
         created_at_ms: create.
-        limits: that hold now; those of the spec until a person sets others.
+        limits: that hold now: those of create until a person sets others.
         turns_from: turns done when the present piece of work began; the limit of turns counts from there.
         resets: how often it began anew; shown to nobody, it tells the calls of one conversation from those of the next.
     """

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from neuraphage.model.recovery import RecoveryDecision, RecoveryReport
+from neuraphage.model.recovery import Evidence, RecoveryDecision, RecoveryReport
 from neuraphage.ports.people import NextTurn, Signal, Signalled
 
 
@@ -108,7 +108,7 @@ class SweepStore(Protocol):
         """Leases that expired by then (None: all leases), oldest first."""
         ...
 
-    def recover(self, held: HeldTask, evidence: str) -> Recovered:
+    def recover(self, held: HeldTask, evidence: Evidence) -> Recovered:
         """Take one lease away: evidence is expired, stalled, gone or absent."""
         ...
 

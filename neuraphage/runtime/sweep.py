@@ -14,7 +14,7 @@ from typing import TypeVar
 from neuraphage.errors import StoreError, StoreUnavailable
 from neuraphage.model.effect import MarkerName
 from neuraphage.model.place import Place
-from neuraphage.model.recovery import RecoveryDecision, RecoveryReport
+from neuraphage.model.recovery import Evidence, RecoveryDecision, RecoveryReport
 from neuraphage.ports import (
     Clock,
     Dispatcher,
@@ -134,11 +134,11 @@ class Sweep:
         late_ms = now_ms + int((settings.lease_s - 2 * settings.heartbeat_s) * 1000)
         late = self._store.held_tasks(until_ms=late_ms, limit=self._batch(Place.LEASES))
         living = self._living() if late else frozenset()
-        answers = [self.recover(held, "stalled" if held.owner in living else "expired") for held in late]
+        answers = [self.recover(held, Evidence.STALLED if held.owner in living else Evidence.EXPIRED) for held in late]
         self._note_stuck(Place.LEASES, sum(answer.verdict is RecoverVerdict.STALE for answer in answers))
         return answers
 
-    def recover(self, held: HeldTask, evidence: str) -> Recovered:
+    def recover(self, held: HeldTask, evidence: Evidence) -> Recovered:
         """Take one lease away and publish the task's next message."""
         answer = self._apart(held.task_id, partial(self._store.recover, held, evidence))
         if answer is None:

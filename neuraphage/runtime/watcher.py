@@ -12,6 +12,7 @@ import logging
 import threading
 
 from neuraphage.errors import SpoolError, StoreError
+from neuraphage.model.recovery import Evidence
 from neuraphage.ports import Clock, ProcessRow, SpoolWatch, SweepStore
 from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.fork_guard import GUARD
@@ -123,19 +124,19 @@ class Watcher:
         here = [row for row in self._store.registered() if row.host == self._host]
         gone = [row for row in here if process_gone(ProcessIdentity(row.pid, row.start_time))]
         for row in gone:
-            self._recover(row, "gone")
+            self._recover(row, Evidence.GONE)
         return len(gone)
 
-    def _evidence(self, row: ProcessRow, now_s: float) -> str | None:
+    def _evidence(self, row: ProcessRow, now_s: float) -> Evidence | None:
         """`gone` when the process was seen to be gone, `absent` after long absence, None to wait."""
         if row.host == self._host:
-            return "gone" if process_gone(ProcessIdentity(row.pid, row.start_time)) else None
+            return Evidence.GONE if process_gone(ProcessIdentity(row.pid, row.start_time)) else None
         absent_s = now_s - self._absent_since_s[row.process_id]
         connected_s = now_s - (self._connected_since_s if self._connected_since_s is not None else now_s)
         waited = absent_s >= self._settings.absent_host_s and connected_s >= self._settings.lease_s
-        return "absent" if waited else None
+        return Evidence.ABSENT if waited else None
 
-    def _recover(self, row: ProcessRow, evidence: str) -> None:
+    def _recover(self, row: ProcessRow, evidence: Evidence) -> None:
         """Recover every lease of a process, then forget the process, then see to lost messages."""
         held = [h for h in self._store.held_tasks(until_ms=None, limit=BATCH * 10) if h.owner == row.process_id]
         log.warning("process %s is %s; it held %d tasks", row.process_id, evidence, len(held))

@@ -10,12 +10,12 @@ local function not_allowed(command, ...)
   if not redis.acl_check_cmd then return nil end
   local known, allowed = pcall(redis.acl_check_cmd, command, ...)
   if known and allowed then return nil end
-  return redis.error_reply('NOPERM this user may not run ' .. command .. ' on ' .. tostring((...)) .. '; nothing was begun')
+  return redis.error_reply(string.format(SAY.not_allowed, command, tostring((...))))
 end
 local function misfit(key, kind)
   local found = redis.call('TYPE', key).ok
   if found == kind or found == 'none' then return nil end
-  return redis.error_reply('WRONGTYPE ' .. key .. ' is a ' .. found .. ' and should be a ' .. kind .. '; nothing was begun')
+  return redis.error_reply(string.format(SAY.misfit, key, found, kind))
 end
 
 -- Why a script may not go on, as an error to return; nil when it may.

@@ -23,7 +23,7 @@ local function try(adds)
     if not UNTRIED[command] and (ADDS[command] or false) == adds then
       local reply = redis.pcall(command, key, unpack(ARGUMENTS[command] or {}))
       if type(reply) == 'table' and reply.err then
-        return redis.error_reply('NOPERM this user may not run ' .. command .. ' on ' .. key .. ' (' .. reply.err .. ')')
+        return redis.error_reply(string.format(SAY.refused, command, key, reply.err))
       end
     end
   end

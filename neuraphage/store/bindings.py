@@ -30,7 +30,7 @@ CHANGE_GROUPS = {
 """What a write of a turn may change, in the order in which it is passed, with the arguments an item takes."""
 _CHANGE = ("fence", "claim", "#token", "outcome", "marker")
 _SIGNAL = ("key", "by", "#signals_max", *LIMITS)
-_RAISED = ("max_turns", "max_cost_microusd")
+_MOST = ("max_turns", "max_cost_microusd")
 _FINISH = (*LIMITS, "to", "detail", "iteration")
 
 
@@ -73,7 +73,7 @@ class Binding:
         lines = [f"local {name} = KEYS[{number}]" for number, name in enumerate(names, start=1)]
         if self.is_about_task:
             statuses = (f"{status} = KEYS[{number}]" for number, status in enumerate(STATUSES, start=len(names) + 1))
-            lines.append(f"local STATUS = {{ {', '.join(statuses)} }}")
+            lines.append(f"local STATUS_KEY = {{ {', '.join(statuses)} }}")
         lines += [f"local {name} = KEYS[{number}]" for number, name in enumerate(self.keys, start=at + 1)]
         if not self.is_about_task:
             lines.append(f"local FIRST_KEY = {len(self.keys) + 1}")
@@ -114,7 +114,7 @@ BINDINGS = {
     for binding in (
         Binding(
             "create",
-            ("spec", "entry", "name", "priority", "reason", "#events_max", "#republish_ms", "#key_ttl_ms"),
+            ("spec", "entry", "name", *_MOST, "reason", "#events_max", "#republish_ms", "#key_ttl_ms"),
             keys=("CREATED", "TOMBSTONES"),
         ),
         Binding(
@@ -130,8 +130,8 @@ BINDINGS = {
         _signal("deliver", "kind", "value", "prompt", "#inbox_max", "#why_max"),
         _signal("stop", "kind", "reason"),
         _signal("resume"),
-        _signal("revive", "kind", "archive", *_RAISED),
-        _signal("limit", *_RAISED),
+        _signal("revive", "kind", "archive", *_MOST),
+        _signal("limit", *_MOST),
         Binding(
             "recover",
             (

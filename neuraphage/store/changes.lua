@@ -7,12 +7,12 @@ local row = read(COMMON)
 -- has no fence, so it is stale.
 local function refusal()
   if row.claim == given.claim and tonumber(row.token) == token then return 'REPLAY' end
-  if row.status == 'Cancelled' then return 'CANCELLED' end
+  if row.status == STATUS.Cancelled then return 'CANCELLED' end
   if TERMINAL[row.status] then return 'STALE' end
   if row.fence ~= given.fence or row.claim ~= given.claim or not has_lease() then return 'STALE' end
   if tonumber(row.token) ~= token - 1 then return 'LOST' end
   -- all moves below lead out of Running: one without a row would be met in the midst of the writes
-  if row.status ~= 'Running' then error('no move from ' .. row.status .. ' under a lease') end
+  if row.status ~= STATUS.Running then error(string.format(SAY.no_move, row.status)) end
   return nil
 end
 

@@ -21,7 +21,7 @@ local function granted_fields(row, claim, now)
   if now - (tonumber(row.saved_at) or now) > given.lease_ms then set.saved_at = now end
   -- From now on this release writes to the task: older workers, which may not be able to read that, are to see it.
   if tonumber(redis.call('HGET', TASK, 'schema') or 1) < SCHEMA then set.schema = SCHEMA end
-  status_fields(set, row, 'Running', now)
+  status_fields(set, row, STATUS.Running, now)
   if row.reason then set.started_at, set.started = now, row.reason end -- stays, while `reason` is told once
   return set
 end
@@ -37,7 +37,7 @@ local function claim_at(row, seq, claim)
   end
   local now = now_ms()
   if row.cancel then
-    end_task(row, 'Cancelled', now, cancel_detail(row), { seq = row.seq + 1 }, given)
+    end_task(row, STATUS.Cancelled, now, cancel_detail(row), { seq = row.seq + 1 }, given)
     return { 'NOT_RUNNABLE' }
   end
   if row.pause then
@@ -50,7 +50,7 @@ local function claim_at(row, seq, claim)
     -- told once in a task's life; each later stretch of work is a resumption, with its reason
     event(row.fence == '0' and EVENT.TaskStarted or EVENT.TaskResumed, cjson.encode({ reason = row.reason, iteration = tonumber(row.iteration), fence = row.fence + 1 }), given.events_max)
   end
-  move_status(row, 'Running', now)
+  move_status(row, STATUS.Running, now)
   redis.call('ZREM', OUTBOX, ID)
   redis.call('ZADD', LEASES, now + given.lease_ms, ID)
   local reply = granted(now)

@@ -10,6 +10,6 @@ if row.status and not TERMINAL[row.status] then return { 'STALE' } end
 redis.call('ZADD', TOMBSTONES, now + given.tombstone_ms, ID)
 redis.call('ZREM', RETENTION, ID)
 redis.call('ZREM', IDS, ID)
-for _, zset in pairs(STATUS) do redis.call('ZREM', zset, ID) end
+for _, zset in pairs(STATUS_KEY) do redis.call('ZREM', zset, ID) end
 redis.call('DEL', TASK, MESSAGES, TURN, INBOX, EVENTS, SIGNALS, WHY, LIVE)
 return { 'DELETED' }

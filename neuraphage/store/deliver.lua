@@ -8,7 +8,7 @@ local function go_on()
   if redis.call('EXISTS', MESSAGES) == 0 then return reply('ILLEGAL') end
   if at_limit(set) then return reply('AT_LIMIT') end
   redis.call('RPUSH', INBOX, given.value)
-  back_to_work('user_input', set)
+  back_to_work(REASON.user_input, set)
   tell(EVENT.InputReceived)
   return accepted()
 end
@@ -17,35 +17,35 @@ local function is_open()
   return redis.call('HEXISTS', TASK, 'p:' .. prompt) == 1 and redis.call('HEXISTS', TASK, 'a:' .. prompt) == 0
 end
 local function put_in_inbox()
-  if given.kind == 'answer' and not is_open() then
+  if given.kind == SIGNAL.answer and not is_open() then
     if given.by == 'timeout' then redis.call('ZREM', DEADLINES, ID .. '|' .. prompt) end -- else every sweep would meet it
     return reply('PROMPT_NOT_OPEN')
   end
   -- answers are bounded by their prompts; refusing one would leave a full task waiting for ever
-  if given.kind == 'input' and redis.call('LLEN', INBOX) >= given.inbox_max then return reply('FULL') end
+  if given.kind == SIGNAL.input and redis.call('LLEN', INBOX) >= given.inbox_max then return reply('FULL') end
   local value = given.value
-  if given.kind == 'answer' and talks(prompt) then value = 'i' .. string.match(value, '\n.*') end -- words to the model
+  if given.kind == SIGNAL.answer and talks(prompt) then value = 'i' .. string.match(value, '\n.*') end -- words to the model
   redis.call('RPUSH', INBOX, value)
-  if given.kind == 'answer' then
+  if given.kind == SIGNAL.answer then
     redis.call('HSET', TASK, 'a:' .. prompt, given.key)
     redis.call('ZREM', DEADLINES, ID .. '|' .. prompt)
   end
-  tell(given.kind == 'answer' and EVENT.AnswerReceived or EVENT.InputReceived)
+  tell(given.kind == SIGNAL.answer and EVENT.AnswerReceived or EVENT.InputReceived)
   if given.by == 'timeout' then
     note_decision(cjson.encode({
-      task_id = ID, verdict = 'deadline', evidence = 'due', iteration = tonumber(row.iteration),
+      task_id = ID, verdict = 'deadline', evidence = EVIDENCE.due, iteration = tonumber(row.iteration),
       saved_age_ms = now - (tonumber(row.saved_at) or now), recoveries = tonumber(row.recoveries),
       reason = SAY.deadline,
     }), now, given.why_max)
   end
-  if row.status == 'WaitingForUser' and inbox_ready() then
+  if row.status == STATUS.WaitingForUser and inbox_ready() then
     local set = { seq = seq }
     if talking() then set.turns_from = row.iteration end
-    queue_task(row, now, 'Queued', 'user_input', set, given)
+    queue_task(row, now, STATUS.Queued, REASON.user_input, set, given)
   end
   return accepted()
 end
 
-if given.kind == 'input' and row.status == 'Completed' then return go_on() end
+if given.kind == SIGNAL.input and row.status == STATUS.Completed then return go_on() end
 if TERMINAL[row.status] then return reply('ILLEGAL') end
 return put_in_inbox()

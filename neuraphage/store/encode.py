@@ -48,11 +48,17 @@ def loads(raw: bytes | str, what: str) -> Any:
         raise corrupt(what, error) from None
 
 
-def compact(model: BaseModel, exclude: set[str] | None = None) -> bytes:
-    """JSON of a flat model without the fields that stand at their defaults."""
+def compact(model: BaseModel, exclude: str = "", also: str = "") -> bytes:
+    """JSON of a flat model without the fields that stand at their defaults.
+
+    Args:
+        model: the model.
+        exclude: a field to leave out whatever it holds.
+        also: a field to keep at its default too.
+    """
     defaults = _defaults(type(model))
     values = model.__dict__.items()
-    return orjson.dumps({k: v for k, v in values if v != defaults[k] and not (exclude and k in exclude)})
+    return orjson.dumps({k: v for k, v in values if (v != defaults[k] or k == also) and k != exclude})
 
 
 @cache
@@ -136,8 +142,8 @@ def inbox_item(raw: bytes) -> InboxItem:
 
 
 def journal_bytes(entry: JournalEntry) -> bytes:
-    """One journal entry as its hash field holds it: without its key, and without the kind that the key tells."""
-    return compact(entry, exclude={"key", "kind"} if entry.kind is _usual_kind(entry.key) else {"key"})
+    """One journal entry as its hash field holds it: without its key, and without a kind that the key tells."""
+    return compact(entry, exclude="key", also="" if entry.kind is _usual_kind(entry.key) else "kind")
 
 
 def _usual_kind(key: str) -> EffectKind:

@@ -8,12 +8,12 @@ local function finish()
   local now = now_ms()
   local set = change_fields(groups, now)
   -- A person may have raised the limit since the claim: the turn is begun once more instead of failing.
-  if to == 'limited' then to = at_limit(set) and 'failed' or 'again' end
-  local is_plain = to == 'next' and not row.pause and not row.cancel
+  if to == FINISH_TO.limited then to = at_limit(set) and FINISH_TO.failed or 'again' end
+  local is_plain = to == FINISH_TO.next and not row.pause and not row.cancel
   refusing = not is_plain and MORE and refusal_of(MORE) -- what a plain end does not send
   if refusing then return refusing end
   -- a failed turn can be retried from its journal, so it isn't counted
-  local ends = to ~= 'failed' and to ~= 'again'
+  local ends = to ~= FINISH_TO.failed and to ~= 'again'
   local seq, iteration = row.seq + 1, ends and row.iteration + 1 or tonumber(row.iteration)
   set.seq = seq
   set.iteration = iteration
@@ -40,42 +40,43 @@ local function finish()
     end
     return false
   end
-  if to == 'completed' and unread() then
-    to = 'next'
+  if to == FINISH_TO.completed and unread() then
+    to = FINISH_TO.next
     set.turns_from = iteration -- the model had ended its work: turns are counted from the person's message on
   end
-  if to == 'completed' and not row.cancel then
-    answer('COMMITTED', 'Completed', '')
+  if to == FINISH_TO.completed and not row.cancel then
+    answer('COMMITTED', STATUS.Completed, '')
     apply_all()
-    end_task(row, 'Completed', now, detail, {}, given)
+    end_task(row, STATUS.Completed, now, detail, {}, given)
   elseif row.cancel then
-    answer('CANCELLED', 'Cancelled', '')
+    answer('CANCELLED', STATUS.Cancelled, '')
     apply_all()
-    end_task(row, 'Cancelled', now, cancel_detail(row), {}, given)
-  elseif to == 'failed' then
-    answer('COMMITTED', 'Failed', '')
+    end_task(row, STATUS.Cancelled, now, cancel_detail(row), {}, given)
+  elseif to == FINISH_TO.failed then
+    answer('COMMITTED', STATUS.Failed, '')
     apply_all()
-    end_task(row, 'Failed', now, detail, {}, given)
+    end_task(row, STATUS.Failed, now, detail, {}, given)
   elseif row.pause then
-    answer('COMMITTED', 'Paused', PLACE.waits)
+    answer('COMMITTED', STATUS.Paused, PLACE.waits)
     apply_all()
     pause_task(row, now, 'user', {}, given.events_max)
-  elseif to == 'wait' then
+  elseif to == FINISH_TO.wait then
     apply_all()
     if inbox_ready() then
-      answer('COMMITTED', 'Running', PLACE.outbox)
-      queue_task(row, now, 'Running', 'user_input', { verdict = set.verdict, turns_from = iteration }, given)
+      answer('COMMITTED', STATUS.Running, PLACE.outbox)
+      queue_task(row, now, STATUS.Running, REASON.user_input, { verdict = set.verdict, turns_from = iteration }, given)
     else
-      answer('COMMITTED', 'WaitingForUser', PLACE.waits)
-      local last = { verdict = set.verdict, trail = '' } -- who waits long takes little room
-      status_fields(last, row, 'WaitingForUser', now)
+      answer('COMMITTED', STATUS.WaitingForUser, PLACE.waits)
+      local last = { verdict = set.verdict }
+      status_fields(last, row, STATUS.WaitingForUser, now)
       write(last)
-      move_status(row, 'WaitingForUser', now)
+      if row.trail then redis.call('HDEL', TASK, 'trail') end -- who waits long takes little room
+      move_status(row, STATUS.WaitingForUser, now)
       place(WAITS, now)
       event(EVENT.UserInputNeeded, detail, given.events_max)
     end
   else
-    answer('COMMITTED', 'Running', PLACE.outbox)
+    answer('COMMITTED', STATUS.Running, PLACE.outbox)
     apply_all()
     redis.call('ZREM', LEASES, ID)
     redis.call('ZADD', OUTBOX, now + given.republish_ms, ID)

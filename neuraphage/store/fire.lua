@@ -8,11 +8,11 @@ if is_timer then
   if not due or tonumber(due) > now then return { 'STALE' } end
   queue_task(row, now, row.status, nil, { seq = row.seq + 1 }, given)
 else
-  if row.status ~= 'Blocked' or not redis.call('ZSCORE', WAITS, ID) then return { 'STALE' } end
-  queue_task(row, now, 'Queued', 'unblocked', { seq = row.seq + 1 }, given)
+  if row.status ~= STATUS.Blocked or not redis.call('ZSCORE', WAITS, ID) then return { 'STALE' } end
+  queue_task(row, now, STATUS.Queued, REASON.unblocked, { seq = row.seq + 1 }, given)
 end
 note_decision(cjson.encode({
-  task_id = ID, verdict = 'fired', evidence = is_timer and 'due' or 'poll', iteration = tonumber(row.iteration),
+  task_id = ID, verdict = 'fired', evidence = is_timer and EVIDENCE.due or EVIDENCE.poll, iteration = tonumber(row.iteration),
   saved_age_ms = now - (tonumber(row.saved_at) or now), recoveries = tonumber(row.recoveries),
   reason = is_timer and SAY.timer or SAY.poll,
 }), now, given.why_max)

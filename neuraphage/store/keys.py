@@ -4,7 +4,7 @@ All keys begin with `np:{<namespace>}:`; the braces are the hash tag, so one nam
 
 | key                | type   | life      | what                                                                  |
 | ------------------ | ------ | --------- | --------------------------------------------------------------------- |
-| task:<id>          | hash   | retention | spec, status, marker, counters, seq, fence, claim, flags, prompts      |
+| task:<id>          | hash   | retention | spec, limits, status, marker, counters, seq, fence, claim, prompts ...  |
 | task:<id>:messages | list   | retention | the conversation, append only                                          |
 | task:<id>:turn     | hash   | retention | the journal, one field an effect                                       |
 | task:<id>:inbox    | list   | retention | input and answers not yet consumed                                     |

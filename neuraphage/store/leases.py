@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from neuraphage.model.recovery import RecoveryDecision
+from neuraphage.model.recovery import Evidence, RecoveryDecision
 from neuraphage.ports import Clock, HeldTask, Lease, Recovered, RecoverVerdict, Renewal
 from neuraphage.store.client import translated
 from neuraphage.store.context import WHY_MAX, StoreContext
@@ -60,7 +60,7 @@ def _as_stored(value: bytes | None) -> str:
     return (value or b"").decode(errors="replace")
 
 
-def recover(context: StoreContext, held: HeldTask, evidence: str) -> Recovered:
+def recover(context: StoreContext, held: HeldTask, evidence: Evidence) -> Recovered:
     """Take one lease away; the script decides from the stored state what becomes of the task.
 
     Args:
@@ -73,7 +73,7 @@ def recover(context: StoreContext, held: HeldTask, evidence: str) -> Recovered:
     given = {
         "fence": held.fence,
         "claim": held.claim_id,
-        "evidence": evidence,
+        "evidence": str(evidence),
         "process": held.owner,
         "policy": settings.recovery_policy.value,
         "max_recoveries": settings.max_recoveries,

@@ -1,6 +1,6 @@
 -- limit: what a task may use at most, from its next model call on. An ended task keeps its expiry.
 local raised = raised_limits()
-if row.status == 'Cancelled' or not next(raised) then return reply('ILLEGAL') end
+if row.status == STATUS.Cancelled or not next(raised) then return reply('ILLEGAL') end
 write(raised)
 tell_limits(raised)
 remember()

@@ -1,37 +1,77 @@
-"""The constants that scripts share with Python (statuses, kinds, places, moves), written out for Lua."""
+"""The constants that scripts share with Python (statuses, kinds, places, moves), written out for Lua.
+
+A word of an enum stands in a script as `PLACE.outbox`, and is put into its text as `'outbox'`: it has one home, and
+costs nothing, where a table would be made anew at each call.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from enum import StrEnum
 
 from neuraphage.decide.lifecycle import MOVES
 from neuraphage.model.base import SCHEMA_VERSION
-from neuraphage.model.effect import MarkerName
+from neuraphage.model.effect import MODEL_ENTRY, EffectState, MarkerName
 from neuraphage.model.event import EventKind
 from neuraphage.model.place import PLACES_OF, Place
 from neuraphage.model.prompt import PromptKind
-from neuraphage.model.task import TERMINAL, Status
+from neuraphage.model.recovery import Evidence
+from neuraphage.model.repairing import RepairMode
+from neuraphage.model.task import TERMINAL, StartedReason, Status
+from neuraphage.ports import FinishTo, SignalKind, SuspendTo
+from neuraphage.settings import RecoveryPolicy
 
-_ENDS = tuple(f"Task{status.value}" for status in TERMINAL)
+WORDS: Mapping[str, type[StrEnum]] = {
+    "STATUS": Status,
+    "PLACE": Place,
+    "REASON": StartedReason,
+    "EVIDENCE": Evidence,
+    "FINISH_TO": FinishTo,
+    "SUSPEND_TO": SuspendTo,
+    "SIGNAL": SignalKind,
+    "EFFECT": EffectState,
+    "EVENT": EventKind,
+    "PROMPT": PromptKind,
+    "MARKER": MarkerName,
+    "POLICY": RecoveryPolicy,
+    "REPAIR_MODE": RepairMode,
+}
+"""Enums by what Lua calls them; a word of one follows a dot, by its value."""
+_WORD = re.compile(rf"\b({'|'.join(WORDS)})\.(\w+)|\b(MODEL_ENTRY|PLACES)\b")
+_ENDS = tuple(EventKind(f"Task{status.value}") for status in TERMINAL)
 """Kinds of events that a script makes of a status: `EVENT['Task' .. status]`."""
 
 
-def head(text: str) -> str:
-    """The Lua text that binds those constants that a script's text uses; a table that is never made costs nothing.
+def spelled_out(text: str) -> str:
+    """The text of a script with its words in their places, MODEL_ENTRY, and PLACES: the key of each place by its name.
 
     Raises:
-        ValueError: the text uses a constant that there is not.
+        ValueError: the text uses a word that there is not.
     """
-    ended = ", ".join(f"{status.value} = true" for status in Status if status in TERMINAL)
-    lines = [
-        f"local SCHEMA, TERMINAL = {SCHEMA_VERSION}, {{ {ended} }}\n"
-        if re.search(r"\b(SCHEMA|TERMINAL)\b", text)
-        else "",
-        _table("EVENT", {kind.value: f"'{kind.value}'" for kind in EventKind}, text, _ENDS),
-        _table("PLACE", {place.value: f"'{place.value}'" for place in Place}, text),
-        _table("PROMPT", {kind.value: f"'{kind.value}'" for kind in PromptKind}, text),
-        _table("MARKER", {name.value: f"'{name.value}'" for name in MarkerName}, text),
-    ]
+    return _WORD.sub(_spelled, text)
+
+
+def _spelled(found: re.Match[str]) -> str:
+    name, word, other = found.groups()
+    if other == "MODEL_ENTRY":
+        return f"'{MODEL_ENTRY}'"
+    if other == "PLACES":
+        return f"{{ {', '.join(f'{place.value} = {place.value.upper()}' for place in Place)} }}"
+    try:
+        return f"'{WORDS[name](word).value}'"
+    except ValueError:
+        raise ValueError(f"{name} has no {word}") from None
+
+
+def head(text: str) -> str:
+    """The Lua text that binds those constants that a script's text uses; a table that is never made costs nothing."""
+    lines = []
+    if re.search(r"\b(SCHEMA|TERMINAL)\b", text):
+        ended = ", ".join(f"{status.value} = true" for status in Status if status in TERMINAL)
+        lines.append(f"local SCHEMA, TERMINAL = {SCHEMA_VERSION}, {{ {ended} }}\n")
+    if re.search(r"\bEVENT\[", text):
+        lines.append(f"local EVENT = {{ {', '.join(f'{kind.value} = {kind.value!r}' for kind in sorted(_ENDS))} }}\n")
     if re.search(r"\bMOVES\b", text):
         moves = (f"{a.value}>{b.value}" for a, targets in MOVES.items() for b in targets)
         lines.append(f"local MOVES = ' {' '.join(moves)} '\n")  # one text: a table would be made anew at each call
@@ -39,11 +79,3 @@ def head(text: str) -> str:
         rows = (f"{a.value} = {{ {', '.join(repr(p.value) for p in places)} }}" for a, places in PLACES_OF.items())
         lines.append(f"local PLACES_OF = {{ {', '.join(rows)} }}\n")
     return "".join(lines)
-
-
-def _table(name: str, words: dict[str, str], text: str, always: tuple[str, ...] = ()) -> str:
-    used = set(re.findall(rf"\b{name}\.(\w+)", text))
-    if unknown := used - words.keys():
-        raise ValueError(f"{name} has no {', '.join(sorted(unknown))}")
-    used |= {word for word in always if re.search(rf"\b{name}\[", text)}
-    return f"local {name} = {{ {', '.join(f'{word} = {words[word]}' for word in sorted(used))} }}\n" if used else ""

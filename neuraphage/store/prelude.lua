@@ -44,21 +44,21 @@ end
 local function status_fields(set, row, new, now)
   if row.status == new then return end
   if not string.find(MOVES, ' ' .. row.status .. '>' .. new .. ' ', 1, true) then
-    error('no move from ' .. row.status .. ' to ' .. new)
+    error(string.format(SAY.no_move, row.status, new))
   end
   set.status, set.since = new, now
 end
 
 local function move_status(row, new, now)
   if row.status ~= new then
-    redis.call('ZREM', STATUS[row.status], ID)
-    redis.call('ZADD', STATUS[new], now, ID)
+    redis.call('ZREM', STATUS_KEY[row.status], ID)
+    redis.call('ZADD', STATUS_KEY[new], now, ID)
   end
 end
 
 -- Puts the task in one of the four places (nil: none) and takes it out of the others.
 local function place(target, score)
-  for _, zset in ipairs({ OUTBOX, LEASES, TIMERS, WAITS }) do
+  for _, zset in pairs(PLACES) do
     if zset ~= target then redis.call('ZREM', zset, ID) end
   end
   if target then redis.call('ZADD', target, score, ID) end
@@ -110,13 +110,18 @@ local function inbox_ready()
   return false
 end
 
+-- What limits a task was asked for with; a record that an earlier release made has no others.
+local function limits_of_spec()
+  local readable, spec = pcall(cjson.decode, read({ 'spec' }).spec or '')
+  return readable and type(spec) == 'table' and spec.limits or {} -- a broken one is the worker's to refuse
+end
+
 -- Whether the limits forbid the next model call, with the fields of `set` in place of the stored ones. The rule is
--- that of decide/limits.py. What a person has set stands in the hash, what the task began with in its spec.
+-- that of decide/limits.py.
 local function at_limit(set)
-  local row = read({ 'spec', 'max_turns', 'max_cost_microusd', 'iteration', 'turns_from', 'cost_microusd' })
-  local readable, spec = pcall(cjson.decode, row.spec or '')
-  local first = readable and type(spec) == 'table' and spec.limits or {} -- a broken one is the worker's to refuse
+  local row = read({ 'max_turns', 'max_cost_microusd', 'iteration', 'turns_from', 'cost_microusd' })
   local function value(name) return tonumber(set[name] or row[name]) end
+  local first = (not value('max_turns') or not value('max_cost_microusd')) and limits_of_spec() or {}
   local function reached(used, most) return most ~= nil and used >= most end
   return reached((value('iteration') or 0) - (value('turns_from') or 0), value('max_turns') or first.max_turns)
     or reached(value('cost_microusd') or 0, value('max_cost_microusd') or first.max_cost_microusd)
@@ -153,11 +158,11 @@ end
 
 -- Puts a task that people stopped into Paused. `why` is user or recovery.
 local function pause_task(row, now, why, set, events_max)
-  status_fields(set, row, 'Paused', now)
+  status_fields(set, row, STATUS.Paused, now)
   set.detail = cjson.encode({ reason = why, from = row.status })
   write(set)
   redis.call('HDEL', TASK, 'pause')
-  move_status(row, 'Paused', now)
+  move_status(row, STATUS.Paused, now)
   place(WAITS, now)
   event(EVENT.TaskPaused, set.detail, events_max)
 end

@@ -134,6 +134,7 @@ def _spec(raw: bytes) -> TaskSpec:
 
 
 def _limits(values: Mapping[str, bytes], first: Limits) -> Limits:
+    """Those of the record's own fields; what an earlier release stored may have `first` alone, those of its spec."""
     return Limits(
         max_turns=_int(values, "max_turns", first.max_turns),
         max_cost_microusd=_int(values, "max_cost_microusd", first.max_cost_microusd),

@@ -1,7 +1,7 @@
 -- recover: take a lease away from a process that is gone, or whose lease ran out (two visits).
 -- evidence: expired, stalled, gone or absent.
 local evidence, policy = given.evidence, given.policy
-local stalled = evidence == 'stalled' -- expired, and its process was seen alive: frozen, hung or cut off
+local stalled = evidence == EVIDENCE.stalled -- expired, and its process was seen alive: frozen, hung or cut off
 local row = read(COMMON)
 -- How long the holder makes its leases; what a release without the field has claimed is judged by the visitor's own.
 local lease_ms = tonumber(row.lease_ms) or given.lease_ms
@@ -25,7 +25,7 @@ end
 
 local function reading(verdict, reason, recoveries)
   return cjson.encode({
-    task_id = ID, verdict = verdict, evidence = evidence, reason = reason, owner = row.owner,
+    task_id = ID, verdict = string.lower(verdict), evidence = evidence, reason = reason, owner = row.owner,
     marker = marker, iteration = tonumber(row.iteration),
     cost_microusd = tonumber(redis.call('HGET', TASK, 'cost_microusd') or 0), recoveries = recoveries,
     lease_age_ms = now - expiry, heartbeat_age_ms = now - (expiry - lease_ms), saved_age_ms = now - (tonumber(row.saved_at) or now),
@@ -39,7 +39,7 @@ local function answer(verdict, text)
   return { verdict, text, place_row[1], place_row[2] }
 end
 
-if evidence == 'expired' or stalled then
+if evidence == EVIDENCE.expired or stalled then
   -- late: two heartbeats were missed. A healthy lease never is, so the first visit may come before the expiry,
   -- and a hung worker is replaced as soon as its lease is over.
   -- A lease that ends later than any is made is none of this clock: it has gone back, and nobody has renewed since.
@@ -50,10 +50,10 @@ if evidence == 'expired' or stalled then
   local marked_expiry, first_seen = string.match(mark or '', '^(%d+):(%d+)$')
   if tonumber(marked_expiry) ~= expiry or tonumber(first_seen) > now then
     redis.call('HSET', SUSPECTS, ID, string.format('%.0f:%.0f', expiry, now))
-    return answer('SUSPECT', reading('suspect', SAY.first_visit, tonumber(row.recoveries)))
+    return answer('SUSPECT', reading('SUSPECT', SAY.first_visit, tonumber(row.recoveries)))
   end
   if (expiry > now and not strange) or now - first_seen < given.second_visit_ms then
-    return { 'SUSPECT', reading('suspect', SAY.not_due, tonumber(row.recoveries)), '', '' }
+    return { 'SUSPECT', reading('SUSPECT', SAY.not_due, tonumber(row.recoveries)), '', '' }
   end
 elseif row.owner ~= given.process then
   return { 'STALE' }
@@ -62,32 +62,32 @@ end
 local broken = broken_field()
 if broken then -- a person may look at it; nothing can be decided from it, and no sweep stumbles over it again
   local text = string.format(SAY.broken, broken)
-  end_task(row, 'Failed', now, cjson.encode({ error = text, recoverable = false }), {}, given)
-  return answer('FAILED', reading('failed', text, tonumber(row.recoveries)))
+  end_task(row, STATUS.Failed, now, cjson.encode({ error = text, recoverable = false }), {}, given)
+  return answer('FAILED', reading('FAILED', text, tonumber(row.recoveries)))
 end
 -- Who lives has not crashed: what its own lease cost it has a count of its own, and leaves that of deaths as it is.
 local recoveries = row.recoveries + (stalled and 0 or 1)
 local stalls = (tonumber(row.stalls) or 0) + (stalled and 1 or 0)
 -- a process that was only seen absent may act until its old deadline, also when its successor is surely gone
 local unsafe_until = tonumber(redis.call('HGET', TASK, 'unsafe_until') or 0)
-if evidence ~= 'gone' then unsafe_until = math.max(unsafe_until, math.min(expiry, now + lease_ms)) end
+if evidence ~= EVIDENCE.gone then unsafe_until = math.max(unsafe_until, math.min(expiry, now + lease_ms)) end
 local set = {
   fence = row.fence + 1, seq = row.seq + 1, recoveries = recoveries, recoveries_total = row.recoveries_total + 1,
   unsafe_until = unsafe_until, stalls = stalled and stalls or nil,
 }
 local function done(verdict, reason)
   redis.call('HDEL', SUSPECTS, ID)
-  local text = reading(string.lower(verdict), reason, recoveries)
+  local text = reading(verdict, reason, recoveries)
   if verdict ~= 'FAILED' and verdict ~= 'CANCELLED' then event(EVENT.TaskRecovered, text, given.events_max) end
   return answer(verdict, text)
 end
 local function fail(error_text, recoverable)
-  end_task(row, 'Failed', now, cjson.encode({ error = error_text, recoverable = recoverable }), set, given)
+  end_task(row, STATUS.Failed, now, cjson.encode({ error = error_text, recoverable = recoverable }), set, given)
   return done('FAILED', error_text)
 end
 
 if row.cancel then
-  end_task(row, 'Cancelled', now, cancel_detail(row), set, given)
+  end_task(row, STATUS.Cancelled, now, cancel_detail(row), set, given)
   return done('CANCELLED', SAY.cancelled)
 end
 if redis.call('LLEN', MESSAGES) == 0 then
@@ -107,9 +107,9 @@ if row.pause then
   pause_task(row, now, 'user', set, given.events_max)
   return done('PAUSED', SAY.pause)
 end
-if policy ~= 'auto' then
+if policy ~= POLICY.auto then
   pause_task(row, now, 'recovery', set, given.events_max)
   return done('PAUSED', string.format(SAY.policy, policy))
 end
-queue_task(row, now, 'Running', 'recovered', set, given)
+queue_task(row, now, STATUS.Running, REASON.recovered, set, given)
 return done('RECOVERED', begun and SAY.goes_on or SAY.begins)

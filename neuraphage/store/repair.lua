@@ -4,7 +4,7 @@
 -- mode: look (only tell), list (only add to the index of all ids), repair. deadlines: members in question (JSON list).
 -- Answers: verdict (SOUND, FOUND, REPAIRED, LEFT: a person must look; NEWER), then one sentence a finding.
 local mode, aside = given.mode, given.aside
-local fix = mode == 'repair'
+local fix = mode == REPAIR_MODE.repair
 local now = now_ms()
 local found, left = {}, false
 local function tell(text, ...) found[#found + 1] = string.format(text, ...) end
@@ -19,8 +19,11 @@ end
 
 -- keys of another type
 local lost = {}
-for _, row in ipairs({ { TASK, 'hash', 'record' }, { MESSAGES, 'list', 'conversation' }, { TURN, 'hash', 'journal' },
-  { INBOX, 'list', 'inbox' }, { EVENTS, 'stream', 'history' }, { SIGNALS, 'zset', 'list of signals' }, { WHY, 'list', 'list of decisions' } }) do
+for _, row in ipairs({
+  { TASK, 'hash', SAY.record }, { MESSAGES, 'list', SAY.conversation }, { TURN, 'hash', SAY.journal },
+  { INBOX, 'list', SAY.inbox }, { EVENTS, 'stream', SAY.history }, { SIGNALS, 'zset', SAY.signals },
+  { WHY, 'list', SAY.decisions },
+}) do
   if misfit(row[1], row[2]) then
     tell(SAY.misfit, row[3])
     lost[row[1]] = row[3]
@@ -38,14 +41,14 @@ elseif next(lost) then
 end
 
 local row = read(COMMON)
-local places, inside = { outbox = OUTBOX, leases = LEASES, timers = TIMERS, waits = WAITS }, {}
+local places, inside = PLACES, {}
 local count = 0
 for name, zset in pairs(places) do
   inside[name] = tonumber(redis.call('ZSCORE', zset, ID))
   if inside[name] then count = count + 1 end
 end
 local retained = redis.call('ZSCORE', RETENTION, ID)
-local function listed(status) return redis.call('ZSCORE', STATUS[status], ID) end
+local function listed(status) return redis.call('ZSCORE', STATUS_KEY[status], ID) end
 local function names_of(set)
   local names = {}
   for name in pairs(set) do names[#names + 1] = name end
@@ -74,7 +77,7 @@ local function without_record()
   end
   if retained then return end -- ended, and its keys have expired: delete removes the rest
   local in_index = redis.call('ZSCORE', IDS, ID)
-  for status in pairs(STATUS) do in_index = in_index or listed(status) end
+  for status in pairs(STATUS_KEY) do in_index = in_index or listed(status) end
   if #rest > 0 then
     tell(SAY.rests)
     if not fix then return end
@@ -84,18 +87,18 @@ local function without_record()
     tell(SAY.listed_nothing)
     if not fix then return end
     redis.call('ZREM', IDS, ID)
-    for _, zset in pairs(STATUS) do redis.call('ZREM', zset, ID) end
+    for _, zset in pairs(STATUS_KEY) do redis.call('ZREM', zset, ID) end
   end
 end
 if redis.call('EXISTS', TASK) == 0 then without_record(); return answer() end
 
 if not redis.call('ZSCORE', IDS, ID) then
-  if mode ~= 'list' then tell(SAY.not_in_ids) end
+  if mode ~= REPAIR_MODE.list then tell(SAY.not_in_ids) end
   local made = tonumber(redis.call('HGET', TASK, 'created_at')) or tonumber(row.since) or now
-  if mode ~= 'look' then redis.call('ZADD', IDS, made, ID) end
+  if mode ~= REPAIR_MODE.look then redis.call('ZADD', IDS, made, ID) end
 end
 if (tonumber(redis.call('HGET', TASK, 'schema') or 1) or 1) > SCHEMA then return { 'NEWER', unpack(found) } end
-if not row.status or not STATUS[row.status] then
+if not row.status or not STATUS_KEY[row.status] then
   tell(row.status and SAY.unknown_status or SAY.no_status)
   left = true
   return answer()
@@ -110,8 +113,8 @@ local function fail(text)
   tell('%s', text)
   if fix then
     if not marker_of() then redis.call('HSET', TASK, 'marker', FIRST_MARKER) end -- so that it can be shown
-    end_task(row, 'Failed', now, cjson.encode({ error = string.format(SAY.unusable, text), recoverable = false }), {}, given)
-    status = 'Failed'
+    end_task(row, STATUS.Failed, now, cjson.encode({ error = string.format(SAY.unusable, text), recoverable = false }), {}, given)
+    status = STATUS.Failed
     count, inside, retained = 0, {}, true
   end
 end
@@ -141,8 +144,8 @@ local function right_place()
   local held = inside.leases and keep ~= PLACE.leases
   if keep and not held then
     place(places[keep], inside[keep])
-  elseif status == 'Queued' or status == 'Running' then
-    requeue(status, 'recovered')
+  elseif status == STATUS.Queued or status == STATUS.Running then
+    requeue(status, REASON.recovered)
   else
     if held then write({ fence = row.fence + 1 }) end
     place(WAITS, tonumber(row.since) or now)
@@ -160,7 +163,7 @@ local function prompts()
   local open = open_prompts()
   for _, prompt in ipairs(open) do
     local answered = redis.call('HEXISTS', TASK, 'a:' .. prompt) == 1
-    if status == 'WaitingForUser' and answered and not given[prompt] and not (words and talks(prompt)) then
+    if status == STATUS.WaitingForUser and answered and not given[prompt] and not (words and talks(prompt)) then
       tell(SAY.answer_gone)
       if fix then redis.call('HDEL', TASK, 'a:' .. prompt) end
       answered = false
@@ -172,11 +175,11 @@ local function prompts()
       if fix then redis.call('ZADD', DEADLINES, due, ID .. '|' .. prompt) end
     end
   end
-  if status ~= 'WaitingForUser' then return end
+  if status ~= STATUS.WaitingForUser then return end
   if #open == 0 then tell(SAY.no_prompt)
   elseif inbox_ready() then tell(SAY.waits_for_nothing)
   else return end
-  if fix then requeue('Queued', #open == 0 and 'recovered' or 'user_input') end
+  if fix then requeue(STATUS.Queued, #open == 0 and REASON.recovered or REASON.user_input) end
 end
 
 local function alive()
@@ -188,12 +191,12 @@ local function alive()
     tell(SAY.stray_flag)
     if not fix then return end
     if row.cancel then
-      end_task(row, 'Cancelled', now, cancel_detail(row), { seq = row.seq + 1 }, given)
-      status, retained = 'Cancelled', true
+      end_task(row, STATUS.Cancelled, now, cancel_detail(row), { seq = row.seq + 1 }, given)
+      status, retained = STATUS.Cancelled, true
       return
     end
-    if row.status == 'Paused' then redis.call('HDEL', TASK, 'pause')
-    else pause_task(row, now, 'user', { seq = row.seq + 1 }, given.events_max); status = 'Paused' end
+    if row.status == STATUS.Paused then redis.call('HDEL', TASK, 'pause')
+    else pause_task(row, now, 'user', { seq = row.seq + 1 }, given.events_max); status = STATUS.Paused end
   end
   if retained then
     tell(SAY.in_retention, status)
@@ -225,7 +228,7 @@ local function over()
 end
 
 if TERMINAL[status] then over() else alive() end
-for name, zset in pairs(STATUS) do
+for name, zset in pairs(STATUS_KEY) do
   local stands = listed(name)
   if name == status and not stands then
     tell(SAY.not_listed, status)

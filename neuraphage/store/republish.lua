@@ -23,7 +23,7 @@ end
 if is_of_this_message() then redis.call('RPOP', WHY) end
 local waited = now - (due - (first and given.first_ms or distance_of(tries - 1)))
 note_decision(string.format('{%s%s', mark, string.sub(cjson.encode({
-  task_id = ID, verdict = 'republished', evidence = due > now and 'quiet' or 'due', iteration = tonumber(row.iteration),
+  task_id = ID, verdict = 'republished', evidence = due > now and EVIDENCE.quiet or EVIDENCE.due, iteration = tonumber(row.iteration),
   publications = tries, dispatch_age_ms = waited, next_due_ms = now + distance,
   saved_age_ms = now - (tonumber(row.saved_at) or now), recoveries = tonumber(row.recoveries),
   reason = due > now and SAY.lost or SAY.unclaimed,

@@ -95,8 +95,9 @@ def _read(name: str) -> str:
 def source_of(name: str) -> str:
     """The whole source of a script: the names that it is given, its sentences, its shared parts and its own file."""
     binding = BINDINGS[name]
-    text = "".join([*map(_read, binding.parts), _read(name)])
-    return binding.head() + lua_constants.head(text) + sentences.head(name) + text
+    said = "".join(sentences.spelled_out(file, _read(file)) for file in (*binding.parts, name))
+    text = lua_constants.spelled_out(said)
+    return binding.head() + lua_constants.head(text) + text
 
 
 @cache

@@ -1,13 +1,22 @@
 """What the scripts say to people. They stand in Lua as `SAY.<name>`, so that no script holds a sentence of its own.
 
-A `%s` is filled in by the script. Each is stored with the decision or the failure that it explains.
+A `%s` is filled in by the script. Each is stored with the decision or the failure that it explains, or is the error
+with which a script refuses; refusals.py knows those by their first word, which is the server's own.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 SENTENCES: Mapping[str, Mapping[str, str]] = {
+    "prelude": {"no_move": "no move from %s to %s"},
+    "changes": {"no_move": "no move from %s under a lease"},
+    "access": {
+        "not_allowed": "NOPERM this user may not run %s on %s; nothing was begun",
+        "misfit": "WRONGTYPE %s is a %s and should be a %s; nothing was begun",
+    },
+    "allowed": {"refused": "NOPERM this user may not run %s on %s (%s)"},
     "deliver": {
         "deadline": "Nobody had answered in time: the default answer of the prompt was given.",
     },
@@ -41,6 +50,13 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "begins": "The task had not begun and starts over.",
     },
     "repair": {
+        "record": "record",
+        "conversation": "conversation",
+        "journal": "journal",
+        "inbox": "inbox",
+        "history": "history",
+        "signals": "list of signals",
+        "decisions": "list of decisions",
         "misfit": "its %s has another type than it should",
         "stray_deadline": "a deadline of a prompt that is not open",
         "no_such_task": "in %s, but there is no such task",
@@ -71,15 +87,20 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "listed_elsewhere": "%s is listed under %s",
     },
 }
-"""By script and name."""
+"""By file and name."""
+_USED = re.compile(r"\bSAY\.(\w+)")
 
 
-def head(script: str) -> str:
-    """The Lua text that binds the sentences of a script; empty for one that has none."""
-    sentences = SENTENCES.get(script)
-    if sentences is None:
-        return ""
-    return "local SAY = {\n" + "".join(f"  {name} = {_quoted(text)},\n" for name, text in sentences.items()) + "}\n"
+def spelled_out(file: str, text: str) -> str:
+    """The text of a file with its sentences in their places; a table of them would be made anew at each call.
+
+    Raises:
+        ValueError: the text uses a sentence that there is not.
+    """
+    sentences = SENTENCES.get(file, {})
+    if unknown := set(_USED.findall(text)) - sentences.keys():
+        raise ValueError(f"{file} has no sentence {', '.join(sorted(unknown))}")
+    return _USED.sub(lambda found: _quoted(sentences[found[1]]), text)
 
 
 def _quoted(text: str) -> str:

@@ -5,7 +5,7 @@ local now = now_ms()
 local seq = row.seq + 1
 
 local function where()
-  for name, zset in pairs({ outbox = OUTBOX, leases = LEASES, timers = TIMERS, waits = WAITS }) do
+  for name, zset in pairs(PLACES) do
     if redis.call('ZSCORE', zset, ID) then return name end
   end
   return ''
@@ -41,13 +41,13 @@ end
 -- Leads an ended task back to work. The fence is raised, so that no former holder can write.
 local function back_to_work(reason, set)
   set.seq, set.fence, set.recoveries, set.stalls, set.saved_at = seq, row.fence + 1, 0, 0, now
-  queue_task(row, now, 'Queued', reason, set, given)
+  queue_task(row, now, STATUS.Queued, reason, set, given)
   for _, name in ipairs(PER_TASK) do redis.call('PERSIST', name) end
   redis.call('ZREM', RETENTION, ID)
 end
 
 -- Where the model call of the turn stands, as the journal has it; a reply that is there can still be worked off.
 local function call_state()
-  local readable, entry = pcall(cjson.decode, redis.call('HGET', TURN, 'model') or '')
+  local readable, entry = pcall(cjson.decode, redis.call('HGET', TURN, MODEL_ENTRY) or '')
   return readable and type(entry) == 'table' and entry.state
 end

@@ -5,7 +5,7 @@ from __future__ import annotations
 from neuraphage.errors import BadInput
 from neuraphage.model.message import Entry
 from neuraphage.model.prompt import InboxItem
-from neuraphage.model.task import Status, TaskSpec
+from neuraphage.model.task import StartedReason, Status, TaskSpec
 from neuraphage.ports import Signal, SignalKind, Signalled, SignalVerdict
 from neuraphage.store.context import SIGNAL_KEYS_MAX, WHY_MAX, StoreContext
 from neuraphage.store.encode import entry_bytes, inbox_bytes, spec_bytes
@@ -47,8 +47,8 @@ def create(context: StoreContext, spec: TaskSpec, key: str) -> tuple[bool, str]:
         "spec": whole,
         "entry": entry,
         "name": spec.name,
-        "priority": spec.priority,
-        "reason": "user_request",
+        **spec.limits.model_dump(),
+        "reason": StartedReason.USER_REQUEST.value,
         "events_max": context.settings.events_max,
         "republish_ms": int(context.settings.first_republish_s * 1000),
         "key_ttl_ms": CREATE_KEY_TTL_MS,

@@ -11,12 +11,12 @@ local function cancel()
   if leased then
     flag('cancel')
   else
-    end_task(row, 'Cancelled', now, cancel_detail(row), { seq = seq }, given)
+    end_task(row, STATUS.Cancelled, now, cancel_detail(row), { seq = seq }, given)
   end
   return reply('ACCEPTED')
 end
 local function pause()
-  if row.status == 'Paused' then return reply('ILLEGAL') end
+  if row.status == STATUS.Paused then return reply('ILLEGAL') end
   if leased then
     flag('pause')
   else
@@ -26,5 +26,5 @@ local function pause()
 end
 
 if TERMINAL[row.status] then return reply('ILLEGAL') end
-if given.kind == 'cancel' then return cancel() end
+if given.kind == SIGNAL.cancel then return cancel() end
 return pause()

@@ -12,47 +12,48 @@ local function answer(status, where)
 end
 
 if row.cancel then
-  set.verdict = cjson.encode({ 'CANCELLED', 'Cancelled', '', tostring(seq), row.iteration })
+  set.verdict = cjson.encode({ 'CANCELLED', STATUS.Cancelled, '', tostring(seq), row.iteration })
   apply(groups, set, true)
-  end_task(row, 'Cancelled', now, cancel_detail(row), {}, given)
-elseif to == 'poisoned' then
-  answer('Failed', '')
+  end_task(row, STATUS.Cancelled, now, cancel_detail(row), {}, given)
+elseif to == SUSPEND_TO.poisoned then
+  answer(STATUS.Failed, '')
   apply(groups, set, true)
-  end_task(row, 'Failed', now, given.detail, {}, given)
+  end_task(row, STATUS.Failed, now, given.detail, {}, given)
 elseif row.pause then
-  answer('Paused', PLACE.waits)
+  answer(STATUS.Paused, PLACE.waits)
   apply(groups, set, true)
   pause_task(row, now, 'user', {}, given.events_max)
-elseif to == 'timer' then
-  answer('Running', PLACE.timers)
+elseif to == SUSPEND_TO.timer then
+  answer(STATUS.Running, PLACE.timers)
   apply(groups, set, true)
   place(TIMERS, given.due_ms)
-elseif to == 'wait' then
+elseif to == SUSPEND_TO.wait then
   -- opened prompts must stand before the inbox is asked whether it answers them
   apply(groups, set, true)
   if inbox_ready() then
-    answer('Running', PLACE.outbox)
-    queue_task(row, now, 'Running', 'user_input', { verdict = set.verdict }, given)
+    answer(STATUS.Running, PLACE.outbox)
+    queue_task(row, now, STATUS.Running, REASON.user_input, { verdict = set.verdict }, given)
   else
-    answer('WaitingForUser', PLACE.waits)
-    local last = { verdict = set.verdict, trail = '' } -- who waits long takes little room
-    status_fields(last, row, 'WaitingForUser', now)
+    answer(STATUS.WaitingForUser, PLACE.waits)
+    local last = { verdict = set.verdict }
+    status_fields(last, row, STATUS.WaitingForUser, now)
     write(last)
-    move_status(row, 'WaitingForUser', now)
+    if row.trail then redis.call('HDEL', TASK, 'trail') end -- who waits long takes little room
+    move_status(row, STATUS.WaitingForUser, now)
     place(WAITS, now)
     event(EVENT.UserInputNeeded, given.detail, given.events_max)
   end
-elseif to == 'blocked' then
-  answer('Blocked', PLACE.waits)
-  status_fields(set, row, 'Blocked', now)
+elseif to == SUSPEND_TO.blocked then
+  answer(STATUS.Blocked, PLACE.waits)
+  status_fields(set, row, STATUS.Blocked, now)
   set.detail = given.detail
   apply(groups, set, true)
-  move_status(row, 'Blocked', now)
+  move_status(row, STATUS.Blocked, now)
   place(WAITS, now)
   event(EVENT.TaskBlocked, given.detail, given.events_max)
 else -- shutdown, and a pause whose flag is gone: the outbox at once
-  answer('Running', PLACE.outbox)
+  answer(STATUS.Running, PLACE.outbox)
   apply(groups, set, true)
-  queue_task(row, now, 'Running', given.reason ~= '' and given.reason or nil, {}, given)
+  queue_task(row, now, STATUS.Running, given.reason ~= '' and given.reason or nil, {}, given)
 end
 return cjson.decode(set.verdict)

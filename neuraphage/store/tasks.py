@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from neuraphage.model.recovery import RecoveryReport
+from neuraphage.model.recovery import Evidence, RecoveryReport
 from neuraphage.model.task import TaskRecord, TaskSpec
 from neuraphage.ports import (
     Changes,
@@ -140,7 +140,7 @@ class RedisStore:
         """See leases.held_tasks."""
         return leases.held_tasks(self.context, until_ms=until_ms, limit=limit)
 
-    def recover(self, held: HeldTask, evidence: str) -> Recovered:
+    def recover(self, held: HeldTask, evidence: Evidence) -> Recovered:
         """See leases.recover; what was decided is noted for the report."""
         answer = leases.recover(self.context, held, evidence)
         if answer.decision is not None and answer.verdict not in (RecoverVerdict.SUSPECT, RecoverVerdict.STALE):

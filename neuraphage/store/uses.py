@@ -51,7 +51,7 @@ _TABLE: dict[str, tuple[str, dict[Asks, str]]] = {
     "LIVE": ("", {_ALL: "DEL"}),
     "NUDGE": ("", {_ALL: "PUBLISH"}),
     **{
-        f"STATUS.{status.value}": (
+        f"STATUS_KEY.{status.value}": (
             "zset",
             {
                 _TURN: "ZREM" if status is Status.QUEUED else "ZADD ZREM" if status is Status.RUNNING else "ZADD",

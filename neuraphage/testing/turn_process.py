@@ -13,6 +13,7 @@ from neuraphage.client_wiring import redactor
 from neuraphage.errors import StoreError
 from neuraphage.model.place import Place
 from neuraphage.model.prompt import Prompt
+from neuraphage.model.recovery import Evidence
 from neuraphage.ports import ModelClient, ProcessRow, Tool
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.host import host_id, this_process
@@ -112,7 +113,7 @@ def recover(settings: Settings, task_id: str) -> None:
     sweep = Sweep(store, NoBroker(), SystemClock(), settings)
     for held in store.held_tasks(until_ms=None, limit=1_000):
         if held.task_id == task_id:
-            sweep.recover(held, "gone")
+            sweep.recover(held, Evidence.GONE)
     try:
         store.unregister([row.process_id for row in store.registered()])
     except StoreError as error:  # pragma: no cover - the server went away in the midst of a test

@@ -124,7 +124,7 @@ def test_who_waits_keeps_no_list_of_claims(kit: StoreKit, *, talks: bool) -> Non
     asks = Changes((text_entry("two"),), add=MODEL_CALL, prompts_opened=(question(TALK) if talks else question(),))
     settled = kit.finish(lease, FinishTo.WAIT, asks) if talks else kit.suspend(lease, SuspendTo.WAIT, asks)
     assert settled.status is Status.WAITING_FOR_USER
-    assert kit.client.hget(kit.keys.task(task_id), "trail") == b""
+    assert kit.client.hget(kit.keys.task(task_id), "trail") is None
     plant(kit, task_id, 1)
     if talks:
         kit.plant(task_id)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from uuid import UUID
 
 import pytest
 
 from neuraphage.decide.limits import limit_reached
 from neuraphage.model.effect import EffectState, ModelEffect, ToolEffect
 from neuraphage.model.limits import LimitChange, Limits
-from neuraphage.model.task import Status
+from neuraphage.model.task import Status, TaskSpec
 from neuraphage.ports import Changes, CommitVerdict, FinishTo, SignalKind, SignalVerdict, SuspendTo
 from storekit import ASK, MODEL_CALL, TALK, StoreKit, question, text_entry
 
@@ -131,8 +132,57 @@ def test_the_scripts_know_the_same_limits(kit: StoreKit, turns: int, cost: int, 
     assert kit.send(task_id, SignalKind.RETRY).verdict is (AT_LIMIT if forbidden else OK)
 
 
+def created(kit: StoreKit, task_id: str, limits: Limits, **fields: int) -> str:
+    """A task that was asked for with these limits, whose record has further or other fields."""
+    kit.store.create(TaskSpec(task_id=task_id, name="n", prompt="p", model="m", limits=limits), f"key of {task_id}")
+    if fields:
+        kit.client.hset(kit.keys.task(task_id), mapping=fields)
+    return task_id
+
+
+LIMITED = f"task-{UUID(int=0x11)}"
+
+
+def test_the_limits_of_create_are_fields_of_the_record(kit: StoreKit) -> None:
+    """From the first moment on, beside those that the spec keeps as what was asked for."""
+    asked = Limits(max_turns=7, max_cost_microusd=70)
+    task_id = created(kit, LIMITED, asked)
+    assert (kit.field(task_id, "max_turns"), kit.field(task_id, "max_cost_microusd")) == ("7", "70")
+    record = kit.store.get(task_id)
+    assert record.limits == record.spec.limits == asked
+
+
+@pytest.mark.parametrize("field", ["max_turns", "max_cost_microusd"])
+@pytest.mark.parametrize("holds", [0, 1])
+def test_the_fields_hold_and_not_the_spec(kit: StoreKit, field: str, holds: int) -> None:
+    """For who reads the record, and for the scripts: with a lower field nothing begins, with a higher one it does."""
+    task_id = created(kit, LIMITED, Limits(**{field: 1 - holds}), **{field: holds})
+    assert getattr(kit.store.get(task_id).limits, field) == holds
+    settled = kit.store.finish(
+        kit.claim(task_id), Changes(), FinishTo.LIMITED, 0, {"error": "No.", "recoverable": True}
+    )
+    assert settled.status is (Status.RUNNING if holds else Status.FAILED)
+    if not holds:
+        assert kit.send(task_id, SignalKind.RETRY).verdict is AT_LIMIT
+        kit.client.hset(kit.keys.task(task_id), field, 1)
+        assert kit.send(task_id, SignalKind.RETRY).verdict is OK
+
+
+@pytest.mark.parametrize("field", ["max_turns", "max_cost_microusd"])
+@pytest.mark.parametrize("asked", [0, 1])
+def test_a_record_without_fields_obeys_its_spec(kit: StoreKit, field: str, asked: int) -> None:
+    """An earlier release stored it: of what has no field the spec tells, and one field says nothing of the other."""
+    for gone in ((field,), ("max_turns", "max_cost_microusd")):
+        task_id = created(kit, f"task-{UUID(int=len(gone))}", Limits(**{field: asked}))
+        kit.client.hdel(kit.keys.task(task_id), *gone)
+        assert kit.store.get(task_id).limits == Limits(**{field: asked})
+        lease = kit.claim(task_id)
+        settled = kit.store.finish(lease, Changes(), FinishTo.LIMITED, 0, {"error": "No.", "recoverable": True})
+        assert settled.status is (Status.RUNNING if asked else Status.FAILED)
+
+
 def test_the_limits_of_create_hold_until_others_are_set(kit: StoreKit) -> None:
-    """They are read from the spec."""
+    """Those of the settings too, which are given for every task."""
     task_id = worked(kit, 50)
     assert kit.store.get(task_id).spec.limits.max_turns == 50
     assert kit.send(task_id, SignalKind.RETRY).verdict is AT_LIMIT

@@ -102,14 +102,14 @@ COUNT_MUTANTS = (
     Mutant(
         "no answer is remembered of plain input",
         "deliver",
-        "  redis.call('RPUSH', INBOX, value)\n  if given.kind == 'answer' then",
+        "  redis.call('RPUSH', INBOX, value)\n  if given.kind == SIGNAL.answer then",
         "  redis.call('RPUSH', INBOX, value)\n  if true then",
         "signal::test_input_wakes_a_conversation",
     ),
     Mutant(
         "a reply that is there outlives a retry",
         "revive",
-        "elseif call == 'failed' then",
+        "elseif call == EFFECT.failed then",
         "else",
         "counts::test_a_retry_keeps_the_reply_that_is_there",
     ),

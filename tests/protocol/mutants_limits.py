@@ -8,12 +8,14 @@ from neuraphage.model.limits import LimitChange
 from neuraphage.model.task import Status
 from neuraphage.ports import SignalKind
 
-_WAKE = "if talking() then set.turns_from = row.iteration end\n    queue_task(row, now, 'Queued', 'user_input'"
+_WAKE = (
+    "if talking() then set.turns_from = row.iteration end\n    queue_task(row, now, STATUS.Queued, REASON.user_input"
+)
 LIMIT_MUTANTS = (
     Mutant(
         "limit at retry",
         "revive",
-        "if (resets or call ~= 'completed') and at_limit(set) then return reply('AT_LIMIT') end",
+        "if (resets or call ~= EFFECT.completed) and at_limit(set) then return reply('AT_LIMIT') end",
         "",
         "limit::test_a_higher_limit_leads_a_failed_task_back",
         {"kind": SignalKind.RETRY},
@@ -21,7 +23,7 @@ LIMIT_MUTANTS = (
     Mutant(
         "limit at resume",
         "resume",
-        "if call_state() ~= 'completed' and at_limit(set) then return reply('AT_LIMIT') end",
+        "if call_state() ~= EFFECT.completed and at_limit(set) then return reply('AT_LIMIT') end",
         "",
         "limit::test_a_paused_task_at_its_limit_is_not_resumed",
         {"change": LimitChange(max_turns=1)},
@@ -29,7 +31,7 @@ LIMIT_MUTANTS = (
     Mutant(
         "reply worked off by resume at the limit",
         "resume",
-        "if call_state() ~= 'completed' and at_limit(set)",
+        "if call_state() ~= EFFECT.completed and at_limit(set)",
         "  if at_limit(set)",
         "limit::test_a_paused_task_at_its_limit_is_not_resumed",
         {"change": LimitChange(max_cost_microusd=100)},
@@ -37,15 +39,15 @@ LIMIT_MUTANTS = (
     Mutant(
         "limit at reset",
         "revive",
-        "(resets or call ~= 'completed') and at_limit",
-        "not resets and call ~= 'completed' and at_limit",
+        "(resets or call ~= EFFECT.completed) and at_limit",
+        "not resets and call ~= EFFECT.completed and at_limit",
         "limit::test_a_higher_limit_leads_a_failed_task_back",
         {"kind": SignalKind.RESET},
     ),
     Mutant(
         "reply worked off at the limit",
         "revive",
-        "(resets or call ~= 'completed') and at_limit",
+        "(resets or call ~= EFFECT.completed) and at_limit",
         "at_limit",
         "limit::test_a_reply_that_is_there_is_worked_off_at_the_limit",
     ),
@@ -73,11 +75,36 @@ LIMIT_MUTANTS = (
         {"turns": 1, "cost": 201, "done": 2},
     ),
     Mutant(
-        "limits of create",
+        "limits of create as fields",
+        "create",
+        "max_turns = given.max_turns, ",
+        "",
+        "limit::test_the_limits_of_create_are_fields_of_the_record",
+    ),
+    Mutant(
+        "limits of a record without fields",
         "prelude",
         "value('max_turns') or first.max_turns",
         "value('max_turns')",
-        "limit::test_the_limits_of_create_hold_until_others_are_set",
+        "limit::test_a_record_without_fields_obeys_its_spec",
+        {"field": "max_turns", "asked": 0},
+    ),
+    Mutant(
+        "limit of a record with one of two fields",
+        "prelude",
+        "(not value('max_turns') or not value('max_cost_microusd'))",
+        "(not value('max_turns') and not value('max_cost_microusd'))",
+        "limit::test_a_record_without_fields_obeys_its_spec",
+        {"field": "max_cost_microusd", "asked": 0},
+    ),
+    Mutant(
+        "fields before the spec",
+        "prelude",
+        "local function value(name) return tonumber(set[name] or row[name]) end\n",
+        "local function value(name)\n    if string.sub(name, 1, 4) == 'max_' then return limits_of_spec()[name] end\n"
+        "    return tonumber(set[name] or row[name])\n  end\n",
+        "limit::test_the_fields_hold_and_not_the_spec",
+        {"field": "max_turns", "holds": 1},
     ),
     Mutant(
         "limit of money",
@@ -89,15 +116,15 @@ LIMIT_MUTANTS = (
     Mutant(
         "limits of a cancelled task",
         "limit",
-        "if row.status == 'Cancelled' or not next(raised) then",
+        "if row.status == STATUS.Cancelled or not next(raised) then",
         "if not next(raised) then",
         "limit::test_limits_of_a_cancelled_task_are_refused",
     ),
     Mutant(
         "limits that say nothing",
         "limit",
-        "if row.status == 'Cancelled' or not next(raised) then",
-        "if row.status == 'Cancelled' then",
+        "if row.status == STATUS.Cancelled or not next(raised) then",
+        "if row.status == STATUS.Cancelled then",
         "limit::test_limits_of_a_cancelled_task_are_refused",
     ),
     Mutant(
@@ -111,15 +138,15 @@ LIMIT_MUTANTS = (
     Mutant(
         "limit raised while the turn fails at it",
         "finishing",
-        "to = at_limit(set) and 'failed' or 'again'",
-        "to = 'failed'",
+        "to = at_limit(set) and FINISH_TO.failed or 'again'",
+        "to = FINISH_TO.failed",
         "limit::test_a_limit_raised_since_the_claim_begins_the_turn_again",
         {"raised": True},
     ),
     Mutant(
         "failure at a limit",
         "finishing",
-        "to = at_limit(set) and 'failed' or 'again'",
+        "to = at_limit(set) and FINISH_TO.failed or 'again'",
         "to = 'again'",
         "limit::test_a_limit_raised_since_the_claim_begins_the_turn_again",
         {"raised": False},
@@ -127,8 +154,8 @@ LIMIT_MUTANTS = (
     Mutant(
         "turn that begins again is not counted",
         "finishing",
-        "local ends = to ~= 'failed' and to ~= 'again'",
-        "local ends = to ~= 'failed'",
+        "local ends = to ~= FINISH_TO.failed and to ~= 'again'",
+        "local ends = to ~= FINISH_TO.failed",
         "limit::test_a_limit_raised_since_the_claim_begins_the_turn_again",
         {"raised": True},
     ),
@@ -157,7 +184,7 @@ LIMIT_MUTANTS = (
         "turns counted from a message that was waited for",
         "deliver",
         _WAKE,
-        "queue_task(row, now, 'Queued', 'user_input'",
+        "queue_task(row, now, STATUS.Queued, REASON.user_input",
         "limit::test_a_message_that_was_waited_for_counts_turns_anew",
         {"paused": False},
     ),
@@ -173,7 +200,7 @@ LIMIT_MUTANTS = (
         "turns counted on after an answer",
         "deliver",
         _WAKE,
-        "set.turns_from = row.iteration\n    queue_task(row, now, 'Queued', 'user_input'",
+        "set.turns_from = row.iteration\n    queue_task(row, now, STATUS.Queued, REASON.user_input",
         "limit::test_an_answer_inside_the_work_counts_on",
         {"paused": False},
     ),

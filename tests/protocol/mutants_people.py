@@ -25,7 +25,7 @@ OTHER_MUTANTS = (
     Mutant(
         "an answer wakes the task",
         "deliver",
-        "if row.status == 'WaitingForUser' and inbox_ready() then",
+        "if row.status == STATUS.WaitingForUser and inbox_ready() then",
         "if false then",
         "signal::test_input_wakes_a_conversation",
     ),
@@ -71,7 +71,7 @@ OTHER_MUTANTS = (
     Mutant(
         "words of a conversation kept as an answer",
         "deliver",
-        "if given.kind == 'answer' and talks(prompt) then value = 'i' .. string.match(value, '\\n.*') end",
+        "if given.kind == SIGNAL.answer and talks(prompt) then value = 'i' .. string.match(value, '\\n.*') end",
         "",
         "signal::test_an_answer_in_a_conversation_is_words_to_the_model",
     ),
@@ -92,7 +92,7 @@ OTHER_MUTANTS = (
     Mutant(
         "limit of the inbox",
         "deliver",
-        "if given.kind == 'input' and redis.call('LLEN', INBOX) >= given.inbox_max then return reply('FULL') end",
+        "if given.kind == SIGNAL.input and redis.call('LLEN', INBOX) >= given.inbox_max then return reply('FULL') end",
         "",
         "signal::test_a_full_inbox_refuses_input",
     ),
@@ -223,8 +223,8 @@ OTHER_MUTANTS = (
     Mutant(
         "two visits of a stalled lease",
         "recover",
-        "if evidence == 'expired' or stalled then",
-        "if evidence == 'expired' then",
+        "if evidence == EVIDENCE.expired or stalled then",
+        "if evidence == EVIDENCE.expired then",
         "stalled::test_a_step_that_stalls_its_worker_each_time_is_given_up_too",
     ),
     Mutant(
@@ -306,8 +306,8 @@ OTHER_MUTANTS = (
     Mutant(
         "seq raised by a poll",
         "fire",
-        "queue_task(row, now, 'Queued', 'unblocked', { seq = row.seq + 1 }, given)",
-        "queue_task(row, now, 'Queued', 'unblocked', {}, given)",
+        "queue_task(row, now, STATUS.Queued, REASON.unblocked, { seq = row.seq + 1 }, given)",
+        "queue_task(row, now, STATUS.Queued, REASON.unblocked, {}, given)",
         "places::test_a_blocked_task_is_polled",
     ),
     Mutant(

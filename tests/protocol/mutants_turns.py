@@ -182,8 +182,8 @@ TURN_MUTANTS = (
     Mutant(
         "cancel before completed",
         "finishing",
-        "if to == 'completed' and not row.cancel then",
-        "if to == 'completed' then",
+        "if to == FINISH_TO.completed and not row.cancel then",
+        "if to == FINISH_TO.completed then",
         "finish::test_cancel_comes_first",
         {"to": FinishTo.COMPLETED},
     ),
@@ -198,7 +198,7 @@ TURN_MUTANTS = (
     Mutant(
         "unread input of a completed task",
         "finishing",
-        "if to == 'completed' and unread() then",
+        "if to == FINISH_TO.completed and unread() then",
         "if false then",
         "finish::test_unread_input_makes_completed_go_on",
     ),

@@ -26,6 +26,7 @@ CLAIM_FIELDS = {
     "fence",
     "claim",
     "token",
+    "trail",
     "owner",
     "seq",
     "verdict",

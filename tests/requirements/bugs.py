@@ -54,7 +54,7 @@ BUGS = (
     Bug(
         "B5", "neuraphage/store/stop.lua",
         "    pause_task(row, now, 'user', { seq = seq }, given.events_max)",
-        "    end_task(row, 'Failed', now, '{\"error\":\"paused\",\"recoverable\":true}', { seq = seq }, given)",
+        "    end_task(row, STATUS.Failed, now, '{\"error\":\"paused\",\"recoverable\":true}', { seq = seq }, given)",
         BUG + "test_a_pause_is_no_failure",
     ),
     Bug(
@@ -76,7 +76,7 @@ BUGS = (
     ),
     Bug(
         "B9", "neuraphage/store/prelude.lua",
-        "    redis.call('ZREM', STATUS[row.status], ID)\n", "",
+        "    redis.call('ZREM', STATUS_KEY[row.status], ID)\n", "",
         "tests/unit/decide/test_lifecycle.py::test_scripts_make_no_move_without_a_row",
     ),
     Bug(

@@ -1,10 +1,9 @@
 """A slot that has become free takes in the next message at once.
 
-With `worker_disable_prefetch` the consumer asks for no message while every slot is taken. The end of a turn in a
+Changes: a message whose turn is over leaves Celery's set of reserved requests a moment earlier, and its loop is woken.
+Why: with `worker_disable_prefetch` the consumer asks for no message while every slot is taken. The end of a turn in a
 thread does not wake its loop (an acknowledgement would, but turns are not acknowledged), so it would ask again only
 at its next tick: a full worker then stood still for a tenth of a second between turns.
-
-Changes: a message whose turn is over leaves Celery's set of reserved requests a moment earlier, and its loop is woken.
 Read against: Celery 5.7.0, kombu 5.7.0.
 """
 

@@ -1,9 +1,8 @@
 """Acknowledges nothing for messages that were taken without the promise to do so.
 
-A queue with `no_ack` makes kombu keep no record of a message, but its virtual transports send the acknowledgement
-all the same: one more transaction on the broker for every turn, which removes what is not there.
-
 Changes: `ack` of one channel's QoS, which reads what the channel keeps (`_delivered`).
+Why: a queue with `no_ack` makes kombu keep no record of a message, but its virtual transports send the acknowledgement
+all the same: one more transaction on the broker for every turn, which removes what is not there.
 Read against: kombu 5.7.0.
 """
 

@@ -1,11 +1,10 @@
 """Drops broker messages that cannot be read, where Celery would end the worker.
 
-A turn's message is a hint that the sweep makes again, so what somebody else has put into a queue by mistake may be
-dropped. Two places of kombu's Redis transport are wrapped, on the objects of one connection: where it reads a message
-and where it hands one on. Only errors about the content of a message are taken for it; a broken connection or pool
-ends the consumer's loop as before.
-
-Changes: `_deliver` of one transport and `on_readable` of its poller.
+Changes: `_deliver` of one transport and `on_readable` of its poller, on the objects of one connection: where it hands
+a message on, and where it reads one. Only errors about the content of a message are taken for it; a broken connection
+or pool ends the consumer's loop as before.
+Why: a turn's message is a hint that the sweep makes again, so what somebody else has put into a queue by mistake may be
+dropped, and a worker is worth more.
 Read against: Celery 5.7.0, kombu 5.7.0.
 """
 

@@ -23,7 +23,7 @@ from kombu.transport import virtual
 from kombu.utils import json as kombu_json
 
 import neuraphage
-from reliedon import method, sets
+from reliedon import method, read_against, sets, unread
 from source_tree import ROOT
 
 PATCHED = ROOT / "neuraphage" / "queue" / "patched"
@@ -34,6 +34,7 @@ INNER = re.compile(
 )
 """Modules that are no part of the public face of these libraries."""
 
+HEADINGS = ["Changes", "Why", "Read against"]
 
 RELIED_ON = {
     "app": lambda: [
@@ -117,8 +118,18 @@ def test_each_patched_part_says_what_why_and_of_which_versions() -> None:
     assert modules.keys() == RELIED_ON.keys()
     for name in modules:
         said = importlib.import_module(f"neuraphage.queue.patched.{name}").__doc__ or ""
-        assert re.search(r"^Changes: ", said, re.MULTILINE), name
-        assert re.search(r"^Read against: \w[^\n]* \d+\.\d+", said, re.MULTILINE), name
+        assert re.findall(r"^(Changes|Why|Read against): \S", said, re.MULTILINE) == HEADINGS, name
+        assert unread(said) == [], f"{name}: read it against the newer version, then say so in it"
+
+
+def test_what_is_newer_than_what_was_read_is_noticed() -> None:
+    """By number and not by text; what is older is no fault, since the oldest allowed is tried in CI."""
+    said = "It.\n\nRead against: Celery 5.7.0, redis-py 8.1.0.\n"
+    assert read_against(said) == {"celery": "5.7.0", "redis": "8.1.0"}
+    assert unread(said, {"celery": "5.10.0", "redis": "8.1.0"}.__getitem__) == ["celery"]
+    assert unread(said, {"celery": "5.6.3", "redis": "8.1.1.post1"}.__getitem__) == ["redis"]
+    with pytest.raises(KeyError):
+        read_against("Read against: Selery 5.7.0.")
 
 
 def test_what_is_not_public_is_used_nowhere_else() -> None:

@@ -7,10 +7,14 @@ from importlib.resources import files
 
 import pytest
 
+from neuraphage.model.effect import MODEL_ENTRY
+from neuraphage.model.place import Place
+from neuraphage.model.task import Status
 from neuraphage.ports import Changes
-from neuraphage.store import lua_constants
+from neuraphage.store import lua_constants, sentences
 from neuraphage.store.bindings import BINDINGS, CHANGE_GROUPS, CHANGES, CLAIMING, FINISHING, SIGNALS
 from neuraphage.store.encode import change_groups
+from neuraphage.store.keys import TASK_KEY_NAMES
 from neuraphage.store.scripts import Script, script, source_of
 from neuraphage.store.sentences import SENTENCES
 
@@ -19,13 +23,34 @@ LUA = {
     for f in files("neuraphage.store").iterdir()
     if f.name.endswith(".lua")
 }
+OTHERWISE_USED = {"pause", "cancel", "list"}
+"""Words that are something else too: flags are fields of the record, and a list is a type of keys."""
 SHARED = {"prelude", "access", CHANGES, FINISHING, CLAIMING, SIGNALS}
+
+
+_TOKEN = re.compile(r"""--[^\n]*|'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|\[\[(.*?)\]\]""", re.DOTALL)
+"""A comment, or a quoted text in one of Lua's three ways; what comes first holds the others."""
+
+
+def without_comments(text: str) -> str:
+    """The text of a script as Lua runs it."""
+    return _TOKEN.sub(lambda found: "" if found[0].startswith("--") else found[0], text)
+
+
+def quoted(text: str) -> list[str]:
+    """Every quoted text of a script."""
+    found = [one.groups() for one in _TOKEN.finditer(text)]
+    return [next(part for part in parts if part is not None) for parts in found if any(p is not None for p in parts)]
+
+
+def is_for_people(text: str) -> bool:
+    """Whether it holds words with a space at them, or ends as a sentence does."""
+    return bool(re.search(r"[A-Za-z]", text) and " " in text) or bool(re.search(r"[a-z]{2}[.!?]$", text))
 
 
 def own_text(name: str) -> str:
     """A script's own file and those put before it, without comments."""
-    texts = [*(LUA[part] for part in BINDINGS[name].parts), LUA[name]]
-    return "\n".join(re.sub(r"--[^\n]*", "", text) for text in texts)
+    return "\n".join(without_comments(LUA[part]) for part in (*BINDINGS[name].parts, name))
 
 
 def test_every_script_is_bound_and_every_file_is_read() -> None:
@@ -46,25 +71,81 @@ def test_what_is_given_is_used_and_the_other_way_round(name: str) -> None:
     assert used <= declared | by_name
     assert declared <= used | passed_whole | by_name
     assert len(declared) == len(binding.arguments)
-    said = set(re.findall(r"\bSAY\.(\w+)", text))
-    assert said == set(SENTENCES.get(name, {}))
     for key in binding.keys:
         assert re.search(rf"\b{key}\b", text)
 
 
 @pytest.mark.parametrize("name", LUA)
 def test_nothing_is_counted_by_hand(name: str) -> None:
-    """No key and no argument by its number, and no sentence for people."""
-    text = re.sub(r"--[^\n]*", "", LUA[name])
-    assert not re.search(r"\b(KEYS|ARGV)\[\d", text)
-    lines = [line for line in text.splitlines() if not re.search(r"redis\.error_reply|\berror\(", line)]
-    assert not [quoted for line in lines for quoted in re.findall(r"'([^']*)'", line) if quoted.count(" ") > 2]
+    """No key and no argument by its number."""
+    assert not re.search(r"\b(KEYS|ARGV)\[\d", without_comments(LUA[name]))
+
+
+@pytest.mark.parametrize("name", LUA)
+def test_no_script_holds_a_sentence(name: str) -> None:
+    """Nor a part of one, in an error or elsewhere: people are told by sentences.py, which has no sentence too many."""
+    assert [text for text in quoted(LUA[name]) if is_for_people(text)] == []
+    assert set(re.findall(r"\bSAY\.(\w+)", without_comments(LUA[name]))) == set(SENTENCES.get(name, {}))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "return redis.error_reply('NOPERM this user may not run ' .. command)",
+        'tell("no place")',
+        "error('no move from ' .. row.status)",
+        "tell([[no place]])",
+        "tell('Failed.')",
+        "tell('it''s -- gone')",
+    ],
+)
+def test_a_sentence_is_known_wherever_it_stands(line: str) -> None:
+    """In errors, in either kind of quotes, in few words, and in part."""
+    assert any(map(is_for_people, quoted(line)))
+
+
+def test_what_is_no_sentence_is_taken_for_none() -> None:
+    """Marks between what is joined, patterns and JSON."""
+    assert quoted("a('; ', '%d', '{\"name\":\"') -- 'a comment'") == ["; ", "%d", '{"name":"']
+    assert not any(map(is_for_people, ["; ", " ", "", ">", "HGET", "^(%d+):(%d+)$", '{"name":"']))
+
+
+def test_a_sentence_that_there_is_not_is_a_fault_at_once() -> None:
+    """It would be nil in Lua."""
+    with pytest.raises(ValueError, match="repair has no sentence misfits"):
+        sentences.spelled_out("repair", "tell(SAY.misfits)")
+    assert sentences.spelled_out("allowed", "error(SAY.refused)") == f"error('{SENTENCES['allowed']['refused']}')"
+
+
+@pytest.mark.parametrize("name", LUA)
+def test_no_script_spells_a_shared_word(name: str) -> None:
+    """Statuses, places, reasons, evidence, targets, kinds: each has its home in Python, and stands here by its name."""
+    words = {word.value for words in lua_constants.WORDS.values() for word in words} | {MODEL_ENTRY}
+    assert [text for text in quoted(LUA[name]) if text in words - OTHERWISE_USED] == []
+    tables = re.findall(r"[{,]\s*(\w+) = ", without_comments(LUA[name]))
+    assert set(tables) & ({place.value for place in Place} | {status.value for status in Status}) == set()
+
+
+def test_what_is_otherwise_used_is_nothing_else() -> None:
+    """Each exception is still one: a script has it, as a field or as a type."""
+    assert {text for script in LUA.values() for text in quoted(script)} >= OTHERWISE_USED
+
+
+def test_words_are_put_in_their_places() -> None:
+    """By value, in one pass; a table of the same name stays."""
+    assert lua_constants.spelled_out("if to == FINISH_TO.next then place(PLACE.waits) end") == (
+        "if to == 'next' then place('waits') end"
+    )
+    assert lua_constants.spelled_out("STATUS_KEY[STATUS.Paused], MODEL_ENTRY") == "STATUS_KEY['Paused'], 'model'"
+    whole = "{ outbox = OUTBOX, leases = LEASES, timers = TIMERS, waits = WAITS }"
+    assert lua_constants.spelled_out("pairs(PLACES)") == f"pairs({whole})"
+    assert {place.value.upper() for place in Place} <= set(TASK_KEY_NAMES)
 
 
 def test_a_word_that_there_is_not_is_a_fault_at_once() -> None:
     """A misspelt event, place or marker would be nil in Lua, and an error in the midst of a script."""
     with pytest.raises(ValueError, match="EVENT has no TaskPuased"):
-        lua_constants.head("event(EVENT.TaskPuased, '{}')")
+        lua_constants.spelled_out("event(EVENT.TaskPuased, '{}')")
     assert lua_constants.head("return 1") == ""
 
 
