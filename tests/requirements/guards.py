@@ -235,6 +235,11 @@ GUARDS = (
         STAND_IN + "test_a_machine_that_stood_still_is_no_stuck_worker",
     ),
     Bug(
+        "standby-looks-where-the-kernel-does-not-tell", STANDBY,
+        "every_ms: int | None = 50", "every_ms: int | None = None",
+        "tests/unit/standby/test_program.py::test_where_the_kernel_does_not_tell_it_looks",
+    ),
+    Bug(
         "standby-reads-whole-rows-only", "neuraphage/standby/shared_layout.py",
         "    if crc32(body) != checksum:\n        return []\n", "",
         STAND_IN + "test_shared_memory_that_is_being_written_is_looked_at_again",
