@@ -5,6 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+TAKEN_AGAIN_S = 10.0
+"""A worker takes messages again so long after its path to the broker fell silent, if new connections get through."""
+POP_S = 1.0
+"""The broker answers a pop after so long, message or not (kombu's `brpop_timeout`)."""
+RECONNECT_S = 2.0
+"""Longest rest between two tries to reach the broker."""
+
 
 @dataclass(frozen=True, slots=True)
 class Relation:
@@ -45,6 +52,17 @@ RELATIONS = (
 )
 
 
+def overdue_look_s(broker_timeout_s: float) -> float:
+    """How often it is looked for a pop whose answer is overdue, and how late an answer must be for that."""
+    return broker_timeout_s * 2 / 3
+
+
+def silent_broker_s(broker_timeout_s: float) -> float:
+    """Sum of the waits until messages are taken again after a path to the broker fell silent: a pop, until it is seen
+    to be overdue, one wait on another dead connection, and the rest before a new one."""
+    return POP_S + 2 * overdue_look_s(broker_timeout_s) + broker_timeout_s + RECONNECT_S
+
+
 def clashes(settings: Any) -> list[str]:
     """What does not fit together, each in a sentence.
 
@@ -57,5 +75,13 @@ def clashes(settings: Any) -> list[str]:
         found.append(
             f"heartbeat_s ({settings.heartbeat_s:.15g}) and two times state_timeout_s ({wait_s:.15g}) together must not"
             f" exceed lease_s ({settings.lease_s:.15g}): a renewal over a dead connection is tried once more in time"
+        )
+    broker_s = settings.broker_timeout_s
+    if silent_broker_s(broker_s) > TAKEN_AGAIN_S:
+        fixed_s = silent_broker_s(0.0)
+        longest_s = (TAKEN_AGAIN_S - fixed_s) / (silent_broker_s(1.0) - fixed_s)
+        found.append(
+            f"broker_timeout_s ({broker_s:.15g}) must not exceed {longest_s:.3g}: a worker whose path to the broker"
+            f" drops everything in silence must take messages again within {TAKEN_AGAIN_S:.15g} s"
         )
     return found

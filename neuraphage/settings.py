@@ -91,7 +91,7 @@ class Settings(BaseModel):
     state_timeout_s: SocketSeconds | None = None
     """Longest wait for an answer of the state server; by default what fits twice into a lease, 5 s at most."""
     broker_timeout_s: SocketSeconds = 3.0
-    """Longest wait for an answer of the broker: a path that drops everything in silence is left after it."""
+    """Longest wait for an answer of the broker, 3 at most: a path that drops everything in silence is left after it."""
     effect_max_s: Seconds = 3_600.0
     """Longest single effect; past it the heartbeat stops renewing and the process drains and exits."""
     watcher_interval_s: Seconds = 0.1

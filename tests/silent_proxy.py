@@ -27,27 +27,39 @@ class SilentProxy:
         self._dead: set[int] = set()
         self._made = 0
         self._deaf = False
+        self._let_in = threading.Event()
+        self._let_in.set()
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._accept, daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._let_in.set()
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
-    def drop(self, *, new: bool = False) -> None:
-        """Drop all that the connections of now send or should get, for ever; with `new`, those to come as well."""
+    def drop(self, *, new: bool = False, hold: bool = False) -> None:
+        """Drop all that the connections of now send or should get, for ever.
+
+        Args:
+            new: those to come as well.
+            hold: those to come get no further than to be made until `heal`, and lose nothing.
+        """
         with self._lock:
+            if hold:
+                self._let_in.clear()
             self._dead |= set(range(self._made))
             self._deaf = new
 
     def heal(self) -> None:
-        """New connections get through from now on."""
+        """New connections get through from now on, and those that were held."""
         with self._lock:
-            self._dead |= set(range(self._made))
+            if self._let_in.is_set():
+                self._dead |= set(range(self._made))
             self._deaf = False
+            self._let_in.set()
 
     def _accept(self) -> None:
         while True:
@@ -63,6 +75,7 @@ class SilentProxy:
             threading.Thread(target=self._serve, args=(client, number), daemon=True).start()
 
     def _serve(self, client: socket.socket, number: int) -> None:
+        self._let_in.wait()
         with client, self._dial() as server, contextlib.suppress(OSError):
             while self._pass_on(client, server, number):
                 pass

@@ -56,7 +56,7 @@ for line in sys.stdin:
     elif word == "leak":  # a child that inherits every descriptor and outlives this process
         child = os.fork()
         if child == 0:
-            time.sleep(60)
+            time.sleep(3_600)  # its test ends it: no wait of a test outlasts it
             os._exit(0)
         print(child, flush=True)
     elif word == "leave":

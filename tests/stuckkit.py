@@ -16,6 +16,27 @@ from turnkit import until
 WORKER = Path(__file__).with_name("stuck_worker.py")
 
 
+def threads_of(process: int) -> list[tuple[str, int]]:
+    """State of each thread, and how often it has begun to wait (Linux)."""
+    found = []
+    for thread in sorted(Path(f"/proc/{process}/task").iterdir(), key=lambda path: int(path.name)):
+        status = (thread / "status").read_text(encoding="ascii")
+        state, waits = (status.partition(f"\n{name}:")[2].split()[0] for name in ("State", "voluntary_ctxt_switches"))
+        found.append((state, int(waits)))
+    return found
+
+
+def all_wait(process: int, threads: int) -> None:
+    """Wait until a process has so many threads, and each of them waits for something that has not come since."""
+    seen: list[list[tuple[str, int]]] = [[]]
+
+    def at_rest() -> bool:
+        seen.append(threads_of(process))
+        return seen[-1] == seen[-2] and [state for state, _ in seen[-1]] == ["S"] * threads
+
+    until(at_rest)
+
+
 class StuckWorker:
     """One process with a lease, and the process beside it.
 

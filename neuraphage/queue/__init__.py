@@ -12,7 +12,7 @@ from neuraphage.queue.celery_config import (
     SWEEP,
     celery_settings,
 )
-from neuraphage.queue.dispatcher import BROKER_DOWN, CeleryDispatcher
+from neuraphage.queue.dispatcher import BROKER_DOWN, CeleryDispatcher, turn_of
 
 __all__ = [
     "BROKER_DOWN",
@@ -27,4 +27,5 @@ __all__ = [
     "CeleryDispatcher",
     "celery_settings",
     "make_app",
+    "turn_of",
 ]

@@ -12,6 +12,7 @@ from typing import Any
 import kombu
 
 from neuraphage.decide.server_url import broker_address
+from neuraphage.setting_relations import overdue_look_s
 from neuraphage.settings import Settings
 
 _kombu: Any = kombu
@@ -65,7 +66,7 @@ def celery_settings(settings: Settings) -> dict[str, Any]:
             "socket_timeout": settings.broker_timeout_s,
             "socket_connect_timeout": settings.broker_timeout_s,
             "socket_keepalive": True,
-            "health_check_interval": settings.broker_timeout_s * 2 / 3,
+            "health_check_interval": overdue_look_s(settings.broker_timeout_s),
             "global_keyprefix": f"np:{{{settings.namespace}}}:broker:",
             **broker.transport_options,
         },

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import secrets
 import threading
 import time
@@ -27,8 +28,20 @@ BROKER_DOWN = (OSError, kombu.exceptions.OperationalError, kombu.exceptions.Komb
 """What is raised when the broker is away or refuses: redis-py's own errors where a channel is asked directly."""
 
 
+_MESSAGE_ID = re.compile(r"(\S+)\.(\d{1,15})\.\d{1,15}\.[0-9a-f]{4}")
 STILL_WAITS_S = 0.1
 """Where a message waited, one is taken to wait for so long: in a crowd each turn would ask, for the same answer."""
+
+
+def message_id(task_id: str, iteration: int, seq: int) -> str:
+    """A new id for the message of a turn: one that is sent again hides no other's outcome."""
+    return f"{task_id}.{iteration}.{seq}.{secrets.token_hex(2)}"
+
+
+def turn_of(message_id: str) -> tuple[str, int] | None:
+    """The task and the iteration that a message is about, by its id; None for any other message."""
+    found = _MESSAGE_ID.fullmatch(message_id)
+    return None if found is None else (found[1], int(found[2]))
 
 
 class CeleryDispatcher:
@@ -52,7 +65,7 @@ class CeleryDispatcher:
         args = (task_id, iteration, seq)
         # Celery's own message, but without its router, its signals and its careful repr of arguments that are known
         message = self._app.amqp.create_task_message(
-            f"{task_id}.{iteration}.{seq}.{secrets.token_hex(2)}",  # a message sent again hides no other's outcome
+            message_id(task_id, iteration, seq),
             RUN_TURN,
             args,
             {},

@@ -1,4 +1,4 @@
-"""Runs the test of each bug that is named, in a process of its own that finds the libraries loaded.
+"""Runs the test of each bug or guard that is named, in a process of its own that finds the libraries loaded.
 
 `python warm_runs.py FOLDER SECONDS ROW...` writes what each run printed to `FOLDER/ROW`, and its exit code to
 `FOLDER/ROW.code`. Of neuraphage nothing is loaded before the fork: each run compiles its own.
@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from bugs import BUGS
+from guards import GUARDS
 
 SPARED = ("anyio", "unraisableexception")
 """Plugins that such a run has no use for; the second one collects garbage five times at the end."""
@@ -51,7 +52,7 @@ def run(row: str, test: str, limit_s: str, folder: Path) -> int:
 def main(folder: Path, limit_s: str, rows: list[str]) -> None:
     """Run the tests of these rows one after the other."""
     load()
-    tests = {bug.row: bug.test for bug in BUGS}
+    tests = {bug.row: bug.test for bug in (*BUGS, *GUARDS)}
     for row in rows:
         (folder / f"{row}.code").write_text(str(run(row, tests[row], limit_s, folder)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -29,6 +30,7 @@ from stackkit.scripts import SLOW
 
 pytestmark = pytest.mark.real_workers
 ANSWER_S = 10.0
+ENDED = (Status.COMPLETED, Status.FAILED)
 
 
 class Control:
@@ -64,6 +66,22 @@ def test_one_worker_without_queues_does_everything(stack: Stack) -> None:
     queues = Control(stack, worker).inspect("active_queues")
     assert sorted(queue["name"] for queue in queues) == [CONTROL_QUEUE, RUN_QUEUE]
     assert stack.lines(lost) == ["1"]
+
+
+def test_every_line_about_a_task_has_its_fields(stack: Stack) -> None:
+    """In JSON, those of Celery itself too: received, succeeded, and failed as we tell it to say."""
+    worker = stack.start_worker(name="told", log_format="json")
+    plans = [(turn("", command("true")), turn("done")), (turn("", ("fail_task", {"reason": "It cannot be done."})),)]
+    tasks = [stack.submit(task_prompt(*plan)) for plan in plans]
+    wait_for(lambda: all(stack.record(task).status in ENDED for task in tasks), "both tasks to end")
+    wait_for(lambda: worker.output().count('"celery.app.trace"') == 3, "Celery to tell of each turn's end")
+    lines = [json.loads(line) for line in worker.output().splitlines() if line.startswith("{")]
+    about = {task: [line for line in lines if task in line["message"] or task == line.get("task")] for task in tasks}
+    for task, turns in zip(tasks, (2, 1), strict=True):
+        assert [line for line in about[task] if line.get("task") != task or "turn" not in line] == []
+        for logger in ("celery.worker.strategy", "celery.app.trace"):
+            told = [line["turn"] for line in about[task] if line["logger"] == logger]
+            assert told == [told[0] + number for number in range(turns)], "one line a turn"
 
 
 def test_inspect_tells_what_runs_and_shows_ids_only(stack: Stack) -> None:

@@ -19,7 +19,8 @@ from stackkit.process import StackProcess
 
 pytestmark = pytest.mark.real_workers
 BUSY_S = 30.0
-"""Three times what is promised, for a busy machine; without the settings it is 90 s. The time itself is printed."""
+"""Without the settings it is 90 s. That their waits add up to 10 s at most, as promised, is asserted without a clock in
+unit/queue/test_broker_waits.py; here it is seen that they are kept to at all. The time itself is printed."""
 
 
 @contextlib.contextmanager
@@ -51,20 +52,19 @@ def is_ready(stack: Stack, worker: StackProcess) -> bool | None:
 @pytest.mark.parametrize("scheme", ["redis", "rediss"])
 @pytest.mark.parametrize("server", ["broker", "state"])
 def test_a_worker_takes_messages_again(stack: Stack, tmp_path: Path, server: str, scheme: str) -> None:
-    """Within 10 s after connections can be made again, be it at once or after a while; it is not ready meanwhile."""
+    """Soon after connections can be made again, be it at once or after a while; it is not ready meanwhile."""
     with proxy_before(stack, tmp_path, scheme, 0 if server == "broker" else 1) as (proxy, url):
         worker = stack.start_worker(**{f"{server}_url": url})
         stack.finished(stack.submit(task_prompt(turn("hello"))))
         wait_for(lambda: is_ready(stack, worker), "the worker to be ready")
         for new in (False, True):
-            proxy.drop(new=new)
-            began_s = time.monotonic()
+            proxy.drop(new=new, hold=not new)
+            wait_for(lambda: is_ready(stack, worker) is False, "the worker to be seen as not ready")
             if new:
-                wait_for(lambda: is_ready(stack, worker) is False, "the worker to be seen as not ready")
                 time.sleep(15.0)  # the outage itself
                 assert is_ready(stack, worker) is False
-                proxy.heal()
-                began_s = time.monotonic()
+            proxy.heal()
+            began_s = time.monotonic()
             task = stack.submit(task_prompt(turn("hello again")))
             stack.finished(task, limit_s=240.0)
             took_s = time.monotonic() - began_s

@@ -12,10 +12,12 @@ from typing import Any
 import kombu
 from celery.app.amqp import AMQP
 
+from neuraphage.setting_relations import RECONNECT_S
+
 _kombu: Any = kombu
 """Its classes carry no types."""
 
-RECONNECTING = {"interval_start": 1, "interval_step": 1, "interval_max": 2}
+RECONNECTING = {"interval_start": 1, "interval_step": 1, "interval_max": RECONNECT_S}
 """Seconds between two tries to reach the broker, in kombu's words."""
 
 

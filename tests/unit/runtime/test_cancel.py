@@ -64,6 +64,27 @@ def test_cancel_that_comes_with_the_reply_keeps_what_was_paid(make_rig: MakeRig)
     assert (record.status, record.counters.model_calls, tool.runs) == (Status.CANCELLED, 1, [])
 
 
+def test_a_cancel_that_was_heard_with_the_reply_lets_nothing_begin(make_rig: MakeRig) -> None:
+    """Not even the look at files that tells whether a person is to be asked."""
+    looked: list[Any] = []
+
+    class Looks(FakeTool):
+        def refusal(self, params: Any, context: Any) -> str | None:
+            looked.append(params)
+            return None
+
+    rig = make_rig(extra=[Looks(side_effecting=True)])
+
+    def step(request: Any, show: Any, interrupt: Any) -> ModelReply:
+        heard(rig, lambda: rig.people.cancel(task_id))()
+        return calls(("t1", "act", {}))
+
+    rig.model.steps = [step]
+    task_id = rig.submit(allow=())
+    rig.drain()
+    assert (rig.get(task_id).status, looked) == (Status.CANCELLED, [])
+
+
 def test_cancel_while_a_command_runs_ends_its_processes(make_rig: MakeRig) -> None:
     """No child process outlives a cancelled task."""
     rig = make_rig(calls(("t1", "run_command", SLEEP)))

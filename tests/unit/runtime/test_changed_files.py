@@ -7,9 +7,13 @@ from typing import Any
 
 import pytest
 
+from neuraphage.decide.approved_file import approved_file
+from neuraphage.errors import PromptNotOpen
+from neuraphage.model.effect import tool_effect
 from neuraphage.model.message import ModelReply
 from neuraphage.model.task import Status
-from neuraphage.tools import atomic_write
+from neuraphage.ports import Signal, SignalKind, SignalVerdict
+from neuraphage.tools import atomic_write, freshness
 from turnkit import Killed, Rig, calls, says
 
 MakeRig = Callable[..., Rig]
@@ -130,6 +134,13 @@ def approve(rig: Rig, task_id: str, prompts: list[str]) -> None:
     rig.drain()
 
 
+def shown_hash(rig: Rig, task_id: str, call: str) -> str | None:
+    """The digest of the file as a person was asked about it."""
+    state = approved_file(tool_effect(rig.journal(task_id), call))
+    assert state is not None
+    return state.sha256
+
+
 @pytest.mark.parametrize("call", [EDIT, WRITE], ids=["edit", "write"])
 def test_a_change_between_the_prompt_and_the_approval_is_kept(
     make_rig: MakeRig, call: tuple[str, str, dict[str, str]]
@@ -144,6 +155,31 @@ def test_a_change_between_the_prompt_and_the_approval_is_kept(
     assert "has changed since the user was asked about this call" in result["content"]
     assert "asked anew" in result["content"]
     assert (rig.folder / "a.txt").read_text(encoding="utf-8") == THEIRS
+
+
+@pytest.mark.parametrize("call", [EDIT, WRITE], ids=["edit", "write"])
+def test_a_changed_file_is_asked_about_anew(make_rig: MakeRig, call: tuple[str, str, dict[str, str]]) -> None:
+    """By another prompt, about the file as it is now: its yes writes, and a late one to the first writes nothing."""
+    again = ("x2", call[1], call[2])
+    rig = make_rig(calls(READ, call), calls(("r2", *READ[1:]), again), says("Done."))
+    path = rig.folder / "a.txt"
+    task_id, [first] = asked(rig)
+    assert shown_hash(rig, task_id, call[0]) == freshness.digest(b"old\n")
+    path.write_text(THEIRS, encoding="utf-8")
+    approve(rig, task_id, [first])
+    [prompt] = rig.get(task_id).prompts
+    assert (prompt.tool_use_id, prompt.prompt_id == first) == ("x2", False)
+    assert shown_hash(rig, task_id, "x2") == freshness.digest(THEIRS.encode())
+    with pytest.raises(PromptNotOpen):
+        rig.people.answer(task_id, first, "yes")
+    late = rig.store.signal(task_id, Signal(SignalKind.ANSWER, "late", "yes", first))  # past what the service refuses
+    assert late.verdict is SignalVerdict.PROMPT_NOT_OPEN
+    rig.drain()
+    assert path.read_text(encoding="utf-8") == THEIRS
+    assert [p.prompt_id for p in rig.get(task_id).prompts] == [prompt.prompt_id]
+    approve(rig, task_id, [prompt.prompt_id])
+    assert not rig.results(task_id)["x2"].get("is_error")
+    assert path.read_text(encoding="utf-8") == ("ours\n" if call is WRITE else THEIRS.replace("old", "new"))
 
 
 def test_an_approval_does_not_hold_for_what_the_model_read_after_it(make_rig: MakeRig) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -21,32 +22,61 @@ def failing(params: Any, context: Any) -> ToolResult:
     return ToolResult(text="the file is not there", is_error=True)
 
 
-SIBLINGS: dict[str, tuple[tuple[str, str, dict[str, Any]], dict[str, Any]]] = {
-    "failed": (("t1", "act", {}), {"extra": [FakeTool(act=failing)]}),
-    "a command that failed": (("t1", "run_command", {"command": "exit 3"}), {}),
-    "unknown": (("t1", "no_such_tool", {}), {}),
-    "unfit": (("t1", "act", {"bad": 1}), {"extra": [FakeTool()]}),
-    "a question": (("t1", "ask_user", {"question": "Which one?"}), {}),
+@dataclass(frozen=True)
+class Sibling:
+    """A call beside complete_task that does not work.
+
+    Args:
+        name: of the tool.
+        params: of the call.
+        told: words of its result.
+        tool: one that is added.
+        answer: of the person who is asked, about this call or one before.
+        asked_before: whether the same call was asked about and answered in a turn before.
+    """
+
+    name: str
+    params: dict[str, Any]
+    told: str
+    tool: FakeTool | None = None
+    answer: str = "the red one"
+    asked_before: bool = False
+
+
+SIBLINGS = {
+    "failed": Sibling("act", {}, "the file is not there", FakeTool(act=failing)),
+    "a command that failed": Sibling("run_command", {"command": "exit 3"}, "3"),
+    "unknown": Sibling("no_such_tool", {}, "There is no tool"),
+    "unfit": Sibling("act", {"bad": 1}, "bad is no parameter", FakeTool()),
+    "a question": Sibling("ask_user", {"question": "Which one?"}, "the red one"),
+    "destructive": Sibling("act", {"command": "mkfs.ext4 /dev/null"}, "It never runs here", FakeTool()),
+    "a remembered never": Sibling(
+        "act", {}, "may never run in this task", FakeTool(side_effecting=True), answer="never", asked_before=True
+    ),
 }
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["complete_task first", "complete_task last"])
-@pytest.mark.parametrize(("sibling", "options"), SIBLINGS.values(), ids=SIBLINGS.keys())
+@pytest.mark.parametrize("sibling", SIBLINGS.values(), ids=SIBLINGS.keys())
 def test_a_completion_beside_what_did_not_work_completes_nothing(
-    make_rig: MakeRig, sibling: tuple[str, str, dict[str, Any]], options: dict[str, Any], first: bool
+    make_rig: MakeRig, sibling: Sibling, first: bool
 ) -> None:
     """It gets an error result whatever the order of the calls, and the task goes on."""
-    reply = calls(DONE, sibling) if first else calls(sibling, DONE)
-    rig = make_rig(reply, calls(("again", "complete_task", {"summary": "Now it is."})), **options)
-    task_id = rig.run()
+    call = ("t1", sibling.name, sibling.params)
+    before = [calls(("t0", *call[1:]))] if sibling.asked_before else []
+    reply = calls(DONE, call) if first else calls(call, DONE)
+    again = calls(("again", "complete_task", {"summary": "Now it is."}))
+    rig = make_rig(*before, reply, again, extra=[sibling.tool] if sibling.tool else [])
+    task_id = rig.run(allow=() if sibling.asked_before else ("*",))
     for prompt in rig.get(task_id).prompts:
-        rig.people.answer(task_id, prompt.prompt_id, "the red one")
+        rig.people.answer(task_id, prompt.prompt_id, sibling.answer)
         rig.drain()
     assert rig.get(task_id).detail.summary == "Now it is."
-    held = rig.results(task_id)["done"]
+    held, beside = rig.results(task_id)["done"], rig.results(task_id)["t1"]
     assert held["is_error"] is True
     assert "not completed" in held["content"]
-    assert rig.model.requests[1].messages[-1]["content"][0 if first else 1]["tool_use_id"] == "done"
+    assert sibling.told in beside["content"]
+    assert rig.model.requests[-1].messages[-1]["content"][0 if first else 1]["tool_use_id"] == "done"
 
 
 def test_a_completion_beside_a_denied_call_completes_nothing(make_rig: MakeRig) -> None:

@@ -14,6 +14,7 @@ import pytest
 from neuraphage.client_wiring import redactor
 from neuraphage.errors import FaultKind, ModelFault
 from neuraphage.logs import add_to_log_context, configure_logging, log_context
+from neuraphage.model.message import ModelReply
 from neuraphage.model.tool import ToolResult
 from turnkit import FakeTool, Rig, calls, says
 
@@ -46,23 +47,32 @@ def fails(params: Any, context: Any) -> ToolResult:
 
 
 def test_every_line_of_a_turn_has_its_context(make_rig: Callable[..., Rig], logged: io.StringIO) -> None:
-    """Of the product, of a library, of a tool that fails; fence and turn are those of the claim, turns from 1."""
+    """Of the product, of libraries beside a call of the model, of a tool that fails: all that is logged meanwhile."""
     tools = [FakeTool(name="speaks", act=speaks), FakeTool(name="fails", act=fails)]
-    steps = [ModelFault(FaultKind.NETWORK, "refused"), calls(("t1", "speaks", {}), ("t2", "fails", {})), says("done")]
-    rig = make_rig(*steps, extra=tools)
+
+    def replies(reply: ModelReply) -> Callable[..., ModelReply]:
+        def step(*_: Any) -> ModelReply:
+            logging.getLogger("an.sdk").debug("of a call of the model")
+            return reply
+
+        return step
+
+    first = calls(("t1", "speaks", {}), ("t2", "fails", {}))
+    rig = make_rig(ModelFault(FaultKind.NETWORK, "refused"), replies(first), replies(says("done")), extra=tools)
     task_id = rig.submit(allow=("speaks", "fails"))
     rig.drain()
     rig.retry_now(task_id)
+    before = len(lines(logged))
     rig.drain()
-    of_tools = {line["tool"]: line for line in lines(logged) if "tool" in line}
-    assert of_tools.keys() == {"speaks", "fails"}
-    assert of_tools["speaks"]["logger"] == "a.library"
-    fence = rig.get(task_id).fence
-    for line in of_tools.values():
-        assert (line["task"], line["turn"]) == (task_id, 1)
-        assert 0 < line["fence"] <= fence
-    inside = [line for line in lines(logged) if "runtime" in line["logger"] or line["logger"] == "a.library"]
-    assert [line for line in inside if "task" in line and not {"turn", "fence"} <= line.keys()] == []
+    inside = lines(logged)[before:]
+    fence, turn = inside[0]["fence"], inside[0]["turn"]
+    assert rig.get(task_id).fence == fence + 1, "the second turn has a claim of its own"
+    assert [tuple(line.get(name) for name in ("logger", *CONTEXT)) for line in inside] == [
+        ("an.sdk", task_id, turn, fence, None),
+        ("a.library", task_id, turn, fence, "speaks"),
+        ("neuraphage.runtime.tool_step", task_id, turn, fence, "fails"),
+        ("an.sdk", task_id, turn + 1, fence + 1, None),
+    ]
 
 
 def test_what_is_said_of_a_record_that_cannot_be_read_has_its_context(

@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from neuraphage.decide import conversation
+from neuraphage.decide.actions import Action, NextTurn
+from neuraphage.decide.machine import decide
+from neuraphage.decide.snapshot import Snapshot
 from neuraphage.errors import StoreUnavailable
 from neuraphage.model.task import Status
 from neuraphage.model.tool import ToolResult
@@ -155,6 +158,25 @@ def test_what_ends_a_message_early(make_rig: MakeRig, why: str) -> None:
     record = rig.get(task_id)
     assert (record.place, record.counters.iteration) == ("outbox", 1 if why != "drains" else 0)
     assert [task for task, _ in rig.dispatcher.messages] == ([] if why == "broker away" else [task_id])
+
+
+def test_a_process_that_begins_to_leave_claims_no_further_turn(
+    make_rig: MakeRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The drain came when the end of the turn was decided already: what it claimed it would only give back."""
+    rig = three_turns(make_rig, turns_per_message="auto")
+
+    def decided(snapshot: Snapshot) -> Action:
+        action = decide(snapshot)
+        if isinstance(action, NextTurn):
+            rig.keeper.drain()
+        return action
+
+    monkeypatch.setattr("neuraphage.runtime.turn.decide", decided)
+    task_id = rig.submit()
+    rig.step()
+    record = rig.get(task_id)
+    assert (record.place, record.counters.iteration, record.fence) == ("outbox", 1, 1)
 
 
 def test_a_message_has_a_bounded_number_of_turns(make_rig: MakeRig) -> None:
