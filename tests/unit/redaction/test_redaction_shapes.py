@@ -125,10 +125,12 @@ AROUND = [
     '"{\\"k\\": \\"x\\\\n{}\\"}"',
     "q=%22{}%22", "q=a%0A{}%0Ab", "q=%20{}%20", "q=%3d{}%26r", "q=%2522{}%2522", "q==3D{} ",
     "\\u0022{}\\u0022", "\\u003d{}\\u0026", "\\x22{}\\x22", "\\012{}\\012", "\\U00000022{}\\U00000022",
-    "\\u{22}{}\\u{22}",     "\x1b[31m{}\x1b[0m", "\x1b[1;38;5;196m{}\x1b[m", "\x1b[m{}\x1b[K", "\x1b[K{}\x1b[K", "\x1b(B{}\x1b(B",
+    "\\u{22}{}\\u{22}",
+    "\x1b[31m{}\x1b[0m", "\x1b[1;38;5;196m{}\x1b[m", "\x1b[m{}\x1b[K", "\x1b[K{}\x1b[K", "\x1b(B{}\x1b(B",
     "\x1b[?25l{}\x1b[?25h",
     "\\x1b[31m{}\\x1b[0m", "\\u001b[31m{}\\u001b[39m", "\\033[m{}\\033[m", "\\e[1m{}\\e[m", "^[[31m{}^[[m",
-    "^I{}^I", "a^M{}^M",     "&quot;{}&quot;", "&#34;{}&#34;", "&#x22;{}&#x22;", "&nbsp;{}&nbsp;", "&lt;{}&gt;",
+    "^I{}^I", "a^M{}^M",
+    "&quot;{}&quot;", "&#34;{}&#34;", "&#x22;{}&#x22;", "&nbsp;{}&nbsp;", "&lt;{}&gt;",
 ]  # fmt: skip
 
 
@@ -159,82 +161,9 @@ def test_a_token_behind_an_underscore_is_cut_out(name: str, around: str) -> None
     assert redacted.startswith(around.partition("{}")[0])
 
 
-LOGIN = base64.b64encode(b"user:correct-horse").decode()
-PLACES = [
-    ("Authorization: Basic " + LOGIN, LOGIN),
-    ("Proxy-Authorization: basic " + LOGIN, LOGIN),
-    ('-H "Authorization: token ' + HEX[:40] + '"', HEX[:40]),
-    ("the header was Bearer " + MIX[:40], MIX[:40]),
-    ("machine example.org login me password s3cret!", "s3cret!"),
-    ("machine example.org\n  login me\n  password s3cret!\n", "s3cret!"),
-    ("db.example.org:5432:app:me:swordfish", "swordfish"),
-    ("*:*:*:postgres:swordfish\n", "swordfish"),
-    ('{"auths": {"https://index.docker.io/v1/": {"auth": "' + LOGIN + '"}}}', LOGIN),
-    ("[default]\naws_access_key_id = AK" + "IAIOSFODNN7EXAMPLE\n", "IOSFODNN7"),
-    ("aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "wJalrXUtnFEMI"),
-    ("aws_session_token = " + MIX[:100], MIX[:40]),
-    ("password: hunter2", "hunter2"),
-    ("db:\n  password: Tr0ub4dor&3\n  port: 5432", "Tr0ub4dor"),
-    ("passphrase = x9!mmm", "x9!mmm"),
-    ("client_secret: a8f5f167f44f4964e6c998dee827110c", "a8f5f167"),
-    ("secret_key = 'django-insecure-9x$k2m'", "insecure-9x"),
-    ("export AZURE_DEVOPS_PAT=" + MIX[:52], MIX[:30]),
-    ("PAYMENT_SK=" + MIX[:30], MIX[:30]),
-    ("NPM_AUTH=" + LOGIN, LOGIN),
-    ("GPG_PASSPHRASE=a1b2c3d4e5", "a1b2c3d4e5"),
-    ("machine example.org login me password swordfish", "swordfish"),
-    ("docker login -p S3cret-of-hub -u me", "S3cret-of-hub"),
-    ("docker login -u me -p S3cret-of-hub", "S3cret-of-hub"),
-    ("docker login hub.example.org:5000 -u me -p S3cret-of-hub", "S3cret-of-hub"),
-    ("redis-cli -a swordfish ping", "swordfish"),
-    ("valkey-cli -h cache.example.org -a swordfish ping", "swordfish"),
-    ("<server><id>hub</id><password>S3cret!</password></server>", "S3cret!"),
-    ('network={\n  psk="' + MIX[:12] + '"\n}', MIX[:12]),
-    ("Cookie: theme=dark; sessionid=" + MIX[:32] + "; lang=en", MIX[:32]),
-    ("Set-Cookie: connect.sid=s%3A" + MIX[:32] + "; Path=/", MIX[:32]),
-    ("JSESSIONID=" + UPPER[:32], UPPER[:32]),
-    ("FLOWER_BASIC_AUTH=admin:swordfish", "swordfish"),
-    ("celery flower --basic_auth=admin:swordfish --port=5555", "swordfish"),
-    ("basic_auth = ['neuraphage:" + MIX[:43] + "']", MIX[:43]),
-    ("//registry.npmjs.org/:_authToken=" + str(uuid.UUID(HEX[:32])), "01234567-89ab"),
-    ("//registry.example.org/:_auth=" + LOGIN, LOGIN),
-    ("DefaultEndpointsProtocol=https;AccountName=a;AccountKey=" + MIX[:86] + "==;End", MIX[:60]),
-    ("Endpoint=sb://x/;SharedAccessKeyName=Root;SharedAccessKey=" + MIX[:43] + "=", MIX[:40]),
-    ("https://a.blob.core.windows.net/c?sv=2022-11-02&sig=" + MIX[:40] + "%3D&se=1", MIX[:40]),
-    ("https://b.s3.amazonaws.com/k?X-Amz-Signature=" + HEX[:64], HEX[:40]),
-    ("curl -u admin:swordfish https://h/", "swordfish"),
-    ("curl --user 'admin:s3cr3t' https://h/", "s3cr3t"),
-    ("sshpass -p swordfish ssh h", "swordfish"),
-    ("sshpass -pswordfish ssh h", "swordfish"),
-    ("mysql -u root -pS3cret! db", "S3cret!"),
-    ("mysqldump -pS3cret! db", "S3cret!"),
-    ("tool login --password s3cr3t-x", "s3cr3t-x"),
-    ("tool --api-key " + HEX[:32], HEX[:32]),
-    ("git clone https://" + HEX[:40] + "@git.example.org/r.git", HEX[:40]),
-    ("git clone https://oauth2:" + HEX[:20] + "@gitlab.com/r.git", HEX[:20]),
-    ("X-Vault-Token: s." + MIX[:24], MIX[:24]),
-    ("PRIVATE-TOKEN: " + MIX[:20], MIX[:20]),
-    ("VAULT_TOKEN=s." + MIX[:24], MIX[:24]),
-    ("TWILIO_AUTH_TOKEN=" + HEX[:32], HEX[:32]),
-    ("redis://default:swordfish@cache:6379/0", "swordfish"),
-    ("-----BEGIN OPENSSH " + "PRIVATE KEY-----\n" + MIX[:64] + "\n-----END OPENSSH " + "PRIVATE KEY-----", MIX[:64]),
-    ("-----BEGIN PGP " + "PRIVATE KEY BLOCK-----\n\n" + MIX[:64] + "\n=abcd\n", MIX[:64]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "secret"), PLACES)
-def test_a_secret_is_known_by_its_place(text: str, secret: str) -> None:
-    """Headers, files of logins, names of settings, command lines; twice is once."""
-    redacted = Redactor().text(text)
-    assert secret not in redacted
-    assert "[redacted:" in redacted
-    assert Redactor().text(redacted) == redacted
-
-
 def test_the_table_is_long_enough() -> None:
-    """Sixty kinds at least."""
-    assert len(TOKENS) >= 60
-    assert len(PLACES) >= 40
+    """Eighty kinds at least."""
+    assert len(TOKENS) >= 80
 
 
 ORDINARY = [
@@ -336,6 +265,13 @@ ADVERSARIAL = [
     "basic_auth=", "auth=",
     "authorization: basic ", "bearer ", ":*:", ":*:a:b:", "sig=", "&sig=", "://a", "_sk=", "_pat:",
     "0-us", "Q~", "a1Q~",
+    "pass=", "_pass=a1", "DB_PASS=a1", "pw: ", "password\" value=\"", "password\" ", "token value=a",
+    "?key=", "&key=a1", "%26token%3d", "token=%26token%3d", "%26key%3da", "x%3dtoken",
+    ":a@tcp(", ":aaaa", "zip -a ", "zip a ", "7z a ", "7z -p", "mongosh -u b ", "mongo ",
+    "ldapsearch -x ", "-D cn=a -w ", "-d a=",
+    "htpasswd -b ", "htpasswd -b a b ", "-U a%", "-U a -P ", "-pass pass:", "-pw ",
+    "machine\\n", "machine a\\nlogin ", "login\\n",
+    "\\\\\\\"", "password\\\": \\\"", "auth\\\":",
     ".atlasv1.", "hooks.slack.com/services/", "api/webhooks/1/", "xoxb-", "sshpass -p ", "1//0", "[redacted:a]-u ",
 ]  # fmt: skip
 
