@@ -61,7 +61,8 @@ _ASSIGNED_REACH = Regex(
 # A shell assignment has no spaces. What follows tells it from a keyword argument or an expression. In a URL within a
 # URL the sign is escaped, and the value ends at the next such sign: so no run is looked at again.
 _SHELL = Regex(
-    rf"""{_NAME}(?:=|%3d)(?P<value>(?:[\w+/~@!^*.-]|%(?!26|3d)){{8,}}+={{0,2}})(?=[\s;&|"'`#<\\]|%26|%3d|$)""", _FLAGS
+    rf"""{_NAME}(?:=|(?P<escaped>%3d))(?P<value>(?:[\w+/~@!^*.-]|%(?(escaped)(?!26|3d))){{8,}}+={{0,2}})(?=[\s;&|"'`#<\\]|%26|%3d|$)""",
+    _FLAGS,
 )
 # In capitals it is a setting of an environment, and no argument.
 _SETTING = Regex(

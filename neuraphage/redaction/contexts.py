@@ -46,7 +46,7 @@ _PARAMETERS = (
     *("refresh_token", "secret", "client_secret", "password", "passwd", "pass", "pwd", "auth", "jwt"),
 )
 _PARAMETER = Regex(
-    rf"{_PARAMETER_BEGINNING}(?P<name>{'|'.join(_PARAMETERS)})(?:=|%3d)(?P<value>(?:[\w.~+/-]|%(?!26|3d)){{8,}}+=*)",
+    rf"{_PARAMETER_BEGINNING}(?P<name>{'|'.join(_PARAMETERS)})(?:=|(?P<escaped>%3d))(?P<value>(?:[\w.~+/-]|%(?(escaped)(?!26|3d))){{8,}}+=*)",
     _FLAGS,
 )
 # As the drivers of Go have it: `user:password@tcp(host:3306)/db`.

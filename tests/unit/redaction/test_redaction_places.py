@@ -100,6 +100,7 @@ PLACES = [
     ('{"u": "https://h/a?x=1\\u0026key=' + MIX[:24] + '"}', MIX[:24]),
     ('{"u": "https://h/a?x=1\\u0026sig=' + MIX[:24] + '"}', MIX[:24]),
     ("https://h/?next=%2Fa%3Ftoken%3D" + MIX[:24] + "%26x%3D1", MIX[:24]),
+    ("client_secret=a%3Db%26c%2Fd1E2f3&x=1", "d1E2f3"),
     ("<a href='https://h/a?x=1&amp;token=" + MIX[:24] + "'>", MIX[:24]),
     ("me:swordfish@tcp(db:3306)/app", "swordfish"),
     # name and value side by side
