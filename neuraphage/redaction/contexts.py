@@ -18,7 +18,7 @@ from neuraphage.redaction.patterns import Pattern, Regex, looks_random, random_v
 
 _FLAGS = re.IGNORECASE | re.ASCII
 # In JSON text the ends of lines and the quotes are escaped.
-_GAP = r"(?:[ \t\r\n]|\\[nrt]){1,4}"
+_GAP = r"(?:[ \t\r\n]|\\[nrt]){1,4}+(?!\\[nrt])"
 _QUOTE = r"""(?:\\{0,3}["'])?"""
 _AUTH_FIELD = Regex(
     rf"auth{_QUOTE}[ \t]{{0,8}}[:=][ \t]{{0,8}}{_QUOTE}(?P<value>[A-Za-z0-9+/]{{8,512}}+={{0,2}})", _FLAGS
