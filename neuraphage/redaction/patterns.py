@@ -107,6 +107,19 @@ def looks_random(value: str) -> bool:
     return has_digit and has_letter and (turns(value) >= 2 or sum(c.isdigit() for c in value) >= 3)
 
 
+def random_value(match: Match[str]) -> bool:
+    """Accept a match of which the value looks random."""
+    return looks_random(match["value"])
+
+
+def is_made(value: str) -> bool:
+    """Tell a value with letters and something beside them from a word and from a number.
+
+    Weaker than `looks_random`, for places where hardly anything but a password stands.
+    """
+    return any(not c.isalpha() and c not in "_-.,)" for c in value) and any(c.isalpha() for c in value)
+
+
 def turns(value: str) -> int:
     """How often a letter follows a digit or a digit a letter."""
     return sum((a.isdigit() and b.isalpha()) or (a.isalpha() and b.isdigit()) for a, b in pairwise(value))

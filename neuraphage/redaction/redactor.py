@@ -48,7 +48,12 @@ class Redactor:
 
     def __init__(self, patterns: Collection[Pattern] = DEFAULT_PATTERNS, secrets: Collection[str] = ()) -> None:
         self._patterns = tuple(patterns)
-        self._needles = Needles(needle for pattern in self._patterns for needle in pattern.needles)
+        # In the order in which they are tried. Most texts hold a needle, and no text holds many of them.
+        self._tries = tuple((pattern, needle) for pattern in self._patterns for needle in pattern.needles)
+        self._tries_of: dict[str, list[int]] = {}
+        for index, (_, needle) in enumerate(self._tries):
+            self._tries_of.setdefault(needle, []).append(index)
+        self._needles = Needles(self._tries_of)
         spellings = {form for secret in secrets for form in (secret, json.dumps(secret)[1:-1], quote(secret, safe=""))}
         usable = (form for form in spellings if len(form) >= MIN_VALUE_CHARS)
         # Longest first: a secret that holds another one must go as a whole.
@@ -79,16 +84,20 @@ class Redactor:
         return text
 
     def _shapes(self, text: str) -> str:
-        there = self._needles.found_in(_fold(text))
-        if not there:
-            return text
-        for pattern in self._patterns:
-            for needle in pattern.needles:
-                if needle in there:
-                    changed = _replace(text, partial(_matches, pattern, needle))
-                    if changed is not text:
-                        text, there = changed, self._needles.found_in(_fold(changed))
+        ahead = self._tries_in(text)
+        while ahead:
+            index = ahead.pop()
+            pattern, needle = self._tries[index]
+            changed = _replace(text, partial(_matches, pattern, needle))
+            if changed is not text:
+                text = changed
+                ahead = [later for later in self._tries_in(text) if later > index]
         return text
+
+    def _tries_in(self, text: str) -> list[int]:
+        """What to try on a text, the first one last."""
+        there = self._needles.found_in(_fold(text))
+        return sorted((index for needle in there for index in self._tries_of[needle]), reverse=True)
 
     def settled_chars(self, text: str) -> int:
         """Tell how much of a text that still grows can be redacted by itself (for pieces that are shown at once).

@@ -52,6 +52,12 @@ SECRETS = [
     'token: "密码Tr0ub4dor密码3"',
     "postgres://用户:密@host/db",
     "://:x@",
+    '\\"token\\": \\"密码Tr0ub4dor密码3\\"',
+    'name="DB_PASS", "value": "s3cr3t"',
+    "mongosh h -u me -p swordfish",
+    "htpasswd -c -b f me swordfish",
+    "\\nghp_" + "Ab1" * 12,
+    "\x1b[31mAKIA" + "ABCD1234" * 2,
     "ghp_" + "Ab1" * 12,
     "AKIA" + "ABCD1234" * 2,
     "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0.SflKxwRJSMeKKF2QT4fw",
@@ -81,6 +87,7 @@ WORDS = [
     ),
     ";",
     "'",
+    *("\\n", '\\"', "%22", "\x1b[31m", "value", "pass=", "-p", "-b", "_"),
 ]
 GAPS = ["", " ", "\n", "  ", "\t", ", ", "\u00a0", "，", "。"]
 NO_GAPS = ["", "", "，", "。"]

@@ -199,6 +199,8 @@ PIECES = st.one_of(
                 "basic_auth=a:",
                 ":*:a:b:",
                 "SG." + "a1B2" * 5 + ".",
+                *("\\n", '\\"', "%22", "%3d", "\\u0026", "\x1b[31m", "pass=", "_PASS=", "pw: ", "&key=", "@tcp("),
+                *(' value="', "zip -P ", "7z a -p", "-U a%", "-pass pass:", "-D cn=a -w ", "htpasswd -nb a "),
                 "-----BEGIN ",
                 "PRIVATE KEY-----",
             ),

@@ -96,104 +96,74 @@ TOKENS = {
     "new relic": "NR|AK-{u27}",
     "sentry": "sn|trys_eyJ{m60}",
     "1password": "op|s_eyJ{m80}",
+    "gitlab, routable": "gl|pat-{m40}.0a1b2c3d4",
+    "gitlab, old runner": "GR|1348941{m20}",
+    "artifactory": "AK|Cp{m69}",
+    "octopus": "AP|I-{u26}",
+    "sonar": "sq|u_{h40}",
+    "clojars": "CLO|JARS_{h60}",
+    "bedrock": "AB|SK{m110}",
+    "openshift": "sha|256~{m43}",
+    "dynatrace": "dt|0c01.{m24}.{m64}",
+    "infracost": "ic|o-{m32}",
+    "facebook": "EA|AM{m100}",
+    "flutterwave": "FLW|SECK_TEST-{h32}-X",
+    "shippo": "ship|po_live_{h40}",
+    "duffel": "duf|fel_live_{m43}",
+    "readme": "rd|me_{h70}",
+    "prefect": "pn|u_{m36}",
+    "typeform": "tf|p_{m59}",
+    "frame.io": "fi|o-u-{m64}",
     "age": "AGE-SEC|RET-KEY-1{u58}",
     "jwt": "ey|JhbGciOiJIUzI1NiJ9.ey|JzdWIiOiIxMjM0In0.{m43}",
 }
 
-AROUND = ["{}", "the key is {}.", "('{}')", "a={}\nb", "[{}]", "x-{}", "--header=X-{}", "a: {}, b", "\u0130 {}", "`{}`"]
+AROUND = [
+    "{}", "the key is {}.", "('{}')", "a={}\nb", "[{}]", "x-{}", "--header=X-{}", "a: {}, b", "\u0130 {}", "`{}`",
+    # what ends an escape is no letter of the word behind it
+    '{"k": "x\\n{}\\n"}', '{"k": "x\\t{}\\t"}', '{"k": "x\\r\\n{}\\r\\n"}', '{"k": "\\"{}\\""}',
+    '"{\\"k\\": \\"x\\\\n{}\\"}"',
+    "q=%22{}%22", "q=a%0A{}%0Ab", "q=%20{}%20", "q=%3d{}%26r", "q=%2522{}%2522", "q==3D{} ",
+    "\\u0022{}\\u0022", "\\u003d{}\\u0026", "\\x22{}\\x22", "\\012{}\\012", "\\U00000022{}\\U00000022",
+    "\\u{22}{}\\u{22}",
+    "\x1b[31m{}\x1b[0m", "\x1b[1;38;5;196m{}\x1b[m", "\x1b[m{}\x1b[K", "\x1b[K{}\x1b[K", "\x1b(B{}\x1b(B",
+    "\x1b[?25l{}\x1b[?25h",
+    "\\x1b[31m{}\\x1b[0m", "\\u001b[31m{}\\u001b[39m", "\\033[m{}\\033[m", "\\e[1m{}\\e[m", "^[[31m{}^[[m",
+    "^I{}^I", "a^M{}^M",
+    "&quot;{}&quot;", "&#34;{}&#34;", "&#x22;{}&#x22;", "&nbsp;{}&nbsp;", "&lt;{}&gt;",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("around", AROUND)
 @pytest.mark.parametrize("name", TOKENS)
 def test_a_token_is_cut_out(name: str, around: str) -> None:
     """Whatever stands around it, a dash too; nothing of its secret part is left, and nothing else is taken."""
-    if name in {"terraform", "discord", "telegram", "twilio", "mailchimp", "azure client"} and "-{" in around:
-        pytest.skip("a token without a beginning of its own is not told from the word that a dash joins it to")
     token = built(TOKENS[name])
-    redacted = Redactor().text(around.format(token))
+    before, after = around.split("{}")
+    redacted = Redactor().text(before + token + after)
     assert token[-16:] not in redacted
     assert "[redacted:" in redacted
-    before, after = around.split("{}")
     assert redacted.startswith(before[:-1])
     assert redacted.endswith(after)
 
 
-LOGIN = base64.b64encode(b"user:correct-horse").decode()
-PLACES = [
-    ("Authorization: Basic " + LOGIN, LOGIN),
-    ("Proxy-Authorization: basic " + LOGIN, LOGIN),
-    ('-H "Authorization: token ' + HEX[:40] + '"', HEX[:40]),
-    ("the header was Bearer " + MIX[:40], MIX[:40]),
-    ("machine example.org login me password s3cret!", "s3cret!"),
-    ("machine example.org\n  login me\n  password s3cret!\n", "s3cret!"),
-    ("db.example.org:5432:app:me:swordfish", "swordfish"),
-    ("*:*:*:postgres:swordfish\n", "swordfish"),
-    ('{"auths": {"https://index.docker.io/v1/": {"auth": "' + LOGIN + '"}}}', LOGIN),
-    ("[default]\naws_access_key_id = AK" + "IAIOSFODNN7EXAMPLE\n", "IOSFODNN7"),
-    ("aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "wJalrXUtnFEMI"),
-    ("aws_session_token = " + MIX[:100], MIX[:40]),
-    ("password: hunter2", "hunter2"),
-    ("db:\n  password: Tr0ub4dor&3\n  port: 5432", "Tr0ub4dor"),
-    ("passphrase = x9!mmm", "x9!mmm"),
-    ("client_secret: a8f5f167f44f4964e6c998dee827110c", "a8f5f167"),
-    ("secret_key = 'django-insecure-9x$k2m'", "insecure-9x"),
-    ("export AZURE_DEVOPS_PAT=" + MIX[:52], MIX[:30]),
-    ("PAYMENT_SK=" + MIX[:30], MIX[:30]),
-    ("NPM_AUTH=" + LOGIN, LOGIN),
-    ("GPG_PASSPHRASE=a1b2c3d4e5", "a1b2c3d4e5"),
-    ("machine example.org login me password swordfish", "swordfish"),
-    ("docker login -p S3cret-of-hub -u me", "S3cret-of-hub"),
-    ("docker login -u me -p S3cret-of-hub", "S3cret-of-hub"),
-    ("docker login hub.example.org:5000 -u me -p S3cret-of-hub", "S3cret-of-hub"),
-    ("redis-cli -a swordfish ping", "swordfish"),
-    ("valkey-cli -h cache.example.org -a swordfish ping", "swordfish"),
-    ("<server><id>hub</id><password>S3cret!</password></server>", "S3cret!"),
-    ('network={\n  psk="' + MIX[:12] + '"\n}', MIX[:12]),
-    ("Cookie: theme=dark; sessionid=" + MIX[:32] + "; lang=en", MIX[:32]),
-    ("Set-Cookie: connect.sid=s%3A" + MIX[:32] + "; Path=/", MIX[:32]),
-    ("JSESSIONID=" + UPPER[:32], UPPER[:32]),
-    ("FLOWER_BASIC_AUTH=admin:swordfish", "swordfish"),
-    ("celery flower --basic_auth=admin:swordfish --port=5555", "swordfish"),
-    ("basic_auth = ['neuraphage:" + MIX[:43] + "']", MIX[:43]),
-    ("//registry.npmjs.org/:_authToken=" + str(uuid.UUID(HEX[:32])), "01234567-89ab"),
-    ("//registry.example.org/:_auth=" + LOGIN, LOGIN),
-    ("DefaultEndpointsProtocol=https;AccountName=a;AccountKey=" + MIX[:86] + "==;End", MIX[:60]),
-    ("Endpoint=sb://x/;SharedAccessKeyName=Root;SharedAccessKey=" + MIX[:43] + "=", MIX[:40]),
-    ("https://a.blob.core.windows.net/c?sv=2022-11-02&sig=" + MIX[:40] + "%3D&se=1", MIX[:40]),
-    ("https://b.s3.amazonaws.com/k?X-Amz-Signature=" + HEX[:64], HEX[:40]),
-    ("curl -u admin:swordfish https://h/", "swordfish"),
-    ("curl --user 'admin:s3cr3t' https://h/", "s3cr3t"),
-    ("sshpass -p swordfish ssh h", "swordfish"),
-    ("sshpass -pswordfish ssh h", "swordfish"),
-    ("mysql -u root -pS3cret! db", "S3cret!"),
-    ("mysqldump -pS3cret! db", "S3cret!"),
-    ("tool login --password s3cr3t-x", "s3cr3t-x"),
-    ("tool --api-key " + HEX[:32], HEX[:32]),
-    ("git clone https://" + HEX[:40] + "@git.example.org/r.git", HEX[:40]),
-    ("git clone https://oauth2:" + HEX[:20] + "@gitlab.com/r.git", HEX[:20]),
-    ("X-Vault-Token: s." + MIX[:24], MIX[:24]),
-    ("PRIVATE-TOKEN: " + MIX[:20], MIX[:20]),
-    ("VAULT_TOKEN=s." + MIX[:24], MIX[:24]),
-    ("TWILIO_AUTH_TOKEN=" + HEX[:32], HEX[:32]),
-    ("redis://default:swordfish@cache:6379/0", "swordfish"),
-    ("-----BEGIN OPENSSH " + "PRIVATE KEY-----\n" + MIX[:64] + "\n-----END OPENSSH " + "PRIVATE KEY-----", MIX[:64]),
-    ("-----BEGIN PGP " + "PRIVATE KEY BLOCK-----\n\n" + MIX[:64] + "\n=abcd\n", MIX[:64]),
-]  # fmt: skip
+PARTS_OF_NAMES = {"doppler", "mailgun", "sendgrid", "vault, old", "vault, old, of a namespace"}
+"""Beginnings that names of code have as well (`api_key-...`, `its_s.`): they are not known behind `_`."""
 
 
-@pytest.mark.parametrize(("text", "secret"), PLACES)
-def test_a_secret_is_known_by_its_place(text: str, secret: str) -> None:
-    """Headers, files of logins, names of settings, command lines; twice is once."""
-    redacted = Redactor().text(text)
-    assert secret not in redacted
-    assert "[redacted:" in redacted
-    assert Redactor().text(redacted) == redacted
+@pytest.mark.parametrize("around", ["x_{}", "THE_{}.", "__{} "])
+@pytest.mark.parametrize("name", [name for name in TOKENS if name not in PARTS_OF_NAMES and "hook" not in name])
+def test_a_token_behind_an_underscore_is_cut_out(name: str, around: str) -> None:
+    """Where its beginning is its own."""
+    token = built(TOKENS[name])
+    redacted = Redactor().text(around.format(token))
+    assert token[-16:] not in redacted
+    assert redacted.startswith(around.partition("{}")[0])
 
 
 def test_the_table_is_long_enough() -> None:
-    """Sixty kinds at least."""
-    assert len(TOKENS) >= 60
-    assert len(PLACES) >= 40
+    """Eighty kinds at least."""
+    assert len(TOKENS) >= 80
 
 
 ORDINARY = [
@@ -256,6 +226,17 @@ ORDINARY = [
     "accept = key-value-pair-0123",
     "MIT License, Notes. Mozilla.Public.License",
     "Node.js v18.12.1, Ncurses 6.4.20240113",
+    # behind `_` and behind escapes: names of code, of clusters, of files
+    "def test_sk_live_connectionpool(): my_gsk_of_a_function_with_a_very_long_name_of_words_only()",
+    "convert_hf_to_gguf_update_Llama2_Model_with_70_billions; TASK_SK_LEARN_PIPELINE_OF_MANY_WORDS",
+    "use_gsk_v2_of_a_function_with_a_very_long_name_of_words_and_numbers_12_and_13",
+    "the_s.getSha256OfBase64DataXyz(1) my_key-value-pair-0123",
+    "C:\\task-0190f3c1-7b3a-7c11-8a55-1234567890ab and C:\\new\\task-0190f3c1-7b3a-7c11-8a55-1234567890ab",
+    "[msk-cluster-prod-1a2b3c4d5e6f, arn:aws:kafka:us-east-1:msk-demo-cluster-of-words]",
+    "pip=dask-2024.1.0-py311h06a4308_0-and-more",
+    "The-New-Outlook-Module-1234.abcdef.MOre-words-that-a-name-may-have",
+    "cluster-0123456789abcdef0123456789abcdef-us-east-1",
+    "x.SKelton0123456789abcdef0123456789",
 ]
 
 
@@ -275,6 +256,8 @@ def test_random_bytes_are_not_taken_for_tokens() -> None:
 
 ADVERSARIAL = [
     "s.", "s.aB1", "s.aB1cD2eF3gH4iJ5kL6mN7oP8",
+    "\\nsk-", "%22", "%22sk-", "_ghp_", "_ghp_a1b2c3-", "\\u0022", "\x1b[31m", "\x1b[31mghp_", "_hf_a1", "-MTk4",
+    "MTk4", "-1:AA",     "-0a.atlasv1.", "-SK0", "12345678", "squ_", "sha256~", "AbsK",
     "sk-", "-sk-", "sk-A1-", "eyJ-", "eyJaaaaaaaa.eyJ-", "ghp_-", "SG.a.", "SG.aaaaaaaaaaaaaaaaaaaa-", "hf_",
     "M.", "Ma-", "MTk-",
     "dp.ab.", "dp.ab.a-", "1:AA", "1234567890:AA-", "key-0", "pat", "pata.", "password ", "password: ", "password: a1 ",
@@ -282,6 +265,13 @@ ADVERSARIAL = [
     "basic_auth=", "auth=",
     "authorization: basic ", "bearer ", ":*:", ":*:a:b:", "sig=", "&sig=", "://a", "_sk=", "_pat:",
     "0-us", "Q~", "a1Q~",
+    "pass=", "_pass=a1", "DB_PASS=a1", "pw: ", "password\" value=\"", "password\" ", "token value=a",
+    "?key=", "&key=a1", "%26token%3d", "token=%26token%3d", "%26key%3da", "x%3dtoken",
+    ":a@tcp(", ":aaaa", "zip -a ", "zip a ", "7z a ", "7z -p", "mongosh -u b ", "mongo ",
+    "ldapsearch -x ", "-D cn=a -w ", "-d a=",
+    "htpasswd -b ", "htpasswd -b a b ", "-U a%", "-U a -P ", "-pass pass:", "-pw ",
+    "machine\\n", "machine a\\nlogin ", "login\\n",
+    "\\\\\\\"", "password\\\": \\\"", "auth\\\":",
     ".atlasv1.", "hooks.slack.com/services/", "api/webhooks/1/", "xoxb-", "sshpass -p ", "1//0", "[redacted:a]-u ",
 ]  # fmt: skip
 
