@@ -25,7 +25,7 @@ class WorkerLines(LineFormatter):
         found = next((turn for text in _texts(record) if (turn := turn_of(text)) is not None), None)
         if found is None:
             return super().format(record)
-        with log_context(task=found[0], turn=found[1]):
+        with log_context(task=found[0], turn=found[1] + 1):
             return super().format(record)
 
 

@@ -41,8 +41,8 @@ BUGS = (
     ),
     Bug(
         "B3", "neuraphage/store/suspend.lua",
-        "    local last = { verdict = set.verdict, trail = '' }",
-        "    local last = { verdict = set.verdict, trail='', input_tokens = 0, output_tokens = 0, cost_microusd = 0 }",
+        "    local last = { verdict = set.verdict }",
+        "    local last = { verdict = set.verdict, input_tokens = 0, output_tokens = 0, cost_microusd = 0 }",
         BUG + "test_a_commit_keeps_what_it_does_not_mean_to_change",
     ),
     Bug(

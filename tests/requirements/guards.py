@@ -170,28 +170,29 @@ GUARDS = (
     # turns
     Bug(
         "turn-held-back-by-cancel", TURN,
-        "held_back = held.cancel or held.pause", "held_back = held.pause",
+        "if self._work.held.cancel or self._work.held.pause:", "if self._work.held.pause:",
         UNIT + "test_cancel.py::test_a_cancel_that_was_heard_with_the_reply_lets_nothing_begin",
     ),
     Bug(
         "turn-held-back-by-pause", TURN,
-        "held_back = held.cancel or held.pause", "held_back = held.cancel",
+        "if self._work.held.cancel or self._work.held.pause:", "if self._work.held.cancel:",
         UNIT + "test_pause_and_shutdown.py::test_pause_while_the_reply_streams",
     ),
     Bug(
         "turn-draining", TURN,
-        "        if self._draining():\n", "        if False:\n",
+        "Stop.SHUTDOWN if self._draining() else None", "None",
         UNIT + "test_pause_and_shutdown.py::test_shutdown_while_the_reply_streams",
     ),
     Bug(
         "turn-lost", TURN,
-        "        if held.lost:\n            raise LeaseLost(", "        if False:\n            raise LeaseLost(",
+        "            if held.lost:\n                raise LeaseLost(",
+        "            if False:\n                raise LeaseLost(",
         UNIT + "test_lost_leases.py::test_after_a_loss_nothing_more_is_written",
     ),
     Bug(
         "turn-lost-in-an-effect", TURN,
-        "            if held.lost:\n                raise\n", "",
-        UNIT + "test_lost_leases.py::test_after_a_loss_nothing_more_is_written",
+        "                if held.lost:\n                    raise\n", "",
+        "tests/requirements/test_known_bugs.py::test_a_refused_move_stops_the_worker",
     ),
     Bug(
         "model-inputs-of-a-fresh-request-only", MODEL,

@@ -11,6 +11,7 @@ import pytest
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.task import CompletedDetail, FailedDetail, Status
 from neuraphage.model.tool import ToolResult
+from neuraphage.model.tool_traits import ToolTraits
 from turnkit import FakeTool, Killed, Rig, calls, says
 
 MakeRig = Callable[..., Rig]
@@ -49,7 +50,9 @@ SIBLINGS = {
     "unknown": Sibling("no_such_tool", {}, "There is no tool"),
     "unfit": Sibling("act", {"bad": 1}, "bad is no parameter", FakeTool()),
     "a question": Sibling("ask_user", {"question": "Which one?"}, "the red one"),
-    "destructive": Sibling("act", {"command": "mkfs.ext4 /dev/null"}, "It never runs here", FakeTool()),
+    "destructive": Sibling(
+        "act", {"command": "mkfs.ext4 /dev/null"}, "It never runs here", FakeTool(traits=ToolTraits(command="command"))
+    ),
     "a remembered never": Sibling(
         "act", {}, "may never run in this task", FakeTool(side_effecting=True), answer="never", asked_before=True
     ),

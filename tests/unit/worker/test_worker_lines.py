@@ -55,7 +55,7 @@ def test_other_lines_are_left_alone(logged: io.StringIO) -> None:
     strategy.logger.info("mingle: all alone")
     logging.getLogger("neuraphage.x").warning("sent %s", message_id("another", 8, 1))
     assert " task=" not in logged.getvalue()
-    with log_context(task=TASK, turn=3, fence=9):
+    with log_context(task=TASK, turn=4, fence=9):
         trace.logger.info("inside")
     assert f"{OURS}fence=9 inside" in logged.getvalue()
 
