@@ -18,14 +18,18 @@ LENGTHS = (10, 200, 1_000)
 LIVE_TASKS = 100_000
 
 
-def _speed(folder: Path, rounds: int, pool: Pool) -> list[report.Row]:
-    figures = speed.measure_speed(folder, pool, rounds=rounds, turns=100, tasks=100, task_turns=20, quiet_s=20)
-    return report.speed_rows(figures, pool)
+def _speed(folder: Path, rounds: int, pool: Pool, tasks: int = 100, task_turns: int = 20) -> list[report.Row]:
+    figures = speed.measure_speed(
+        folder, pool, rounds=rounds, turns=100, tasks=tasks, task_turns=task_turns, quiet_s=20
+    )
+    return report.speed_rows(figures, pool, tasks)
 
 
 PARTS: dict[str, Callable[[Path, int], list[report.Row]]] = {
     "threads": lambda folder, rounds: _speed(folder, rounds, Pool("threads", 8)),
     "prefork": lambda folder, rounds: _speed(folder, rounds, Pool("prefork", 2)),
+    # a task for each slot: no message waits, which is what turns together are for
+    "few": lambda folder, rounds: _speed(folder, rounds, Pool("threads", 8), tasks=8, task_turns=100),
     "bytes": lambda folder, _: report.bytes_rows(speed.measure_bytes(folder, LENGTHS)),
     "kill": lambda folder, rounds: report.seconds_rows(
         "kill -9 of a whole worker to the next start", recovery.measure_kills(folder, 4 * rounds), "p50 0.5, max 1.5"

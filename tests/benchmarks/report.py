@@ -35,8 +35,8 @@ def _ratios(mine: Sequence[float], others: Sequence[float]) -> list[float]:
     return [one / other if other else inf for one, other in zip(mine, others, strict=True)]
 
 
-def speed_rows(figures: dict[str, Figures], pool: Pool) -> list[Row]:
-    """Figures of every contender, then the ratios that the goals are about."""
+def speed_rows(figures: dict[str, Figures], pool: Pool, tasks: int) -> list[Row]:
+    """Figures of every contender with a crowd of so many tasks, then the ratios that the goals are about."""
     rows = []
     idle = median(figures["no durability"].gap_ms)
     for name, found in figures.items():
@@ -44,7 +44,8 @@ def speed_rows(figures: dict[str, Figures], pool: Pool) -> list[Row]:
         text = f"overhead {spread(overhead)} ms, {spread(found.turns_per_s, 0)} turns/s, CPU {spread(found.cpu_ms)} ms"
         rows.append(Row(f"{name} ({pool})", text))
     for name, goals in GOALS.items():
-        rows += _ratio_rows(name, figures[name], figures["bare chain"], idle, pool, goals)
+        where = f"{pool}, {tasks} tasks"
+        rows += _ratio_rows(name, figures[name], figures["bare chain"], idle, where, goals)
     busy = [level for found in figures.values() for level in found.busy]
     rows.append(Row(f"other load before each run ({pool})", spread(busy)))
     return rows
@@ -55,15 +56,15 @@ GOALS = {"neuraphage": ("1.3 at most", "0.8 at least", "1.3 at most"), TOGETHER:
 
 
 def _ratio_rows(
-    name: str, ours: Figures, chain: Figures, idle_ms: float, pool: Pool, goals: tuple[str, str, str]
+    name: str, ours: Figures, chain: Figures, idle_ms: float, where: str, goals: tuple[str, str, str]
 ) -> list[Row]:
     overheads = _ratios([gap - idle_ms for gap in ours.gap_ms], [gap - idle_ms for gap in chain.gap_ms])
     speeds, cpu = _ratios(ours.turns_per_s, chain.turns_per_s), _ratios(ours.cpu_ms, chain.cpu_ms)
     whose = "of the chain's" if name == "neuraphage" else "of the chain's, turns together"
     return [
-        Row(f"overhead of a turn, {whose} ({pool})", spread(overheads), goals[0]),
-        Row(f"turns/s with 100 tasks, {whose} ({pool})", spread(speeds), goals[1]),
-        Row(f"CPU a turn, {whose} ({pool})", spread(cpu), goals[2]),
+        Row(f"overhead of a turn, {whose} ({where})", spread(overheads), goals[0]),
+        Row(f"turns/s, {whose} ({where})", spread(speeds), goals[1]),
+        Row(f"CPU a turn, {whose} ({where})", spread(cpu), goals[2]),
     ]
 
 
