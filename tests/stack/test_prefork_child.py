@@ -26,7 +26,7 @@ def test_the_parent_recovers_what_a_killed_child_held(stack: Stack) -> None:
     print(f"recovered {(recovered.at_ms or 0) - killed_at_ms} ms after the kill")
     assert recovered.data["evidence"] == "gone"
     stack.let_go(task)
-    assert child not in {row.pid for row in stack.store.registered()}
+    wait_for(lambda: child not in {row.pid for row in stack.store.registered()}, "the child to be struck off")
 
 
 def test_presence_ends_with_each_child_and_all_children_with_their_parent(stack: Stack) -> None:
