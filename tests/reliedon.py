@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import warnings
 from collections.abc import Callable
 from importlib.metadata import version
 from types import CodeType
@@ -44,6 +45,12 @@ def read_against(said: str) -> dict[str, str]:
     (line,) = re.findall(r"^Read against: (.*)\.$", said, re.MULTILINE)
     pairs = (one.split(" ") for one in line.split(", "))
     return {PACKAGES[library.lower()]: read for library, read in pairs}
+
+
+def tell_unread(name: str, said: str) -> None:
+    """Warn of newer libraries. What is relied on is what fails: else each release of theirs would break all tests."""
+    for package in unread(said):
+        warnings.warn(f"{name} was read against an older {package}: read it again, and say so in it", stacklevel=2)
 
 
 def unread(said: str, installed: Callable[[str], str] = version) -> list[str]:
