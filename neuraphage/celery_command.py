@@ -16,7 +16,7 @@ import click
 
 from neuraphage.celery_app import PACKAGE, find_workers, is_ours
 from neuraphage.errors import StackError
-from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE
+from neuraphage.queue.names import CONTROL_QUEUE, RUN_QUEUE
 
 OUR_APP = f"{PACKAGE}.app"
 OUR_LONG_APP = "neuraphage.celery_app"

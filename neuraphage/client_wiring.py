@@ -18,7 +18,7 @@ from neuraphage.settings import Settings
 from neuraphage.store.context import open_context
 from neuraphage.store.reads import RedisReads
 from neuraphage.store.requests import RedisRequests
-from neuraphage.waking import CeleryWaker
+from neuraphage.waking import QueueWaker
 
 if TYPE_CHECKING:
     from neuraphage.ports import StoredForm
@@ -70,7 +70,7 @@ def api_ports(settings: Settings | None = None, find: Callable[[], Settings] = s
         settings=known,
         tasks=RedisRequests(context, clock),
         reads=RedisReads(context),
-        waker=CeleryWaker(known),
+        waker=QueueWaker(known),
         redaction=cache(redactor),
         files=LocalFiles(),
         clock=clock,

@@ -12,7 +12,8 @@ from neuraphage.configuration import masked_url
 from neuraphage.decide.server_findings import ServerInfo
 from neuraphage.dev.plain_port import refuse_plain_port
 from neuraphage.errors import StackError
-from neuraphage.queue import BROKER_DOWN, CONTROL_QUEUE, RUN_QUEUE, make_app
+from neuraphage.queue.app import BROKER_DOWN, make_app
+from neuraphage.queue.names import CONTROL_QUEUE, RUN_QUEUE
 from neuraphage.settings import Settings
 from neuraphage.store.server_info import info_of, read_server
 

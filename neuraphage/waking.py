@@ -1,21 +1,33 @@
-"""Wake-up messages of clients and commands. Celery is imported when one is sent: it takes as long as all the rest."""
+"""Wake-up messages: the dispatcher of every process, on connections to the broker that are made when first used."""
 
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
 
-from neuraphage.decide.server_url import broker_address
+from neuraphage.decide.server_url import broker_address, broker_servers
+from neuraphage.queue.dispatcher import QueueDispatcher
 from neuraphage.settings import Settings
+from neuraphage.store.client import connect
 
-if TYPE_CHECKING:
-    from celery import Celery
-
-    from neuraphage.queue import CeleryDispatcher
+BROKER_RETRIES = 2
+"""With the longest wait for an answer, three tries end within the 10 s that a silent broker may cost."""
 
 
-class CeleryWaker:
-    """Implements ports.Waker by a Celery app that is made when it is first needed.
+def build_dispatcher(settings: Settings) -> QueueDispatcher:
+    """The dispatcher of these settings; makes no connection.
+
+    Raises:
+        SettingsError: the broker's URL cannot be read.
+    """
+    servers = [
+        connect(url, socket_timeout_s=settings.broker_timeout_s, setting="broker_url", retries=BROKER_RETRIES)
+        for url in broker_servers(settings.broker_url.get_secret_value())
+    ]
+    return QueueDispatcher(servers, settings.namespace)
+
+
+class QueueWaker:
+    """Implements ports.Waker: a dispatcher that is made when it is first needed.
 
     A request that is refused, or that finds its task where no worker looks, needs none.
 
@@ -26,7 +38,7 @@ class CeleryWaker:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._lock = threading.Lock()
-        self._parts: tuple[Celery, CeleryDispatcher] | None = None
+        self._dispatcher: QueueDispatcher | None = None
 
     def check(self) -> None:
         """See ports.Waker."""
@@ -34,31 +46,28 @@ class CeleryWaker:
 
     def publish_turn(self, task_id: str, iteration: int, seq: int, after: str = "") -> bool:
         """See ports.Dispatcher."""
-        return self.made()[1].publish_turn(task_id, iteration, seq, after)
+        return self._made().publish_turn(task_id, iteration, seq, after)
 
     def queue_length(self) -> int | None:
         """See ports.Dispatcher."""
-        return self.made()[1].queue_length()
+        return self._made().queue_length()
 
     def prepare(self) -> None:
         """See ports.Waker."""
-        self.made()
+        self._made()
 
     def close(self) -> None:
         """See ports.Waker."""
-        if self._parts is not None:
-            self._parts[0].close()
+        if self._dispatcher is not None:
+            self._dispatcher.close()
 
-    def made(self) -> tuple[Celery, CeleryDispatcher]:
-        """App and dispatcher, made at the first call.
+    def _made(self) -> QueueDispatcher:
+        """The dispatcher, made at the first call.
 
         Raises:
             SettingsError: the broker's URL cannot be read.
         """
-        from neuraphage.queue import CeleryDispatcher, make_app  # noqa: PLC0415 - see above
-
         with self._lock:
-            if self._parts is None:
-                app = make_app(self._settings)
-                self._parts = app, CeleryDispatcher(app)
-            return self._parts
+            if self._dispatcher is None:
+                self._dispatcher = build_dispatcher(self._settings)
+            return self._dispatcher

@@ -8,8 +8,6 @@ import secrets
 from collections.abc import Callable
 from pathlib import Path
 
-from celery import Celery
-
 from neuraphage.client_wiring import API_KEY_VARIABLE, build_store, redactor
 from neuraphage.data_folder import SPOOL
 from neuraphage.decide.cost import cost_microusd
@@ -17,7 +15,6 @@ from neuraphage.errors import SettingsError, SpoolError
 from neuraphage.llm import AnthropicClient, PriceTable
 from neuraphage.model.usage import Usage
 from neuraphage.ports import ModelClient, ProcessRow, Spool, ToolBox
-from neuraphage.queue import CeleryDispatcher
 from neuraphage.redaction.ends import Redact
 from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.health import HealthReporter, health_folder
@@ -36,6 +33,7 @@ from neuraphage.store.tasks import RedisStore
 from neuraphage.tools.loading import load_tools
 from neuraphage.tools.registry import default_toolbox
 from neuraphage.tools.turn_files import LocalTurnFiles
+from neuraphage.waking import build_dispatcher
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +86,7 @@ def build_toolbox(settings: Settings, redact: Redact) -> ToolBox:
     return default_toolbox(extra=(one.tool for one in loaded.tools), problems=loaded.problems)
 
 
-def build_services(settings: Settings, app: Celery, store: RedisStore) -> Services:
+def build_services(settings: Settings, store: RedisStore) -> Services:
     """Every port of a worker process."""
     prices = PriceTable.packaged()
     redaction = redactor()
@@ -100,7 +98,7 @@ def build_services(settings: Settings, app: Celery, store: RedisStore) -> Servic
         settings=settings,
         clock=store.clock,
         store=store,
-        dispatcher=CeleryDispatcher(app),
+        dispatcher=build_dispatcher(settings),
         model=build_model(settings),
         tools=build_toolbox(settings, redaction.text),
         spool=build_spool(settings, redaction.text),
@@ -113,7 +111,6 @@ def build_services(settings: Settings, app: Celery, store: RedisStore) -> Servic
 
 def build_process(
     settings: Settings,
-    app: Celery,
     parent_draining: Callable[[], bool],
     closed: Callable[[], bool] = lambda: True,
 ) -> WorkerProcess:
@@ -124,7 +121,7 @@ def build_process(
     presence = NamedConnection(url, settings.namespace, process_id, settings.state_wait_s)
     order = standby_order(store.context)
     return WorkerProcess(
-        build_services(settings, app, store),
+        build_services(settings, store),
         store,
         presence,
         store.clock,
@@ -136,10 +133,10 @@ def build_process(
     )
 
 
-def build_sweep(settings: Settings, app: Celery) -> Sweep:
+def build_sweep(settings: Settings) -> Sweep:
     """The sweep of this namespace."""
     store = build_store(settings)
-    return Sweep(store, CeleryDispatcher(app), store.clock, settings, Owners(store, host_id()).living)
+    return Sweep(store, build_dispatcher(settings), store.clock, settings, Owners(store, host_id()).living)
 
 
 def build_election(settings: Settings) -> HostElection:
@@ -147,10 +144,10 @@ def build_election(settings: Settings) -> HostElection:
     return HostElection(Path(settings.data_dir) / "watcher" / settings.namespace, host_id())
 
 
-def build_watcher(settings: Settings, app: Celery) -> Watcher:
+def build_watcher(settings: Settings) -> Watcher:
     """This process as a candidate for its host's watcher."""
     store = build_store(settings)
-    sweep = Sweep(store, CeleryDispatcher(app), store.clock, settings, Owners(store, host_id()).living)
+    sweep = Sweep(store, build_dispatcher(settings), store.clock, settings, Owners(store, host_id()).living)
     election = build_election(settings)
     return Watcher(store, sweep, store.clock, settings, host_id(), election, command_spool(settings))
 

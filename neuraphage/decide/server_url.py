@@ -37,6 +37,8 @@ _QUOTING = "in a user name or password write / as %2F, ? as %3F, # as %23 and @ 
 _PLAIN_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}")
 _NAMES = ("service_name", "master_name")
 _OWN_WORDS = frozenset({*_NAMES, "db", "ssl", "sentinel_username", "sentinel_password"})
+_NAME_OF_CHECK = re.compile(r"([?&]ssl_cert_reqs=)CERT_(REQUIRED|OPTIONAL|NONE)\b")
+"""How OpenSSL's constants are called; kombu takes them too."""
 _TRUE = frozenset({"1", "true", "yes", "on"})
 
 
@@ -173,6 +175,28 @@ def broker_address(url: str) -> BrokerAddress:
     return BrokerAddress(url, tls={"ssl_cert_reqs": "required"} if url.startswith("rediss://") else None)
 
 
+def broker_servers(url: str) -> tuple[str, ...]:
+    """The broker's servers in the words that redis-py reads, in the order in which they are asked.
+
+    Args:
+        url: as for `broker_address`.
+
+    Raises:
+        SettingsError: a URL of a socket that cannot be read.
+    """
+    return (url,) if is_sentinel(url) else tuple(_plain_words(piece) for piece in url.split(";") if piece)
+
+
+def _plain_words(url: str) -> str:
+    """One server's URL without the words that kombu alone knows."""
+    if url.startswith("redis+socket://"):
+        parts = _split(url.removeprefix("redis+"))
+        query = dict(parse_qsl(parts.query))
+        query["db"] = str(_database(query.pop("virtual_host", "")))
+        return f"unix://{parts.netloc}{parts.path}?{urlencode(query)}"
+    return _NAME_OF_CHECK.sub(lambda found: found[1] + found[2].lower(), url)
+
+
 def sentinel_login(found: SentinelUrl) -> dict[str, object]:
     """How each Sentinel is connected to, in redis-py's words."""
     login: dict[str, object] = {"socket_timeout": SENTINEL_TIMEOUT_S, "socket_connect_timeout": SENTINEL_TIMEOUT_S}
@@ -197,7 +221,7 @@ def _split(url: str) -> SplitResult:
         parts = urlsplit(url)
     except ValueError as error:  # its words may quote the URL, which may hold a password
         raise SettingsError("a server URL cannot be read: its host or port is broken") from error
-    if parts.fragment or ("@" in parts.path and not url.startswith("unix://")):
+    if parts.fragment or ("@" in parts.path and not url.startswith(("unix://", "socket://"))):
         raise SettingsError(f"a server URL cannot be read: {_QUOTING}")  # what looks like its host is no host
     return parts
 

@@ -7,7 +7,7 @@ from typing import Any
 from neuraphage.client_wiring import build_store
 from neuraphage.configuration import masked_url
 from neuraphage.errors import StackError
-from neuraphage.queue import BROKER_DOWN, make_app
+from neuraphage.queue.app import BROKER_DOWN, make_app
 from neuraphage.settings import Settings
 
 CONNECT_RETRIES = 1

@@ -14,7 +14,7 @@ from neuraphage.dev.process_spec import ProcessSpec
 from neuraphage.dev.server import LOADING_TIMEOUT_S, EmbeddedServer
 from neuraphage.errors import SettingsError
 from neuraphage.private_files import private_folder
-from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE
+from neuraphage.queue.names import CONTROL_QUEUE, RUN_QUEUE
 
 CONTROL_CONCURRENCY = 2
 SCRIPTED_KEY = "scripted-model-needs-no-key"

@@ -1,4 +1,4 @@
-"""Celery's configuration, and the names of queues and tasks.
+"""Celery's configuration.
 
 A message is a hint with ids, never the truth: the Redis transport loses and doubles messages under kills.
 So: no acknowledgement of turns (what is lost the sweep publishes again), no prefetch, no results, no countdown,
@@ -12,20 +12,22 @@ from typing import Any
 import kombu
 
 from neuraphage.decide.server_url import broker_address
+from neuraphage.queue.names import (
+    CHECKPOINT_TASK,
+    CONTROL_QUEUE,
+    RECOVERY_REPORT,
+    RESUME_TASK,
+    RUN_QUEUE,
+    RUN_TURN,
+    START_TASK,
+    SWEEP,
+    key_prefix,
+)
 from neuraphage.setting_relations import overdue_look_s
 from neuraphage.settings import Settings
 
 _kombu: Any = kombu
 """Its classes carry no types."""
-
-RUN_TURN = "neuraphage.run_turn"
-SWEEP = "neuraphage.sweep"
-START_TASK = "neuraphage.start_task"
-RESUME_TASK = "neuraphage.resume_task"
-CHECKPOINT_TASK = "neuraphage.checkpoint_task"
-RECOVERY_REPORT = "neuraphage.recovery_report"
-RUN_QUEUE = "np.run"
-CONTROL_QUEUE = "np.control"
 
 
 def celery_settings(settings: Settings) -> dict[str, Any]:
@@ -67,7 +69,7 @@ def celery_settings(settings: Settings) -> dict[str, Any]:
             "socket_connect_timeout": settings.broker_timeout_s,
             "socket_keepalive": True,
             "health_check_interval": overdue_look_s(settings.broker_timeout_s),
-            "global_keyprefix": f"np:{{{settings.namespace}}}:broker:",
+            "global_keyprefix": key_prefix(settings.namespace),
             **broker.transport_options,
         },
         "broker_connection_retry_on_startup": True,

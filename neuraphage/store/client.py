@@ -44,13 +44,22 @@ DRIVER = DriverInfo(lib_version=redis.__version__)
 FILES_OF_TLS = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
 
 
-def connect(url: str, *, client_name: str | None = None, socket_timeout_s: float = SOCKET_TIMEOUT_S) -> RedisClient:
-    """A client of the state server; connections are made when first used.
+def connect(
+    url: str,
+    *,
+    client_name: str | None = None,
+    socket_timeout_s: float = SOCKET_TIMEOUT_S,
+    setting: str = "state_url",
+    retries: int = RETRIES,
+) -> RedisClient:
+    """A client of the state server, or of the broker; connections are made when first used.
 
     Args:
         url: redis://, rediss://, unix:// or sentinel://, with user, password and database; see decide/server_url.py.
         client_name: name shown by CLIENT LIST.
         socket_timeout_s: longest wait for one reply.
+        setting: where the URL comes from, for errors.
+        retries: how often a call is sent again.
 
     Raises:
         SettingsError: the URL cannot be read, or names a file that is not there.
@@ -59,7 +68,7 @@ def connect(url: str, *, client_name: str | None = None, socket_timeout_s: float
         "client_name": client_name,
         "socket_timeout": socket_timeout_s,
         "socket_connect_timeout": socket_timeout_s,
-        "retry": Retry(ExponentialBackoff(cap=0.25, base=0.05), RETRIES),
+        "retry": Retry(ExponentialBackoff(cap=0.25, base=0.05), retries),
         "max_connections": MAX_CONNECTIONS,
         "redis_connect_func": _greet,
         "driver_info": DRIVER,
@@ -75,13 +84,13 @@ def connect(url: str, *, client_name: str | None = None, socket_timeout_s: float
         pool.connection_class(**pool.connection_kwargs)  # a word that no connection takes is met here, not later
     except (ValueError, TypeError) as error:
         raise SettingsError(
-            f"state_url cannot be read ({error}); write redis://host:port/db, rediss://..., unix:///path?db=1 or"
+            f"{setting} cannot be read ({error}); write redis://host:port/db, rediss://..., unix:///path?db=1 or"
             " sentinel://host:port,host:port/db?service_name=name"
         ) from None
     for name in FILES_OF_TLS:
         path = pool.connection_kwargs.get(name)
         if path and not Path(path).is_file():
-            raise SettingsError(f"state_url: {name} names {path}, and there is no such file")
+            raise SettingsError(f"{setting}: {name} names {path}, and there is no such file")
     return client
 
 

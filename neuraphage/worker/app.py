@@ -19,7 +19,7 @@ from neuraphage.client_wiring import API_KEY_VARIABLE
 from neuraphage.configuration import load_or_exit
 from neuraphage.data_folder import make_data_folder
 from neuraphage.errors import BadInput
-from neuraphage.queue import make_app
+from neuraphage.queue.app import make_app
 from neuraphage.queue.patched.consumer import ConsumerState, is_closed, is_consuming
 from neuraphage.queue.patched.flower import guard_flower
 from neuraphage.queue.patched.slots import FreeSlotStep
@@ -62,7 +62,7 @@ def worker_process() -> WorkerProcess:
     """This process as a neuraphage worker process, built at first use and again after a fork."""
     with _Local.lock:
         if _Local.process is None or _Local.process.pid != os.getpid():
-            _Local.process = build_process(settings, app, is_draining, is_closed)
+            _Local.process = build_process(settings, is_draining, is_closed)
             _Local.process.start()
         return _Local.process
 
@@ -127,7 +127,7 @@ def _show_health(sender: str = "", **_: Any) -> None:
 
 @signals.worker_ready.connect
 def _watch(**_: Any) -> None:
-    _Local.watcher = build_watcher(settings, app)
+    _Local.watcher = build_watcher(settings)
     _Local.watcher.start()
 
 

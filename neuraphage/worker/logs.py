@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from neuraphage.client_wiring import redactor
 from neuraphage.log_files import RotatingLogFile
 from neuraphage.logs import LineFormatter, configure_logging, log_context
-from neuraphage.queue import turn_of
+from neuraphage.queue.turn_message import turn_of
 from neuraphage.settings import Settings
 
 

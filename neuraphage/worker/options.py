@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from neuraphage.client_wiring import API_KEY_VARIABLE
-from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE
+from neuraphage.queue.names import CONTROL_QUEUE, RUN_QUEUE
 
 _GREEN = ("gevent", "eventlet")
 _GROWING = "prefork"

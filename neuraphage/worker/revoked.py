@@ -11,14 +11,15 @@ import logging
 import secrets
 from typing import Any
 
-from celery import Celery, signals
+from celery import signals
 
 from neuraphage.api.service import TaskService
 from neuraphage.client_wiring import build_store, redactor
 from neuraphage.configuration import load
 from neuraphage.errors import NeuraphageError
-from neuraphage.queue import RUN_TURN, CeleryDispatcher
+from neuraphage.queue.names import RUN_TURN
 from neuraphage.queue.patched.requests import EndedRequest
+from neuraphage.waking import build_dispatcher
 
 log = logging.getLogger(__name__)
 
@@ -29,31 +30,31 @@ class TurnRequest(EndedRequest):
     """A turn's message in hand of a worker; its end cancels the task."""
 
     @staticmethod
-    def end(app: Celery, args: Any) -> None:
+    def end(args: Any) -> None:
         """See EndedRequest."""
-        cancel_task(app, *args[:2])
+        cancel_task(*args[:2])
 
 
 @signals.task_revoked.connect
 def cancel_revoked(sender: Any = None, request: Any = None, expired: bool = False, **_: Any) -> None:
     """A revoked message was dropped: cancel its task, if it was a turn's."""
     if sender is not None and sender.name == RUN_TURN and not expired:
-        cancel_task(sender.app, *request.args[:2])
+        cancel_task(*request.args[:2])
 
 
-def cancel_task(app: Celery, task_id: str, iteration: int) -> None:
+def cancel_task(task_id: str, iteration: int) -> None:
     """Cancel a task that is still in this turn; a turn that is over cannot be revoked.
 
     Args:
-        app: of this process.
         task_id: the task.
         iteration: its turn; recovered meanwhile or not.
     """
     where = {"task": task_id, "turn": iteration + 1}
-    store = build_store(load())
+    settings = load()
+    store = build_store(settings)
     try:
         if store.get(task_id).counters.iteration == iteration:
-            service = TaskService(store, CeleryDispatcher(app), redactor(), lambda: secrets.token_hex(8))
+            service = TaskService(store, build_dispatcher(settings), redactor(), lambda: secrets.token_hex(8))
             service.cancel(task_id, REASON)
             log.warning("cancelled: %s", REASON, extra=where)
     except NeuraphageError as error:

@@ -10,7 +10,7 @@ import os
 from functools import cache
 
 from neuraphage.client import Client
-from neuraphage.queue import CHECKPOINT_TASK, RECOVERY_REPORT, RESUME_TASK, RUN_TURN, START_TASK, SWEEP
+from neuraphage.queue.names import CHECKPOINT_TASK, RECOVERY_REPORT, RESUME_TASK, RUN_TURN, START_TASK, SWEEP
 from neuraphage.runtime.outcome import FAILED
 from neuraphage.runtime.sweep import SKIPPED, Sweep, summary
 from neuraphage.wiring import build_sweep
@@ -37,7 +37,7 @@ def run_turn(task_id: str, iteration: int, seq: int) -> str:
 @cache
 def _sweep(pid: int) -> Sweep:
     """The sweep of one process, by its id: it knows what it has told of already, and which entries nothing moves."""
-    return build_sweep(settings, app)
+    return build_sweep(settings)
 
 
 @app.task(name=SWEEP, ignore_result=True, send_events=False, Request="neuraphage.worker.quiet:SweepRequest")

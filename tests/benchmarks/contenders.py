@@ -18,10 +18,10 @@ from celery import Celery
 
 from neuraphage.model.limits import Limits
 from neuraphage.model.task import Status, TaskSpec
-from neuraphage.queue import CeleryDispatcher, make_app
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.settings import Settings
 from neuraphage.store.tasks import RedisStore
+from neuraphage.waking import build_dispatcher
 from tests.benchmarks.machine import wait_until
 from tests.benchmarks.servers import BenchServer
 from tests.benchmarks.workload import CHAIN_DONE, CHAIN_STEP, FOLDER_VARIABLE, TOOL, model_text, ready_file, run_tool
@@ -189,7 +189,7 @@ class Runtime(Workers):
         super().__init__(name, "tests.benchmarks.runtime_app", "np.run", env, folder)
         self.settings = Settings(state_url=server.state_url(), broker_url=broker.broker_url(), data_dir=folder / "data")
         self.store = RedisStore(self.settings, SystemClock())
-        self.dispatcher = CeleryDispatcher(make_app(self.settings))
+        self.dispatcher = build_dispatcher(self.settings)
         self.task_ids: dict[str, str] = {}
         """By name, what was submitted."""
 

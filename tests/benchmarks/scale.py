@@ -12,11 +12,11 @@ from typing import Any
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.task import TaskSpec
 from neuraphage.ports import Changes, Lease, SuspendTo
-from neuraphage.queue import CeleryDispatcher, make_app
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.sweep import Sweep
 from neuraphage.settings import Settings
 from neuraphage.store.tasks import RedisStore
+from neuraphage.waking import build_dispatcher
 from tests.benchmarks.servers import BenchServer
 
 REPEATS = 15
@@ -25,7 +25,7 @@ REPEATS = 15
 def _parts(server: BenchServer, folder: Path, **times: Any) -> tuple[RedisStore, Sweep]:
     settings = Settings(state_url=server.state_url(), broker_url=server.broker_url(), data_dir=folder / "data", **times)
     store = RedisStore(settings, SystemClock())
-    return store, Sweep(store, CeleryDispatcher(make_app(settings)), store.clock, settings)
+    return store, Sweep(store, build_dispatcher(settings), store.clock, settings)
 
 
 def _claimed(store: RedisStore, count: int) -> list[Lease]:

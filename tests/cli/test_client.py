@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import orjson
 import pytest
+from pydantic import SecretStr
 
 from clikit import Bench
+from neuraphage.client import Client
 from neuraphage.errors import (
     BadInput,
     CorruptRecord,
@@ -18,7 +20,7 @@ from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
 from neuraphage.model.recovery import RecoveryDecision, RecoveryReport
 from neuraphage.model.task import Status
 from neuraphage.ports import Changes, SignalVerdict
-from neuraphage.queue import RUN_QUEUE
+from neuraphage.queue.names import RUN_QUEUE
 from neuraphage.store import reports
 from storekit import item, text_entry
 
@@ -56,9 +58,9 @@ def test_submit_again_under_one_key(bench: Bench) -> None:
 
 def test_submit_while_the_broker_is_away(bench: Bench) -> None:
     """The task is stored all the same: the message is only a hint."""
-    bench.client._ports.waker.made()[0].conf.broker_url = "redis://127.0.0.1:1/0"
-    bench.client._ports.waker.made()[0].pool.force_close_all()
-    task_id = bench.client.submit("x")
+    away = bench.client.settings.model_copy(update={"broker_url": SecretStr("redis://127.0.0.1:1/0")})
+    with Client(away) as client:
+        task_id = client.submit("x")
     assert bench.client.get(task_id).place == "outbox"
 
 

@@ -17,8 +17,10 @@ from neuraphage.client import Client
 from neuraphage.dev.address import ServerAddress
 from neuraphage.dev.server import EmbeddedServer
 from neuraphage.model.task import Status
-from neuraphage.queue import RUN_QUEUE, CeleryDispatcher, make_app
+from neuraphage.queue.app import make_app
+from neuraphage.queue.names import RUN_QUEUE
 from neuraphage.settings import Settings
+from neuraphage.waking import build_dispatcher
 from patience import PATIENCE_S
 
 pytestmark = [pytest.mark.real_redis, pytest.mark.real_workers]
@@ -72,8 +74,9 @@ def keys(server: EmbeddedServer, db: int, pattern: str = "*") -> list[str]:
 
 def test_messages_lengths_and_purges_stay_apart(server: EmbeddedServer, folder: Path) -> None:
     """A queue of one namespace is counted, read and purged without the other's; each key says whose it is."""
-    apps = {name: make_app(settings_of(server.address, name, folder)) for name in NAMES}
-    sent = {name: CeleryDispatcher(app) for name, app in apps.items()}
+    settings = {name: settings_of(server.address, name, folder) for name in NAMES}
+    apps = {name: make_app(of_one) for name, of_one in settings.items()}
+    sent = {name: build_dispatcher(of_one) for name, of_one in settings.items()}
     for number in range(3):
         assert sent["one"].publish_turn("task-of-one", number, number)
     assert sent["two"].publish_turn("task-of-two", 0, 1)

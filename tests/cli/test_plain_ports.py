@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from neuraphage.client import Client
 from neuraphage.dev.plain_port import answers_in_plain
 from neuraphage.errors import AccessRefused, StackError, StoreUnavailable
-from neuraphage.queue import make_app
+from neuraphage.queue.app import make_app
 from neuraphage.server_checks import read_broker, read_state_server
 from neuraphage.settings import Settings
 from neuraphage.store.client import connect, translated

@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from neuraphage.client import Client
 from neuraphage.errors import AccessRefused, SettingsError, StackError, StoreUnavailable
 from neuraphage.model.event import Event
-from neuraphage.queue import make_app
+from neuraphage.queue.app import make_app
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.server_checks import read_broker
 from neuraphage.settings import Settings

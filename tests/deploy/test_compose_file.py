@@ -12,7 +12,7 @@ import pytest
 import yaml
 from composefile import MissingVariable, Service, read_compose, seconds
 
-from neuraphage.queue import celery_settings
+from neuraphage.queue.celery_config import celery_settings
 from neuraphage.settings import Settings
 from source_tree import ROOT
 

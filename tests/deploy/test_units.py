@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from composefile import read_env
 
-from neuraphage.queue import celery_settings
+from neuraphage.queue.celery_config import celery_settings
 from neuraphage.settings import Settings
 from source_tree import ROOT
 

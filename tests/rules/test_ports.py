@@ -12,7 +12,7 @@ import pytest
 from neuraphage import ports
 from neuraphage.llm.client import AnthropicClient
 from neuraphage.local_files import LocalFiles
-from neuraphage.queue import CeleryDispatcher
+from neuraphage.queue.dispatcher import QueueDispatcher
 from neuraphage.redaction.redactor import Redactor
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.held_lease import HeldLease
@@ -29,13 +29,13 @@ from neuraphage.tools.command_tool import RunCommand
 from neuraphage.tools.registry import StaticToolBox
 from neuraphage.tools.turn_files import LocalTurnFiles
 from neuraphage.tools.write_tools import Edit, WriteFile
-from neuraphage.waking import CeleryWaker
+from neuraphage.waking import QueueWaker
 
 PARTS: dict[type, list[type]] = {
     ports.Clock: [SystemClock],
     ports.Detached: [CommandSpool, UnspooledCommands],
     ports.DetachedTool: [RunCommand],
-    ports.Dispatcher: [CeleryDispatcher, CeleryWaker],
+    ports.Dispatcher: [QueueDispatcher, QueueWaker],
     ports.ForeseesRefusal: [Edit, WriteFile],
     ports.HealthStore: [RedisStore],
     ports.Interrupt: [HeldLease],
@@ -51,10 +51,10 @@ PARTS: dict[type, list[type]] = {
     ports.TaskStore: [RedisStore, RedisRequests],
     ports.Tool: [ParsedTool],
     ports.ToolBox: [StaticToolBox],
-    ports.TurnDispatcher: [CeleryDispatcher],
+    ports.TurnDispatcher: [QueueDispatcher],
     ports.TurnFiles: [LocalTurnFiles],
     ports.TurnStore: [RedisStore],
-    ports.Waker: [CeleryWaker],
+    ports.Waker: [QueueWaker],
     ports.WorkingFiles: [LocalFiles],
 }
 PAIRS = [(port, part) for port, parts in PARTS.items() for part in parts]

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from neuraphage.model.task import Status
-from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE, RUN_TURN, make_app
+from neuraphage.queue.app import make_app
+from neuraphage.queue.names import CONTROL_QUEUE, RUN_QUEUE, RUN_TURN
 from stackkit import Stack, command, task_prompt, turn, wait_for
 
 pytestmark = pytest.mark.real_workers

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from neuraphage.model.task import Status
-from neuraphage.queue import (
+from neuraphage.queue.app import make_app
+from neuraphage.queue.names import (
     CHECKPOINT_TASK,
     CONTROL_QUEUE,
     RECOVERY_REPORT,
@@ -21,7 +22,6 @@ from neuraphage.queue import (
     RUN_TURN,
     START_TASK,
     SWEEP,
-    make_app,
 )
 from patience import PATIENCE_S
 from stackkit import HELD, Stack, command, task_prompt, turn, wait_for
@@ -60,7 +60,7 @@ def test_one_worker_without_queues_does_everything(stack: Stack) -> None:
     """No -Q: turns and the sweep, which finds a task whose message was lost; nothing else but beat runs."""
     stack.end_workers("beat")
     lost = stack.submit(task_prompt(turn("", command("echo 1 >> log.txt")), turn("done")))
-    stack.client._ports.waker.made()[0].control.purge()
+    make_app(stack.settings).control.purge()
     worker = stack.start_plain_worker("plain", "-c", "2")
     stack.finished(lost)
     queues = Control(stack, worker).inspect("active_queues")

@@ -9,7 +9,7 @@ import pytest
 
 from neuraphage.dev.stack import worker_argv
 from neuraphage.model.task import Status
-from neuraphage.queue import RUN_QUEUE
+from neuraphage.queue.names import RUN_QUEUE
 from stackkit import Stack, command, task_prompt, turn, wait_for
 from stackkit.process import StackProcess
 

@@ -9,7 +9,7 @@ import pytest
 
 from neuraphage.model.effect import MarkerName
 from neuraphage.model.task import Status
-from neuraphage.queue import RUN_QUEUE
+from neuraphage.queue.names import RUN_QUEUE
 from stackkit import Stack, command, task_prompt, turn, wait_for
 from stackkit.scripts import waiting
 

@@ -24,7 +24,7 @@ import redis
 
 from devstack import DevStack, wait_for
 from neuraphage.client import Client
-from neuraphage.queue import make_app
+from neuraphage.queue.app import make_app
 from neuraphage.settings import Settings
 from neuraphage.testing.scripted_api import ScriptedServer
 from patience import PATIENCE_S

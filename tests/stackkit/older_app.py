@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from neuraphage.queue import make_app
+from neuraphage.queue.app import make_app
 from neuraphage.settings import Settings
 
 app = make_app(Settings())

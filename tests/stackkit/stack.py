@@ -23,10 +23,11 @@ from neuraphage.dev.server import EmbeddedServer
 from neuraphage.dev.stack import StackPlan, beat_argv, environment, make_folders, scripted_spec, worker_argv
 from neuraphage.host_health import host_health
 from neuraphage.model.health import Health
-from neuraphage.queue import CONTROL_QUEUE, RUN_QUEUE, CeleryDispatcher, make_app
+from neuraphage.queue.names import CONTROL_QUEUE, RUN_QUEUE
 from neuraphage.runtime.election import SILENT_S
 from neuraphage.settings import Settings
 from neuraphage.store.tasks import RedisStore
+from neuraphage.waking import build_dispatcher
 from neuraphage.wiring import build_election
 from stackkit.launching import Zygote
 from stackkit.process import TAIL_CHARS, StackProcess, freeze, send
@@ -77,7 +78,7 @@ class Stack(TaskViews):
         make_folders(self.plan)
         self.settings = self._settings()
         self.client = Client(self.settings)
-        self.dispatcher = CeleryDispatcher(make_app(self.settings))
+        self.dispatcher = build_dispatcher(self.settings)
         self.store: RedisStore = build_store(self.settings)
         self.admin = redis.Redis(unix_socket_path=str(address.socket_path), password=self._password(), db=1)
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from celery.backends.base import DisabledBackend
 
-from neuraphage.queue import CeleryDispatcher, make_app
+from neuraphage.queue.app import make_app
 from neuraphage.settings import Settings
 
 OURS = "redis://ours:6379/0"
@@ -22,10 +22,9 @@ def _foreign_variables(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_foreign_variables")
 def test_messages_go_to_our_broker_only() -> None:
-    """Whichever way a connection is made: by a worker, by a command, by who sends a turn, by Flower."""
+    """Whichever way a connection is made: by a worker, by a command, by Flower."""
     app = make_app(Settings(broker_url=OURS))
     made = [app.connection(), app.connection_for_read(), app.connection_for_write(), app.amqp.app.pool.connection]
-    made.append(CeleryDispatcher(app)._producer().connection)
     assert {connection.info()["hostname"] for connection in made} == {"ours"}
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, ClassVar
 
-from celery import Celery
 from celery.worker.request import Request
 
 
@@ -40,14 +39,13 @@ class EndedRequest(Request):  # type: ignore[misc]  # Celery carries no types
 
     @staticmethod
     @abstractmethod
-    def end(app: Celery, args: Any) -> None:
+    def end(args: Any) -> None:
         """Carry it out.
 
         Args:
-            app: of this process.
             args: of the message.
         """
 
     def terminate(self, pool: Any, signal: Any = None) -> None:  # noqa: ARG002 - as Celery calls it
         """See Celery's Request."""
-        self.end(self.app, self.args)
+        self.end(self.args)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from kombu import Connection
 
-from neuraphage.decide.server_url import SentinelUrl, broker_address, is_sentinel, parse_sentinel
+from neuraphage.decide.server_url import SentinelUrl, broker_address, broker_servers, is_sentinel, parse_sentinel
 from neuraphage.errors import SettingsError
 
 HOSTS = (("h1", 26_379), ("h2", 7))
@@ -75,3 +75,21 @@ def test_a_socket_of_this_machine_for_the_broker() -> None:
     assert broker_address("unix://:p@/run/s?db=3").url == "redis+socket://:p@/run/s?virtual_host=3"
     for url in ("redis://u:p@h:1/0", "rediss://h:1/0?ssl_ca_certs=/ca", "redis+socket:///run/s?virtual_host=0"):
         assert broker_address(url).url == url
+
+
+@pytest.mark.parametrize(
+    ("url", "servers"),
+    [
+        ("redis://u:p@h:1/0", ["redis://u:p@h:1/0"]),
+        ("unix://:p@/run/s?db=3", ["unix://:p@/run/s?db=3"]),
+        ("redis+socket:///run/s", ["unix:///run/s?db=0"]),
+        ("redis+socket://u:p%40@/run/s?virtual_host=3", ["unix://u:p%40@/run/s?db=3"]),
+        ("redis://h1/0;rediss://h2/0;", ["redis://h1/0", "rediss://h2/0"]),
+        ("rediss://h/0?ssl_cert_reqs=CERT_NONE&x=1", ["rediss://h/0?ssl_cert_reqs=none&x=1"]),
+        ("rediss://h/0?a=b&ssl_cert_reqs=required", ["rediss://h/0?a=b&ssl_cert_reqs=required"]),
+        ("sentinel://h1;sentinel://h2:7/0?master_name=m", ["sentinel://h1;sentinel://h2:7/0?master_name=m"]),
+    ],
+)
+def test_what_a_publisher_connects_to(url: str, servers: list[str]) -> None:
+    """kombu's words become redis-py's; several servers stay in their order."""
+    assert list(broker_servers(url)) == servers

@@ -7,7 +7,7 @@ import pytest
 from celery import Celery
 from pydantic import SecretStr
 
-from neuraphage.queue import make_app
+from neuraphage.queue.app import make_app
 from neuraphage.queue.patched.connections import BrokerConnection
 from neuraphage.settings import Settings
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from neuraphage.queue import SWEEP
+from neuraphage.queue.names import SWEEP
 from neuraphage.queue.patched.flower import COLUMNS, FLOWER_COMMAND, OPEN_VARIABLE, guard_flower, show_reason
 from neuraphage.runtime.sweep import NOTHING_DUE, SKIPPED
 from neuraphage.worker.quiet import SweepRequest
@@ -68,7 +68,7 @@ from flower.urls import settings
 from flower.options import default_options
 from tornado.options import options
 from neuraphage.queue.patched.flower import guard_flower
-from neuraphage.queue import make_app
+from neuraphage.queue.app import make_app
 from neuraphage.settings import Settings
 
 guard_flower()

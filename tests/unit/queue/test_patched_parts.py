@@ -50,14 +50,6 @@ RELIED_ON = {
         method(Connection, "_ensure_connection", "interval_start", "interval_step", "interval_max"),
         sets(Connection.ensure_connection, "_ensure_connection"),
     ],
-    "one_client": lambda: [
-        method(CHANNEL, "conn_or_acquire", "client"),
-        method(CHANNEL, "_create_client"),
-        method(CHANNEL, "_size", "queue"),
-        sets(CHANNEL._put, "conn_or_acquire"),
-        method(Connection, "get_transport_cls"),
-        sets(Connection.get_transport_cls, "transport_cls"),
-    ],
     "consumer": lambda: [
         CHANNEL._in_poll is False,
         CHANNEL._brpop_sent_at is None,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from neuraphage.data_folder import is_ours
-from neuraphage.queue import make_app
+from neuraphage.queue.app import make_app
 from neuraphage.settings import Settings
 from neuraphage.worker.beat import Scheduler
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from celery import Celery
 
 from neuraphage.errors import StoreUnavailable
 from neuraphage.model.task import Status
-from neuraphage.queue import RUN_TURN, SWEEP, make_app
+from neuraphage.queue.app import make_app
+from neuraphage.queue.names import RUN_TURN, SWEEP
 from neuraphage.settings import Settings
 from neuraphage.worker import revoked
 from storekit import StoreKit, new_kit
@@ -65,14 +65,13 @@ def test_a_cancel_that_fails_is_logged_and_stops_no_worker(
     kit: StoreKit, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The worker's loop calls this: no error of the store may get out. Logs count turns from 1."""
-    app: Celery = make_app(Settings())
-    revoked.cancel_task(app, "task-unknown", 0)
+    revoked.cancel_task("task-unknown", 0)
 
     def away(task_id: str) -> None:
         raise StoreUnavailable("away")
 
     monkeypatch.setattr(kit.store, "get", away)
-    revoked.cancel_task(app, kit.create(), 0)
+    revoked.cancel_task(kit.create(), 0)
     assert [record.message.partition(":")[0] for record in caplog.records] == [
         "revoked in Celery, but not cancelled"
     ] * 2

@@ -11,8 +11,8 @@ from celery.app import trace
 from celery.worker import request, strategy
 
 from neuraphage.logs import log_context
-from neuraphage.queue import RUN_TURN, SWEEP, turn_of
-from neuraphage.queue.dispatcher import message_id
+from neuraphage.queue.names import RUN_TURN, SWEEP
+from neuraphage.queue.turn_message import message_id, turn_of
 from neuraphage.settings import Settings
 from neuraphage.worker.logs import configure
 
