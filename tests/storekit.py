@@ -139,9 +139,11 @@ class StoreKit:
         assert made
         return found
 
-    def try_claim(self, task_id: str, *, seq: int | None = None, process: str = "p1", claim: str = "") -> Claimed:
+    def try_claim(
+        self, task_id: str, *, seq: int | None = None, process: str = "p1", claim: str = "", request: str = ""
+    ) -> Claimed:
         seq = self.number(task_id, "seq") if seq is None else seq
-        return self.store.claim(task_id, seq, process, claim or f"claim-{next(self.claims)}")
+        return self.store.claim(task_id, seq, process, claim or f"claim-{next(self.claims)}", request)
 
     def claim(self, task_id: str, process: str = "p1", claim: str = "") -> Lease:
         claimed = self.try_claim(task_id, process=process, claim=claim)
@@ -167,12 +169,13 @@ class StoreKit:
         changes: Changes | None = None,
         *,
         claim: str = "",
+        request: str = "",
         **detail: Any,
     ) -> GoneOn:
         claim = claim or f"claim-{next(self.claims)}"
         iteration = self.number(lease.task_id, "iteration")
         ending = (lease, changes or Changes(add=MODEL_CALL), to, iteration, detail)
-        return self.store.go_on(*ending, process_id="p1", claim_id=claim)
+        return self.store.go_on(*ending, process_id="p1", claim_id=claim, request_id=request)
 
     def waiting(self, *prompts: Prompt) -> str:
         task_id, lease = self.running()

@@ -38,6 +38,6 @@ def conversation_prompt_id(task_id: str, iteration: int) -> str:
     return prompt_id(task_id, iteration, "", "conversation")
 
 
-def request_id(task_id: str, iteration: int, fence: int) -> str:
-    """Id of a model request. The fence of its first sending makes it unique; a repeat keeps it."""
-    return "req-" + sha256_hex([task_id, iteration, fence])[:24]
+def request_id(task_id: str, seq: int) -> str:
+    """Id of a model request. The step at which the task was claimed makes it unique; a repeat keeps it."""
+    return "req-" + sha256_hex([task_id, seq])[:24]

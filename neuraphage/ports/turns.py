@@ -222,8 +222,12 @@ class TurnStore(Protocol):
     Every method raises StoreUnavailable or StoreError when the server did not do the work.
     """
 
-    def claim(self, task_id: str, seq: int, process_id: str, claim_id: str) -> Claimed:
-        """Take the lease of a task that is in the outbox at this seq."""
+    def claim(self, task_id: str, seq: int, process_id: str, claim_id: str, request_id: str = "") -> Claimed:
+        """Take the lease of a task that is in the outbox at this seq.
+
+        Where the turn goes straight on, and a request id is given, the call of the model is announced with it: the
+        journal then holds it as started under this lease.
+        """
         ...
 
     def commit(self, lease: Lease, changes: Changes) -> Committed:
@@ -239,8 +243,12 @@ class TurnStore(Protocol):
         due_ms: int = 0,
         reason: str = "",
         detail: Mapping[str, Any] | None = None,
+        unsent: bool = False,
     ) -> Settled:
-        """Write changes and drop the lease in mid-turn; `due_ms` is server time (TIMER)."""
+        """Write changes and drop the lease in mid-turn; `due_ms` is server time (TIMER).
+
+        `unsent`: the call that the claim announced was not sent, and is taken back.
+        """
         ...
 
     def finish(
@@ -259,6 +267,7 @@ class TurnStore(Protocol):
         *,
         process_id: str,
         claim_id: str,
+        request_id: str = "",
     ) -> GoneOn:
         """As finish, and then, in the same write, take the lease of the next turn if it waits in the outbox."""
         ...

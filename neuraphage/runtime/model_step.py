@@ -65,19 +65,15 @@ class ModelStep:
         entry = ModelEffect(
             state=EffectState.STARTED,
             fence=fence,
-            request_id=before.request_id if before else request_id(work.record.task_id, iteration, fence),
+            request_id=before.request_id if before else request_id(work.record.task_id, work.record.seq),
             attempt=before.attempt + 1 if before else 1,
             faults=before.faults if before else 0,
             plain=before is not None and (before.plain or is_sent_plain(before.fault)),
         )
-        data: dict[str, Any] = {"request_id": entry.request_id, "attempt": entry.attempt, "fence": fence}
-        work.note(
-            journal=[entry],
-            marker=Marker(name=MarkerName.REQUEST_SENT, request_id=entry.request_id),
-            add={"model_resends": 1} if resend else None,
-            events=[Event(kind=EventKind.REQUEST_SENT, data=data)],
-        )
-        work.begin_effect()
+        if work.is_announced(entry):
+            work.begin_announced(entry)
+        else:
+            self._announce(entry, resend=resend)
         view = LiveView(self._services, work.record.task_id)
         try:
             reply = self._services.model.call(self._request(entry), view.show, work.held)
@@ -87,6 +83,16 @@ class ModelStep:
         else:
             self._note_reply(entry, reply)
             view.end()
+
+    def _announce(self, entry: ModelEffect, *, resend: bool) -> None:
+        data: dict[str, Any] = {"request_id": entry.request_id, "attempt": entry.attempt, "fence": entry.fence}
+        self._work.note(
+            journal=[entry],
+            marker=Marker(name=MarkerName.REQUEST_SENT, request_id=entry.request_id),
+            add={"model_resends": 1} if resend else None,
+            events=[Event(kind=EventKind.REQUEST_SENT, data=data)],
+        )
+        self._work.begin_effect()
 
     def _tell_of_place(self, iteration: int) -> None:
         """A working directory that went, or came back, is told with the next request: to the model and to people."""

@@ -6,12 +6,13 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from neuraphage.errors import LeaseLost, SchemaTooNew, StoreError, WriteLost
 from neuraphage.logs import add_to_log_context, log_context
 from neuraphage.model.effect import MarkerName
 from neuraphage.model.place import Place
-from neuraphage.ports import Changes, ClaimUnreadableError, Settled, SuspendTo
+from neuraphage.ports import Changes, Claimed, ClaimUnreadableError, Settled, SuspendTo
 from neuraphage.runtime.lease_keeper import LeaseKeeper
 from neuraphage.runtime.outcome import Outcome, not_done, refused, settled_outcome
 from neuraphage.runtime.patience import persistently
@@ -97,7 +98,7 @@ class TurnRunner:
     def _turns(self, task_id: str, seq: int) -> str:
         """The announced turn, and with `turns_per_message` auto those that follow it."""
         with TurnChain(self._services, self._keeper, self._process_id, task_id) as chain:
-            ended = self._advanced(task_id, chain, self._claimed(task_id, seq, chain.begin()))
+            ended = self._advanced(task_id, chain, self._claimed(task_id, seq, chain.begin(seq)))
             while (claim := chain.next()) is not None:
                 further = self._advanced(task_id, chain, claim)
                 if further.settled is None and not further.is_done:
@@ -108,11 +109,13 @@ class TurnRunner:
 
     def _claimed(self, task_id: str, seq: int, claim: Claim) -> Claim:
         """Ask for the announced turn."""
-        store, draining = self._services.store, self._keeper.draining
+        store = self._services.store
+
+        def claim_turn() -> Claimed:
+            return store.claim(task_id, seq, claim.process_id, claim.claim_id, claim.request_id)
+
         try:
-            claim.answer = persistently(
-                lambda: store.claim(task_id, seq, claim.process_id, claim.claim_id), lambda: False, draining
-            )
+            claim.answer = persistently(claim_turn, lambda: False, self._keeper.draining)
         except ClaimUnreadableError as unreadable:
             claim.answer = unreadable
         return claim
@@ -139,14 +142,15 @@ class TurnRunner:
         if isinstance(unreadable.__cause__, SchemaTooNew):
             return Ended(self._leave_to_newer(task_id, unreadable), is_done=True)
         detail = {"error": f"The stored task cannot be read: {unreadable}", "recoverable": False}
-        settled = self._services.store.suspend(unreadable.lease, Changes(), SuspendTo.POISONED, detail=detail)
+        suspend = partial(self._services.store.suspend, unreadable.lease, Changes(), unsent=True)
+        settled = suspend(SuspendTo.POISONED, detail=detail)
         log.error("stored task cannot be read", extra={"task": task_id}, exc_info=unreadable)
         return Ended(settled_outcome(settled, None, 0, error=str(detail["error"])), settled)
 
     def _leave_to_newer(self, task_id: str, unreadable: ClaimUnreadableError) -> str:
         """A newer release wrote it. The sweep publishes it again, for a newer worker to claim."""
         log.error("left to a newer worker: %s", unreadable, extra={"task": task_id})
-        self._services.store.suspend(unreadable.lease, Changes(), SuspendTo.SHUTDOWN)
+        self._services.store.suspend(unreadable.lease, Changes(), SuspendTo.SHUTDOWN, unsent=True)
         return Outcome.TOO_NEW.value
 
     def _announce(self, task_id: str, ended: Ended) -> None:

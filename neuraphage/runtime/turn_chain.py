@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Self
 
+from neuraphage.decide.hashing import request_id
 from neuraphage.ports import Claimed, ClaimUnreadableError, ClaimVerdict
 from neuraphage.runtime.lease_keeper import LeaseKeeper
 from neuraphage.runtime.services import Services
@@ -28,6 +29,7 @@ class Claim:
 
     Args:
         claim_id: random.
+        request_id: of the call of the model that the claim announces where the turn goes straight on.
         process_id: the claimer.
         sent_s: boot time of the first try: a later one may only get the answer that the first had lost.
         told: keeps it known to the keeper.
@@ -35,6 +37,7 @@ class Claim:
     """
 
     claim_id: str
+    request_id: str
     process_id: str
     sent_s: float
     told: ExitStack
@@ -60,18 +63,24 @@ class TurnChain:
         self._claims: list[Claim] = []
         self._count = 0
 
-    def begin(self) -> Claim:
-        """A new claim, known to the keeper from now on."""
+    def begin(self, seq: int) -> Claim:
+        """A new claim, known to the keeper from now on.
+
+        Args:
+            seq: of the step that is claimed.
+        """
         claim_id, told = self._services.new_claim_id(), ExitStack()
         told.enter_context(self._keeper.claiming(self._task_id, claim_id))
-        claim = Claim(claim_id, self._process_id, self._services.clock.boottime_s(), told)
+        claim = Claim(
+            claim_id, request_id(self._task_id, seq), self._process_id, self._services.clock.boottime_s(), told
+        )
         self._claims.append(claim)
         self._count += 1
         return claim
 
-    def begin_next(self) -> Claim | None:
-        """The claim of the turn after this one, if that is to follow in this message."""
-        return self.begin() if self._goes_on() else None
+    def begin_next(self, seq: int) -> Claim | None:
+        """The claim of the turn after this one, if that is to follow in this message; `seq` as of begin."""
+        return self.begin(seq) if self._goes_on() else None
 
     def next(self) -> Claim | None:
         """The claim that was made with the end of the turn before, which is over; None when none was made."""

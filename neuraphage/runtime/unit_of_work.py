@@ -14,7 +14,15 @@ from typing import Any, TypeVar
 
 from neuraphage.decide.assembly import Assembly
 from neuraphage.errors import DamagedKey, LeaseLost, StoreUnavailable, WriteLost
-from neuraphage.model.effect import JournalEntry, Marker, ModelEffect, ToolEffect, model_effect, tool_effect
+from neuraphage.model.effect import (
+    EffectState,
+    JournalEntry,
+    Marker,
+    ModelEffect,
+    ToolEffect,
+    model_effect,
+    tool_effect,
+)
 from neuraphage.model.event import Event
 from neuraphage.model.message import Entry
 from neuraphage.model.prompt import InboxItem, Prompt
@@ -55,6 +63,8 @@ class UnitOfWork:
         self.assembly: Assembly = claimed.memo.pop("assembly", None) or Assembly()
         self._memo = claimed.memo
         self.journal: dict[str, JournalEntry] = dict(claimed.journal)
+        self._announced = self._taken_announcement()
+        """A call of the model that the claim announced and that nobody has sent yet; for decisions there is none."""
         self.inbox: list[tuple[bytes, InboxItem]] = list(claimed.inbox)
         self.marker = claimed.record.marker
         self.prompts: dict[str, Prompt] = {p.prompt_id: p for p in claimed.record.prompts}
@@ -81,6 +91,17 @@ class UnitOfWork:
     def now_ms(self) -> int:
         """Server time, from the claim and this machine's clock; never ahead of it."""
         return self._clock_offset_ms + int(self._services.clock.boottime_s() * 1000)
+
+    def _taken_announcement(self) -> ModelEffect | None:
+        entry = model_effect(self.journal)
+        if entry is None or entry.state is not EffectState.STARTED or entry.fence != self.held.lease.fence:
+            return None
+        del self.journal[entry.key]
+        return entry
+
+    def is_announced(self, entry: ModelEffect) -> bool:
+        """Whether the claim has announced just this call, and nothing else is to be stored before it is sent."""
+        return entry == self._announced and self._pending == Changes()
 
     # --- noting ---
 
@@ -151,12 +172,25 @@ class UnitOfWork:
             StoreUnavailable: the store stayed away; nothing may start without its marker.
         """
         answer = self._write("commit", partial(self._services.store.commit, self.held.lease, self._pending))
-        self._pending = Changes()
+        self._pending, self._announced = Changes(), None
         over = answer.verdict is CommitVerdict.CANCELLED  # another process had recovered and ended it
         self.held.renewed(answer.sent_at_boottime_s)
         self.held.flag(cancel=answer.cancel or over, pause=answer.pause)
+        self._await_start()
+
+    def begin_announced(self, entry: ModelEffect) -> None:
+        """The call that the claim announced starts now.
+
+        Raises:
+            LeaseLost, CancelRequested, StoreUnavailable: as begin_effect.
+        """
+        self._await_start()
+        self._announced = None
+        self.journal[entry.key] = entry
+
+    def _await_start(self) -> None:
+        """The confirmation may have come so late that the lease is over by this machine's own clock."""
         self.held.check()
-        # the confirmation may have come so late that the lease is over by this machine's own clock
         while not self.held.may_start():
             self._renew()
             self.held.check()
@@ -170,12 +204,12 @@ class UnitOfWork:
             LeaseLost: another lease has taken over.
             StoreUnavailable: the store stayed away; the lease runs out and the sweep takes over.
         """
-        pending = self._pending
+        pending, unsent = self._pending, self._announced is not None
         self._settling()
         return self._write(
             "suspend",
             lambda: self._services.store.suspend(
-                self.held.lease, pending, to, due_ms=due_ms, reason=reason, detail=detail
+                self.held.lease, pending, to, due_ms=due_ms, reason=reason, detail=detail, unsent=unsent
             ),
         )
 
@@ -188,7 +222,9 @@ class UnitOfWork:
         """
         self.error = str((detail or {}).get("error", ""))
         # asked before the lease counts as settling: it may take as long as the broker does
-        following = self._chain.begin_next() if to is FinishTo.NEXT and self._chain is not None else None
+        following = (
+            self._chain.begin_next(self.record.seq + 1) if to is FinishTo.NEXT and self._chain is not None else None
+        )
         self._settling()
         lease, iteration, pending = self.held.lease, self.record.counters.iteration, self._pending
         ending = (lease, pending, to, iteration, detail or {})
@@ -202,7 +238,12 @@ class UnitOfWork:
         self._memo["assembly"] = self.assembly
 
     def _go_on(self, following: Claim, write: Callable[..., GoneOn]) -> Settled:
-        gone_on = self._write("go_on", partial(write, process_id=following.process_id, claim_id=following.claim_id))
+        gone_on = self._write(
+            "go_on",
+            partial(
+                write, process_id=following.process_id, claim_id=following.claim_id, request_id=following.request_id
+            ),
+        )
         following.answer = gone_on.claimed or following.answer
         return gone_on.settled
 

@@ -118,13 +118,14 @@ BINDINGS = {
             keys=("CREATED", "TOMBSTONES"),
         ),
         Binding(
-            "claim", ("seq", "process", "claim", "#lease_ms", *LIMITS), (PRELUDE, ACCESS, CLAIMING), asks=Asks.TURN,
+            "claim", ("seq", "process", "claim", "request", "#lease_ms", *LIMITS), (PRELUDE, ACCESS, CLAIMING),
+            asks=Asks.TURN,
         ),
         _change("commit", "#events_max", "#lease_ms", "#slack_ms", asks=Asks.COMMIT),
-        _change("suspend", *LIMITS, "to", "#due_ms", "reason", "detail", asks=Asks.TURN),
+        _change("suspend", *LIMITS, "to", "#due_ms", "reason", "detail", "unsent", asks=Asks.TURN),
         _change("finish", *_FINISH, parts=(FINISHING,), asks=Asks.NEXT, asks_more=Asks.TURN),
         _change(
-            "go_on", *_FINISH, "next_claim", "process", "#lease_ms", parts=(FINISHING, CLAIMING),
+            "go_on", *_FINISH, "next_claim", "process", "request", "#lease_ms", parts=(FINISHING, CLAIMING),
             asks=Asks.TURN, called="finish and go on",
         ),
         _signal("deliver", "kind", "value", "prompt", "#inbox_max", "#why_max"),

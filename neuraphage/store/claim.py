@@ -16,7 +16,9 @@ from neuraphage.store.record import check_schema, task_record
 from neuraphage.store.scripts import script
 
 
-def claim(context: StoreContext, clock: Clock, task_id: str, seq: int, process_id: str, claim_id: str) -> Claimed:
+def claim(
+    context: StoreContext, clock: Clock, task_id: str, seq: int, process_id: str, claim_id: str, request_id: str = ""
+) -> Claimed:
     """Take the lease and read everything the turn needs, in one round trip.
 
     Args:
@@ -26,15 +28,18 @@ def claim(context: StoreContext, clock: Clock, task_id: str, seq: int, process_i
         seq: of the broker's message.
         process_id: the claimer.
         claim_id: random; repeating the call with the same id gets the same answer.
+        request_id: of the call of the model that is announced with the claim where the turn goes straight on; empty for
+            none.
 
     Returns:
-        GRANTED with record, journal, inbox and conversation; or why not.
+        GRANTED with record, journal, inbox and conversation; or why not. An announced call stands in the journal.
 
     Raises:
         StoreUnavailable, StoreError: the server did not do it.
         ClaimUnreadableError: granted, but the record cannot be read.
     """
-    given = {"seq": seq, "process": process_id, "claim": claim_id, "lease_ms": context.lease_ms, **context.limits}
+    given = {"seq": seq, "process": process_id, "claim": claim_id, "request": request_id}
+    given |= {"lease_ms": context.lease_ms, **context.limits}
     known = context.conversations.take(task_id)
     first = len(known.entries) if known is not None else 0
     sent_at = clock.boottime_s()

@@ -12,16 +12,36 @@ local function trail_of(row)
   return string.match(string.sub(all, 1, TRAIL_CHARS), '^(.*) ') or ''
 end
 
+-- Whether the turn goes straight on from the one before: there is nothing to be told, taken in or waited for, and no
+-- limit forbids a call of the model. Then the claim announces that call. decide/machine.py decides all the same, and what
+-- it does not send is taken back.
+local function goes_straight_on(row, schema)
+  local function after(marker) return string.find(row.marker or '', '"' .. marker .. '"', 1, true) end
+  return given.request ~= '' and schema <= SCHEMA and not row.reason
+    and (after(MARKER.tool_completed) or after(MARKER.response_received))
+    and redis.call('HLEN', TURN) == 0 and redis.call('LLEN', INBOX) == 0 and not at_limit({})
+end
+
+-- What a commit of the announcement would write; the marker is for the caller to write with the other fields.
+local function announce(fence)
+  local entry = { state = EFFECT.started, fence = fence, attempt = 1, request_id = given.request }
+  redis.call('HSET', TURN, MODEL_ENTRY, cjson.encode(entry))
+  event(EVENT.RequestSent, cjson.encode({ request_id = given.request, attempt = 1, fence = fence }), given.events_max)
+  return cjson.encode({ name = MARKER.request_sent, request_id = given.request })
+end
+
 -- Fields of the task hash that a grant sets.
 local function granted_fields(row, claim, now)
+  local schema = tonumber(redis.call('HGET', TASK, 'schema') or 1)
   local set = { fence = row.fence + 1, claim = claim, token = 0, lease_ms = given.lease_ms }
   if row.owner ~= given.process then set.owner = given.process end
   if row.claim then set.trail = trail_of(row) end
   -- A clean stop may have lasted for days; the age of the last saved step counts from here on.
   if now - (tonumber(row.saved_at) or now) > given.lease_ms then set.saved_at = now end
   -- From now on this release writes to the task: older workers, which may not be able to read that, are to see it.
-  if tonumber(redis.call('HGET', TASK, 'schema') or 1) < SCHEMA then set.schema = SCHEMA end
+  if schema < SCHEMA then set.schema = SCHEMA end
   status_fields(set, row, STATUS.Running, now)
+  if goes_straight_on(row, schema) then set.marker, set.saved_at = announce(set.fence), now end
   if row.reason then set.started_at, set.started = now, row.reason end -- stays, while `reason` is told once
   return set
 end

@@ -103,6 +103,7 @@ def suspend(
     due_ms: int = 0,
     reason: str = "",
     detail: dict[str, Any] | None = None,
+    unsent: bool = False,
 ) -> Settled:
     """Write changes and drop the lease in mid-turn; the script resolves cancel, pause and inbox.
 
@@ -114,8 +115,16 @@ def suspend(
         due_ms: TIMER: server time.
         reason: SHUTDOWN: why the next stretch of work begins; empty counts as the same stretch.
         detail: status detail (BLOCKED: resource, holder_task; POISONED: error, recoverable).
+        unsent: whether a call of the model that the claim announced was not sent; it is taken back.
     """
-    further = {**context.limits, "to": to.value, "due_ms": due_ms, "reason": reason, "detail": dumps(detail or {})}
+    further = {
+        "unsent": "1" if unsent else "",
+        **context.limits,
+        "to": to.value,
+        "due_ms": due_ms,
+        "reason": reason,
+        "detail": dumps(detail or {}),
+    }
     reply = _write("suspend", context, lease, changes, **further)
     return _settle(context, lease, changes, reply)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from neuraphage.ports import Changes, ClaimUnreadableError, Clock, FinishTo, GoneOn, Lease
@@ -13,6 +14,21 @@ from neuraphage.store.encode import change_groups, dumps
 from neuraphage.store.scripts import script
 
 
+@dataclass(frozen=True, slots=True)
+class NextClaim:
+    """The claim of the next turn.
+
+    Args:
+        process_id: the claimer.
+        claim_id: random.
+        request_id: as of claim.
+    """
+
+    process_id: str
+    claim_id: str
+    request_id: str = ""
+
+
 def go_on(
     context: StoreContext,
     clock: Clock,
@@ -21,8 +37,7 @@ def go_on(
     to: FinishTo,
     iteration: int,
     detail: dict[str, Any],
-    process_id: str,
-    claim_id: str,
+    then: NextClaim,
 ) -> GoneOn:
     """Write changes, end the turn, and take the lease of the next one where it waits in the outbox.
 
@@ -30,15 +45,14 @@ def go_on(
         context: the store.
         clock: for the local send time.
         lease, changes, to, iteration, detail: as of finish.
-        process_id: the claimer.
-        claim_id: of the next turn, random; repeating the call with the same ids gets the same answer.
+        then: the claim of the next turn; repeating the call with the same ids gets the same answer.
 
     Raises:
         StoreUnavailable, StoreError: the server did not do it, or not all was read; repeating it is safe.
     """
     given = given_with(
         lease, changes, **context.limits, to=to.value, detail=dumps(detail), iteration=iteration,
-        next_claim=claim_id, process=process_id, lease_ms=context.lease_ms,
+        next_claim=then.claim_id, process=then.process_id, request=then.request_id, lease_ms=context.lease_ms,
     )  # fmt: skip
     task_id, known = lease.task_id, _known_after(context, lease, changes)
     first = len(known.entries) if known is not None else 0
@@ -56,7 +70,7 @@ def go_on(
             context.conversations.put(task_id, known)
         return GoneOn(settled)
     try:
-        return GoneOn(settled, claimed_of(context, task_id, claim_id, reply[1], known, raw_entries, sent_at))
+        return GoneOn(settled, claimed_of(context, task_id, then.claim_id, reply[1], known, raw_entries, sent_at))
     except ClaimUnreadableError as error:
         return GoneOn(settled, error)
 

@@ -11,6 +11,13 @@ local function answer(status, where)
   set.verdict = cjson.encode(settled(status, where, seq, row.iteration))
 end
 
+-- The call that the claim of this lease announced was not sent: nobody is to take it for billed.
+if given.unsent == '1' then
+  local readable, entry = pcall(cjson.decode, redis.call('HGET', TURN, MODEL_ENTRY) or '')
+  local is_own = readable and type(entry) == 'table' and tostring(entry.fence) == row.fence
+  if is_own and entry.state == EFFECT.started then redis.call('HDEL', TURN, MODEL_ENTRY) end
+end
+
 if row.cancel then
   set.verdict = cjson.encode({ 'CANCELLED', STATUS.Cancelled, '', tostring(seq), row.iteration })
   apply(groups, set, true)

@@ -80,9 +80,9 @@ class RedisStore:
 
     # --- turns ---
 
-    def claim(self, task_id: str, seq: int, process_id: str, claim_id: str) -> Claimed:
+    def claim(self, task_id: str, seq: int, process_id: str, claim_id: str, request_id: str = "") -> Claimed:
         """See claim.claim."""
-        return claim.claim(self.context, self.clock, task_id, seq, process_id, claim_id)
+        return claim.claim(self.context, self.clock, task_id, seq, process_id, claim_id, request_id)
 
     def commit(self, lease: Lease, changes: Changes) -> Committed:
         """See commit.commit."""
@@ -97,9 +97,11 @@ class RedisStore:
         due_ms: int = 0,
         reason: str = "",
         detail: Mapping[str, Any] | None = None,
+        unsent: bool = False,
     ) -> Settled:
         """See commit.suspend."""
-        return commit.suspend(self.context, lease, changes, to, due_ms=due_ms, reason=reason, detail=dict(detail or {}))
+        further: dict[str, Any] = {"due_ms": due_ms, "reason": reason, "detail": dict(detail or {}), "unsent": unsent}
+        return commit.suspend(self.context, lease, changes, to, **further)
 
     def finish(
         self, lease: Lease, changes: Changes, to: FinishTo, iteration: int, detail: Mapping[str, Any]
@@ -117,10 +119,11 @@ class RedisStore:
         *,
         process_id: str,
         claim_id: str,
+        request_id: str = "",
     ) -> GoneOn:
         """See go_on.go_on."""
         ending = (lease, changes, to, iteration, dict(detail))
-        return go_on.go_on(self.context, self.clock, *ending, process_id, claim_id)
+        return go_on.go_on(self.context, self.clock, *ending, go_on.NextClaim(process_id, claim_id, request_id))
 
     def renew(self, leases_held: Sequence[Lease]) -> tuple[float, list[Renewal]]:
         """See leases.renew."""

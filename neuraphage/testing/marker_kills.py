@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 
 from neuraphage.errors import BadInput
 from neuraphage.model.effect import MarkerName
-from neuraphage.ports import Changes, Committed, FinishTo, GoneOn, Lease, Settled, SuspendTo, TurnStore
+from neuraphage.ports import Changes, Claimed, Committed, FinishTo, GoneOn, Lease, Settled, SuspendTo, TurnStore
 from neuraphage.testing.crash import Side
 
 T = TypeVar("T")
@@ -66,9 +66,12 @@ class KillingStore:
     def __init__(self, target: TurnStore, kill: KillAt | None, notes: Path) -> None:
         self._target, self._kill, self._notes = target, kill, notes
         self._counts: Counter[MarkerName] = Counter()
-        self.claim = target.claim
         self.renew = target.renew
         self.publish_live = target.publish_live
+
+    def claim(self, task_id: str, seq: int, process_id: str, claim_id: str, request_id: str = "") -> Claimed:  # noqa: ARG002 - each marker is to be a write of its own
+        """See ports.TurnStore; announces no call, so that there is a moment before its marker."""
+        return self._target.claim(task_id, seq, process_id, claim_id)
 
     def commit(self, lease: Lease, changes: Changes) -> Committed:
         """See ports.TurnStore."""
@@ -83,10 +86,12 @@ class KillingStore:
         due_ms: int = 0,
         reason: str = "",
         detail: Mapping[str, Any] | None = None,
+        unsent: bool = False,
     ) -> Settled:
         """See ports.TurnStore."""
         write = self._target.suspend
-        return self._at(changes, lambda: write(lease, changes, to, due_ms=due_ms, reason=reason, detail=detail))
+        further: dict[str, Any] = {"due_ms": due_ms, "reason": reason, "detail": detail, "unsent": unsent}
+        return self._at(changes, lambda: write(lease, changes, to, **further))
 
     def finish(
         self, lease: Lease, changes: Changes, to: FinishTo, iteration: int, detail: Mapping[str, Any]
@@ -104,6 +109,7 @@ class KillingStore:
         *,
         process_id: str,
         claim_id: str,
+        request_id: str = "",  # noqa: ARG002 - as of claim
     ) -> GoneOn:
         """See ports.TurnStore."""
         write, ending = self._target.go_on, (lease, changes, to, iteration, detail)

@@ -19,6 +19,7 @@ from crash_driver import Driver, Finder, Span
 from crash_facts import Facts, facts_of
 from crash_world import Site, World
 
+from neuraphage.runtime import turn_chain
 from neuraphage.store.bindings import BINDINGS
 from neuraphage.store.scripts import script
 from neuraphage.testing import Call, CrashInjector, CrashPoint
@@ -137,7 +138,11 @@ def outcome_of(case: Case, folder: Path) -> Outcome:
 
 
 def load() -> None:
-    """Load once what each process of each case would: it was a third of what a case took."""
+    """Load once what each process of each case would: it was a third of what a case took.
+
+    And no slowness of the machine ends a chain of turns, which would be another run than the recorded one.
+    """
+    turn_chain.LONGEST_S = float("inf")
     importlib.import_module("neuraphage.llm.streamed_call")
     for name in BINDINGS:
         script(name)

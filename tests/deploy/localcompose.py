@@ -21,7 +21,7 @@ from pathlib import Path
 import psutil
 from composefile import Service, read_compose, seconds
 
-LIMIT_S = 240.0
+LIMIT_S = 600.0
 STATE = "state"
 """Folder of the stand-in inside the project's: logs, process ids, volumes, ports."""
 APART = ("--user", "--map-root-user", "--pid", "--uts", "--fork", "--mount-proc")

@@ -8,6 +8,7 @@ from typing import Any
 
 from oracle import Memory, check, tag
 
+from neuraphage.model.effect import Marker, MarkerName, model_effect
 from neuraphage.ports import (
     Changes,
     Claimed,
@@ -23,6 +24,8 @@ from storekit import MODEL_CALL, StoreKit, question, text_entry
 Snapshot = tuple[dict[bytes, tuple[bytes, int]], Memory]
 SNAPSHOTS = 5
 """How many states are kept to go back to."""
+DONE = Marker(name=MarkerName.TOOL_COMPLETED, tool="edit", tool_use_id="t1")
+"""What a turn that ended has left: the next one goes straight on."""
 PROMPTS = ("ask-1", "ask-2", "talk:conversation")
 """What a commit may open. A turn that ends by waiting opens one of its own, as real ones do."""
 
@@ -36,6 +39,8 @@ class Worker:
     iteration: int = 0
     inbox: tuple[bytes, ...] = ()
     prompts: frozenset[str] = frozenset()
+    announced: bool = False
+    """Whether its claim has announced a call of the model, which it never sends here."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,7 @@ class Workers:
         claim_id, before = self.fresh("c"), self.kit.state()
 
         def run() -> Claimed:
-            return self.kit.store.claim(self.task_id, seq, worker.name, claim_id)
+            return self.kit.store.claim(self.task_id, seq, worker.name, claim_id, f"req-{claim_id}")
 
         claimed = run()
         if claimed.verdict is ClaimVerdict.GRANTED:
@@ -101,6 +106,11 @@ class Workers:
         worker.iteration = claimed.record.counters.iteration
         worker.inbox = tuple(raw for raw, _ in claimed.inbox)
         worker.prompts = frozenset(prompt.prompt_id for prompt in claimed.record.prompts)
+        announced = model_effect(claimed.journal)
+        worker.announced = announced is not None and announced.fence == claimed.lease.fence
+        assert not (worker.announced and (worker.inbox or worker.iteration == 0)), (
+            "announced before it took in what came"
+        )
         self.granted.add((claimed.lease.fence, claimed.lease.claim_id))
 
     def changes(self, worker: Worker, *, take: bool, opened: str | None, ends: bool) -> Changes:
@@ -122,6 +132,7 @@ class Workers:
             prompts_opened=(question(opened, deadline_ms=9),) if opened and opened not in closed else (),
             prompts_closed=closed,
             outcome=ends,
+            marker=DONE if ends else None,
         )
 
     def answered(self, worker: Worker) -> set[str]:
@@ -161,13 +172,16 @@ class Workers:
         # one of its own, as real ones are: one that is answered already would be closed by the same write
         opened = self.fresh("ask") if to is SuspendTo.WAIT and not (worker.prompts - self.answered(worker)) else None
         changes = self.changes(worker, take=take, opened=opened, ends=False)
-        due_ms = self.kit.store.now_ms() + 60_000
+        due_ms, unsent = self.kit.store.now_ms() + 60_000, worker.announced
         detail = {"error": "broken", "recoverable": True, "resource": "file:a"}
 
         def run() -> Any:
-            return self.kit.store.suspend(lease, changes, to, due_ms=due_ms, detail=detail)
+            return self.kit.store.suspend(lease, changes, to, due_ms=due_ms, detail=detail, unsent=unsent)
 
-        self.settled(worker, self.write(worker, run, changes))
+        reply = self.write(worker, run, changes)
+        taken_back = reply.verdict is CommitVerdict.COMMITTED and unsent
+        assert not (taken_back and self.kit.client.exists(self.kit.keys.turn(self.task_id))), "announced and not sent"
+        self.settled(worker, reply)
 
     def finish(self, worker: Worker, to: FinishTo, *, take: bool) -> None:
         lease, iteration = worker.lease, worker.iteration
@@ -190,7 +204,8 @@ class Workers:
 
         def run() -> GoneOn:
             store = self.kit.store
-            return store.go_on(lease, changes, to, iteration, detail, process_id=worker.name, claim_id=claim_id)
+            ids = {"process_id": worker.name, "claim_id": claim_id, "request_id": f"req-{claim_id}"}
+            return store.go_on(lease, changes, to, iteration, detail, **ids)
 
         reply: GoneOn = self.write(worker, run, changes)
         worker.lease = None

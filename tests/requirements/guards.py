@@ -14,6 +14,7 @@ RUNNER = "neuraphage/runtime/runner.py"
 CHAIN = "neuraphage/runtime/turn_chain.py"
 TURN = "neuraphage/runtime/turn.py"
 MODEL = "neuraphage/runtime/model_step.py"
+WORK = "neuraphage/runtime/unit_of_work.py"
 STANDBY = "neuraphage/standby/program.py"
 
 GUARDS = (
@@ -103,7 +104,7 @@ GUARDS = (
     # messages
     Bug(
         "runner-repeats-the-claim-id", RUNNER,
-        "claim.process_id, claim.claim_id)", "claim.process_id, self._services.new_claim_id())",
+        "claim.process_id, claim.claim_id,", "claim.process_id, self._services.new_claim_id(),",
         UNIT + "test_repeated_claims.py::test_a_claim_whose_answer_was_lost_keeps_its_id",
     ),
     Bug(
@@ -202,6 +203,22 @@ GUARDS = (
     Bug(
         "model-repeats-the-request-id", MODEL,
         "request_id=before.request_id if before else request_id(", "request_id=request_id(",
+        UNIT + "test_absent_owners.py::test_a_call_whose_process_died_is_made_again_and_counted",
+    ),
+    # what a claim has announced
+    Bug(
+        "work-takes-back-the-unsent", WORK,
+        "pending, unsent = self._pending, self._announced is not None", "pending, unsent = self._pending, False",
+        UNIT + "test_announced_calls.py::test_a_call_that_a_shutdown_forestalled_is_not_taken_for_billed",
+    ),
+    Bug(
+        "work-stores-notes-before-the-call", WORK,
+        "return entry == self._announced and self._pending == Changes()", "return entry == self._announced",
+        UNIT + "test_announced_calls.py::test_what_is_to_be_stored_first_is_stored_with_the_announcement",
+    ),
+    Bug(
+        "work-knows-its-own-announcement", WORK,
+        " or entry.fence != self.held.lease.fence:", ":",
         UNIT + "test_absent_owners.py::test_a_call_whose_process_died_is_made_again_and_counted",
     ),
     # the process beside a worker

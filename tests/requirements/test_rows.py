@@ -72,7 +72,7 @@ SHOWN_BY: dict[str, list[str]] = {
     "R191": [SCENARIO + "test_units_at_four_fifths_lose_nothing"],
     "R192": [
         MEASURE + "test_large_results_stay_out_of_the_server",
-        MEASURE + "test_a_turn_with_a_tool_is_four_writes",
+        MEASURE + "test_a_turn_with_a_tool_is_three_writes",
         LIMITS + "test_a_reply_over_the_limit_is_not_stored",
     ],
     "R193": [RECOVER + "test_a_renewal_clears_the_suspicion", RECOVER + "test_a_running_lease_has_not_expired"],
@@ -106,7 +106,7 @@ SHOWN_BY: dict[str, list[str]] = {
     ],
     "R223": [SCENARIO + "test_a_full_server_leaves_what_is_stored_valid", BUG + "test_no_effect_without_its_marker"],
     "R224": [
-        MEASURE + "test_a_turn_with_a_tool_is_four_writes",
+        MEASURE + "test_a_turn_with_a_tool_is_three_writes",
         SHAPES + "test_a_turn_writes_its_words_and_little_more",
         SHAPES + "test_a_sweep_over_healthy_tasks_looks_at_none",
         "tests/chaos/test_chaos.py::test_kills_of_everything_lose_nothing_and_repeat_nothing",

@@ -59,7 +59,7 @@ class Scene:
     @property
     def bodies(self) -> list[str]:
         """What messages, events and answers held, which went to the server in another spelling."""
-        found = re.findall(r'"body": "([A-Za-z0-9+/=]+)"', self.commands)
+        found = re.findall(r'"body": ?"([A-Za-z0-9+/=]+)"', self.commands)
         return [base64.b64decode(body).decode() for body in found]
 
     @property

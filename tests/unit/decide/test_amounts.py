@@ -180,7 +180,7 @@ def test_ids_change_with_each_part_and_with_nothing_else() -> None:
     assert effect_id("t", "u", {"a": 1, "b": 2}) == effect_id("t", "u", {"b": 2, "a": 1})
     effects = [effect_id("t", "u", {}), effect_id("T", "u", {}), effect_id("t", "U", {}), effect_id("t", "u", {"a": 1})]
     prompts = [prompt_id("t", 0, "u", "p"), prompt_id("t", 1, "u", "p"), prompt_id("t", 0, "u", "q")]
-    requests = [request_id("t", 0, 1), request_id("t", 0, 2), request_id("t", 1, 1)]
+    requests = [request_id("t", 1), request_id("t", 2), request_id("T", 1)]
     for made in (effects, prompts, requests):
         assert len(set(made)) == len(made)
 
@@ -190,4 +190,4 @@ def test_ids_have_the_forms_that_others_rely_on() -> None:
     assert len(effect_id("t", "u", {})) == 32
     assert set(effect_id("t", "u", {})) <= set("0123456789abcdef")
     assert conversation_prompt_id("t", 3) == conversation_prompt_id("t", 3) != conversation_prompt_id("t", 4)
-    assert request_id("t", 0, 1).startswith("req-")
+    assert request_id("t", 1).startswith("req-")

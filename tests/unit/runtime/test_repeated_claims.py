@@ -18,9 +18,9 @@ def test_a_claim_whose_answer_was_lost_keeps_its_id(make_rig: MakeRig) -> None:
     task_id = rig.submit()
     claim, asked = rig.store.claim, []
 
-    def loses_the_first_answer(task: str, seq: int, process_id: str, claim_id: str) -> Claimed:
-        answer = claim(task, seq, process_id, claim_id)
-        asked.append(claim_id)
+    def loses_the_first_answer(task: str, seq: int, process_id: str, *ids: str) -> Claimed:
+        answer = claim(task, seq, process_id, *ids)
+        asked.append(ids)
         if len(asked) == 1:
             raise StoreUnavailable("the answer was lost")
         return answer
