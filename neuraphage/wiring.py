@@ -25,6 +25,7 @@ from neuraphage.runtime.services import Services
 from neuraphage.runtime.sweep import Sweep
 from neuraphage.runtime.watcher import Watcher
 from neuraphage.settings import Settings
+from neuraphage.shell import ShfmtReader
 from neuraphage.spool.command_spool import CommandSpool
 from neuraphage.standby import StandbyProcess
 from neuraphage.store.presence import NamedConnection
@@ -102,6 +103,7 @@ def build_services(settings: Settings, store: RedisStore) -> Services:
         model=build_model(settings),
         tools=build_toolbox(settings, redaction.text),
         spool=build_spool(settings, redaction.text),
+        shell=ShfmtReader(),
         files=LocalTurnFiles(),
         redaction=redaction,
         cost_microusd=cost,

@@ -35,6 +35,7 @@ from neuraphage.runtime.runner import TurnRunner
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.sweep import Sweep
 from neuraphage.settings import Settings
+from neuraphage.shell import ShfmtReader
 from neuraphage.spool.command_spool import CommandSpool
 from neuraphage.store import invariant, queries
 from neuraphage.store.tasks import RedisStore
@@ -379,6 +380,7 @@ def new_rig(
         dispatcher=dispatcher,
         model=model,
         tools=default_toolbox(extra=tools),
+        shell=ShfmtReader(),
         spool=CommandSpool(settings.data_dir / "spool", settings.spool_max_bytes, redact=redactor.text),
         files=LocalTurnFiles(),
         redaction=redactor,

@@ -75,7 +75,8 @@ def _needs_person(snapshot: Snapshot, call: ToolCall) -> bool:
 def _ruled(snapshot: Snapshot, call: ToolCall, tool: ToolDeclaration) -> Ruling:
     entry = tool_effect(snapshot.journal, call.tool_use_id)
     decided = entry.permission if entry is not None else None
-    return ruling(tool, call.params, snapshot.record.spec.allow, snapshot.grants, decided)
+    line = snapshot.lines.get(call.tool_use_id)
+    return ruling(tool, call.params, snapshot.record.spec.allow, snapshot.grants, decided, line)
 
 
 def _why_denied(snapshot: Snapshot, call: ToolCall) -> str:

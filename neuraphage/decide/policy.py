@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from neuraphage.decide.shell.catastrophe import is_catastrophe
 from neuraphage.model.effect import Permission
+from neuraphage.model.shell import ShellLine
 from neuraphage.model.tool import ToolDeclaration
 
 ALL_TOOLS = "*"
@@ -48,8 +50,8 @@ _COPIES = re.compile(r"\bdd\b")
 _TO_DISK = re.compile(rf"\bof={_DISK}")
 
 
-def is_catastrophic(command: str) -> bool:
-    """Whether a shell command is one of the forms that never run."""
+def looks_catastrophic(command: str) -> bool:
+    """Whether the text of a command that cannot be read has one of the forms that never run (shell/catastrophe.py)."""
     simple = any(pattern.search(command) for pattern in _CATASTROPHIC)
     return simple or _removes_root(command) or _copies_to_disk(command)
 
@@ -81,6 +83,7 @@ def ruling(
     allow: tuple[str, ...],
     grants: Mapping[str, str],
     decided: Permission | None,
+    line: ShellLine | None = None,
 ) -> Ruling:
     """Decide one call.
 
@@ -90,13 +93,18 @@ def ruling(
         allow: tools the task was submitted with, `*` for all.
         grants: remembered answers (always, never) by tool name.
         decided: what a person said about this very call.
+        line: what its command line runs; None where it has none, or one that cannot be read. What cannot be read is
+            allowed by nothing but a person's word about this very call.
     """
-    command = params.get(tool.traits.command) if tool.traits.command is not None else None
-    if isinstance(command, str) and is_catastrophic(command):
+    command = tool.command_of(params)
+    if command is not None and (is_catastrophe(line) if line is not None else looks_catastrophic(command)):
         return Ruling.BLOCKED
-    if not tool.side_effecting or ALL_TOOLS in allow or tool.name in allow:
+    is_unread = command is not None and line is None
+    if not tool.side_effecting or (not is_unread and (ALL_TOOLS in allow or tool.name in allow)):
         return Ruling.ALLOWED
     said = decided.value if decided is not None else grants.get(tool.name)
+    if decided is None and is_unread and said == Permission.GRANTED.value:
+        return Ruling.ASK
     if said == Permission.GRANTED.value:
         return Ruling.ALLOWED
     if said == Permission.DENIED.value:

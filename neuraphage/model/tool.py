@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -124,3 +125,8 @@ class ToolDeclaration(Frozen):
     detached: bool = False
     version: str = "1"
     traits: ToolTraits = ToolTraits()
+
+    def command_of(self, params: Mapping[str, Any]) -> str | None:
+        """The command line of a call; None for a call without one."""
+        found = None if self.traits.command is None else params.get(self.traits.command)
+        return found if isinstance(found, str) else None

@@ -7,7 +7,17 @@ from dataclasses import dataclass, field
 
 from neuraphage.model.tool import ToolDeclaration
 from neuraphage.model.usage import Usage
-from neuraphage.ports import Clock, ModelClient, Redaction, Spool, ToolBox, TurnDispatcher, TurnFiles, TurnStore
+from neuraphage.ports import (
+    Clock,
+    ModelClient,
+    Redaction,
+    ShellReader,
+    Spool,
+    ToolBox,
+    TurnDispatcher,
+    TurnFiles,
+    TurnStore,
+)
 from neuraphage.settings import Settings
 
 
@@ -23,6 +33,7 @@ class Services:
         model: the model client.
         tools: the tools.
         spool: commands that outlive the worker.
+        shell: reads command lines.
         files: of the working directory, as the tools see them.
         redaction: takes secrets out.
         cost_microusd: price of a reply, by model id and usage.
@@ -36,6 +47,7 @@ class Services:
     model: ModelClient
     tools: ToolBox
     spool: Spool
+    shell: ShellReader
     files: TurnFiles
     redaction: Redaction
     cost_microusd: Callable[[str, Usage], int]

@@ -34,6 +34,7 @@ from neuraphage.decide.snapshot import Bounds, Snapshot, Stop
 from neuraphage.errors import CancelRequested, LeaseLost
 from neuraphage.logs import log_context
 from neuraphage.model.prompt import PromptKind
+from neuraphage.model.shell import ShellLine
 from neuraphage.model.tool import ToolCall
 from neuraphage.ports import Settled, SuspendTo
 from neuraphage.runtime.begun_calls import BegunCalls
@@ -71,6 +72,7 @@ class Turn:
         self._bounds = Bounds(services.settings.max_continues, services.settings.max_empty_replies)
         self._problems: dict[str, str] = {}
         self._foreseen: dict[str, str | None] = {}
+        self._lines: dict[str, ShellLine | None] = {}
         self._found: dict[str, Found] = {}
         self._checked: set[str] = set()
         self._known_calls: tuple[ToolCall, ...] = ()
@@ -118,6 +120,8 @@ class Turn:
                 problem = self._unfinished(call) or self._tools.problem(call)
                 if problem is not None:
                     self._problems[call.tool_use_id] = problem
+                else:
+                    self._read_line(call)
         talking = {p.prompt_id for p in work.prompts.values() if p.kind is PromptKind.CONVERSATION}
         answered = {item.prompt_id for _, item in work.inbox if item.prompt_id in work.prompts}
         if any(item.kind == "input" for _, item in work.inbox):
@@ -136,6 +140,7 @@ class Turn:
             now_ms=work.now_ms(),
             bounds=self._bounds,
             foreseen=self._foreseen,
+            lines=self._lines,
             found=self._found,
             stop=stop,
         )
@@ -146,6 +151,13 @@ class Turn:
             work = self._work
             self._known_calls = calls_of_turn(work.model_effect, work.entries, work.record.counters.iteration)
         return self._known_calls
+
+    def _read_line(self, call: ToolCall) -> None:
+        """What the command line of a call runs is a fact of the decision whether it may."""
+        tool = self._services.declarations.get(call.name)
+        command = None if tool is None else tool.command_of(call.params)
+        if command is not None:
+            self._lines[call.tool_use_id] = self._services.shell.read(command)
 
     def _unfinished(self, call: ToolCall) -> str | None:
         """What the model is told of the call in which its reply broke off."""

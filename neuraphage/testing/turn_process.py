@@ -21,6 +21,7 @@ from neuraphage.runtime.process import WorkerProcess
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.sweep import Sweep
 from neuraphage.settings import Settings
+from neuraphage.shell import ShfmtReader
 from neuraphage.spool.command_spool import CommandSpool
 from neuraphage.store.presence import NamedConnection
 from neuraphage.store.tasks import RedisStore
@@ -77,6 +78,7 @@ class TurnProcess:
             dispatcher=NoBroker(),
             model=self.model,
             tools=default_toolbox(extra=self.tools),
+            shell=ShfmtReader(),
             spool=CommandSpool(settings.data_dir / "spool", settings.spool_max_bytes),
             files=LocalTurnFiles(),
             redaction=redactor(),

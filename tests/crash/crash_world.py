@@ -27,6 +27,7 @@ from neuraphage.runtime.services import Services
 from neuraphage.runtime.sweep import Sweep
 from neuraphage.runtime.watcher import Watcher
 from neuraphage.settings import Settings
+from neuraphage.shell import ShfmtReader
 from neuraphage.spool.command_spool import CommandSpool
 from neuraphage.store.client import connect
 from neuraphage.store.presence import NamedConnection
@@ -224,6 +225,7 @@ class World:
             dispatcher=self._dispatcher,
             model=self.recorder.model(AnthropicClient(site.model_url, API_KEY)),
             tools=self.recorder.tools(default_toolbox(extra=extra)),
+            shell=ShfmtReader(),
             spool=self.recorder.spool(self.spool),
             files=LocalTurnFiles(),
             redaction=self.keyless,

@@ -34,6 +34,7 @@ from neuraphage.runtime.services import Services
 from neuraphage.runtime.sweep import Sweep, sweep_quietly
 from neuraphage.runtime.watcher import Watcher
 from neuraphage.settings import Settings
+from neuraphage.shell import ShfmtReader
 from neuraphage.spool.command_spool import CommandSpool
 from neuraphage.store import invariant, queries
 from neuraphage.store.client import connect
@@ -115,6 +116,7 @@ class World:
             dispatcher=self.dispatcher,
             model=self.model,
             tools=default_toolbox(extra=[self.stamp]),
+            shell=ShfmtReader(),
             spool=CommandSpool(self.settings.data_dir / "spool", self.settings.spool_max_bytes),
             files=LocalTurnFiles(),
             redaction=Redactor(),

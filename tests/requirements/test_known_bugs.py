@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import redis
 
-from neuraphage.decide.policy import Ruling, is_catastrophic, ruling
+from neuraphage.decide.policy import Ruling, looks_catastrophic, ruling
 from neuraphage.errors import StoreUnavailable
 from neuraphage.model.effect import EffectClass, MarkerName
 from neuraphage.model.task import Status
@@ -113,7 +113,7 @@ def test_a_safe_beginning_makes_no_command_safe(command: str) -> None:
     assert tool is not None
     assert tool.declaration.effect_class is EffectClass.OPAQUE
     assert ruling(tool.declaration, {"command": command}, (), {}, None) is Ruling.ASK
-    assert is_catastrophic(f"ls && {'rm'} -rf /")
+    assert looks_catastrophic(f"ls && {'rm'} -rf /")
 
 
 def test_tools_are_called_by_one_name() -> None:
