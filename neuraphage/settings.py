@@ -14,9 +14,10 @@ from typing import Annotated, Any, Literal, Self
 from platformdirs import user_data_path
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator, model_validator
 
+from neuraphage.decide.rules.reading import read_rule
 from neuraphage.decide.server_pair import beside, refuse_one_database
 from neuraphage.decide.server_url import check_server_url
-from neuraphage.errors import SettingsError
+from neuraphage.errors import BadInput, SettingsError
 from neuraphage.setting_relations import clashes
 from neuraphage.setting_sources import PREFIX, layers
 
@@ -145,6 +146,9 @@ class Settings(BaseModel):
     tools: tuple[str, ...] = Field(default=(), max_length=100)
     """Tools of one's own, each as package.module:object; workers import them. Installed packages announce theirs."""
 
+    rules: tuple[str, ...] = Field(default=(), max_length=1_000)
+    """Which calls of tools run, are asked about or never run, as `deny run_command: git push *`; see docs/rules.md."""
+
     # limits
     max_turns: int = Field(default=50, ge=0, le=MAX_AMOUNT)
     """Turns of a task that sets no limit of its own."""
@@ -230,6 +234,23 @@ class Settings(BaseModel):
         for one in value:
             if len(one) > _TOOL_REFERENCE_CHARS or not _TOOL_REFERENCE.fullmatch(one):
                 raise ValueError(f"{one[:_TOOL_REFERENCE_CHARS]!r}: write package.module:object")
+        return value
+
+    @field_validator("rules", mode="before")
+    @classmethod
+    def _rule_lines(cls, value: Any) -> Any:
+        """A variable holds rules as one text, each on a line of its own or behind a semicolon."""
+        parts = re.split(r"[;\n]", value) if isinstance(value, str) else ()
+        return tuple(part.strip() for part in parts if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("rules")
+    @classmethod
+    def _readable_rules(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for one in value:
+            try:
+                read_rule(one)
+            except BadInput as error:
+                raise ValueError(str(error)) from None
         return value
 
     @field_validator("data_dir", mode="before")

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from neuraphage.decide.policy import Ruled
+    from neuraphage.model.tool import ToolDeclaration
     from neuraphage.model.tool_traits import ToolTraits
     from neuraphage.ports import LoadedTools, Tool
     from neuraphage.settings import Settings
@@ -42,6 +44,33 @@ def checked_tool(
     from neuraphage.tools.tool_check import check_tool  # noqa: PLC0415 - as above
 
     return check_tool(tool, params, working_dir=working_dir, effect_limit_s=settings.effect_max_s, redact=_redacted)
+
+
+def judged_call(
+    tool: ToolDeclaration, params: Mapping[str, Any], settings: Settings, allow: tuple[str, ...], working_dir: str
+) -> Ruled:
+    """What would come of a call under these settings.
+
+    Args:
+        tool: what is called.
+        params: its parameters.
+        settings: with the rules.
+        allow: what the task was submitted with.
+        working_dir: of the task.
+
+    Raises:
+        BadInput: something of `allow` is no rule.
+    """
+    from neuraphage.decide.policy import ruled  # noqa: PLC0415 - as above
+    from neuraphage.decide.rules.judging import CalledTool  # noqa: PLC0415 - as above
+    from neuraphage.decide.rules.reading import read_allowed, read_rule  # noqa: PLC0415 - as above
+    from neuraphage.shell import ShfmtReader  # noqa: PLC0415 - as above
+
+    command = tool.command_of(params)
+    line = None if command is None else ShfmtReader().read(command)
+    writers = frozenset(one.declaration.name for one in built_in_tools() if one.declaration.traits.writes)
+    rules = [*map(read_rule, settings.rules), *map(read_allowed, allow)]
+    return ruled(CalledTool(tool, params, line, working_dir, writers), rules, {}, None)
 
 
 def built_in_traits() -> Mapping[str, ToolTraits]:

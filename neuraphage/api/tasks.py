@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from neuraphage.api.base import ApiBase
 from neuraphage.decide.limits import limit_change
+from neuraphage.decide.rules.reading import read_allowed
 from neuraphage.errors import BadInput
 from neuraphage.model.limits import Limits
 from neuraphage.model.place import Place
@@ -57,7 +58,7 @@ class Tasks(ApiBase):
             working_dir: directory the tools work in (an absolute path on the workers' machine).
             name: one line for lists; from the prompt when not given.
             model: model id.
-            allow: tools that need no asking; `*` for all.
+            allow: tools that need no asking, `*` for all, or some of their calls: `run_command: pytest *`.
             mode: whether the model's end_turn completes the task or waits for the next message.
             on_unknown_outcome: what to do about an interrupted command whose outcome nothing knows.
             max_turns: limit of turns.
@@ -78,7 +79,10 @@ class Tasks(ApiBase):
         work = {"working_dir": working_dir, "model": model or self.settings.default_model, "system": system}
         line = name or _one_line(self._ports.redaction().text(prompt))  # before the cut, which could halve a secret
         shown = {"name": line, "tags": tuple(tags), "priority": priority}
-        asking = {"allow": tuple(allow), "mode": mode, "permission_timeout_s": permission_timeout_s}
+        allowed = tuple(allow)
+        for one in allowed:
+            read_allowed(one)
+        asking = {"allow": allowed, "mode": mode, "permission_timeout_s": permission_timeout_s}
         fields = {**work, **shown, **asking, "on_unknown_outcome": on_unknown_outcome}
         self._ports.waker.prepare()  # a new task always needs it: nothing is to come between write and message
         return self._service.submit(self._spec(prompt, max_turns, max_cost_usd, fields), key)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from neuraphage.cli.console import complain
+from neuraphage.decide.rules.reading import read_allowed
 
 _EVERY_TOOL = "*"
 
@@ -28,7 +29,8 @@ def side_effecting_tools(incomplete: str = "") -> list[str]:
 Allow = Annotated[
     list[str] | None,
     typer.Option(
-        help="A tool that needs no asking; may be repeated; '*' for all.", autocompletion=side_effecting_tools
+        help="A tool that needs no asking, or some of its calls ('run_command: pytest *'); repeatable; '*' for all.",
+        autocompletion=side_effecting_tools,
     ),
 ]
 
@@ -37,9 +39,15 @@ def hint_at_misspelt(allowed: Iterable[str]) -> None:
     """Say which of these are nearly names of built-in tools; workers may have more tools, so nothing is refused.
 
     Args:
-        allowed: as given; a wrong one does no harm, the task asks.
+        allowed: as given; a wrong name does no harm, the task asks.
+
+    Raises:
+        BadInput: one is neither a tool nor a tool with a pattern.
     """
-    wanted = [name for name in allowed if name != _EVERY_TOOL]
+    allowed = list(allowed)
+    for one in allowed:
+        read_allowed(one)
+    wanted = [name for one in allowed if (name := one.partition(":")[0].strip()) != _EVERY_TOOL]
     known = side_effecting_tools() if wanted else []
     for name in wanted:
         near = [] if name in known else difflib.get_close_matches(name, known, n=1, cutoff=0.5)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from neuraphage.decide.actions import Action, AskPeople, Foresee, Record, RunTool, WaitUntil
 from neuraphage.decide.control import why_held_back
-from neuraphage.decide.policy import Ruling, ruling, why_denied
+from neuraphage.decide.policy import Ruled, Ruling, ruled, why_denied
+from neuraphage.decide.rules.judging import CalledTool
+from neuraphage.decide.rules.reading import rules_of
 from neuraphage.decide.snapshot import Snapshot
 from neuraphage.model.effect import EffectClass, EffectState, tool_effect
+from neuraphage.model.rule import Rule
 from neuraphage.model.tool import ControlKind, ToolCall, ToolDeclaration, ToolResult
 
 DESTRUCTIVE = "This command would destroy the machine or the home directory. It never runs here."
@@ -24,11 +27,12 @@ def next_call(snapshot: Snapshot, call: ToolCall) -> Action:
     if tool.control is not None:
         held = why_held_back(call, snapshot.calls, snapshot.tools, snapshot.problems, snapshot.journal)
         return Record(call, ToolResult(text="Noted.")) if held is None else _refused(call, held)
-    match _ruled(snapshot, call, tool):
+    found = _ruled(snapshot, call, tool)
+    match found.ruling:
         case Ruling.ALLOWED:
             return _run(snapshot, call, tool)
         case Ruling.DENIED:
-            return _refused(call, _why_denied(snapshot, call))
+            return _refused(call, _why_denied(snapshot, call, found.rule))
         case Ruling.BLOCKED:
             return _refused(call, DESTRUCTIVE)
         case Ruling.ASK:
@@ -69,21 +73,29 @@ def _needs_person(snapshot: Snapshot, call: ToolCall) -> bool:
         return False
     if tool.control is not None:
         return tool.control is ControlKind.ASK_USER
-    return _ruled(snapshot, call, tool) is Ruling.ASK
+    return _ruled(snapshot, call, tool).ruling is Ruling.ASK
 
 
-def _ruled(snapshot: Snapshot, call: ToolCall, tool: ToolDeclaration) -> Ruling:
+def _ruled(snapshot: Snapshot, call: ToolCall, tool: ToolDeclaration) -> Ruled:
     entry = tool_effect(snapshot.journal, call.tool_use_id)
     decided = entry.permission if entry is not None else None
-    line = snapshot.lines.get(call.tool_use_id)
-    return ruling(tool, call.params, snapshot.record.spec.allow, snapshot.grants, decided, line)
+    spec = snapshot.record.spec
+    called = CalledTool(
+        tool,
+        call.params,
+        snapshot.lines.get(call.tool_use_id),
+        spec.working_dir,
+        frozenset(name for name, declared in snapshot.tools.items() if declared.traits.writes),
+    )
+    rules = (*snapshot.rules, *rules_of(spec.allow))
+    return ruled(called, rules, snapshot.grants, decided)
 
 
-def _why_denied(snapshot: Snapshot, call: ToolCall) -> str:
+def _why_denied(snapshot: Snapshot, call: ToolCall, by_rule: Rule | None) -> str:
     entry = tool_effect(snapshot.journal, call.tool_use_id)
     asked = entry is not None and entry.permission is not None
     by = (entry.permission_by if entry is not None else None) or ("user" if asked else None)
-    return why_denied(call.name, by, snapshot.record.spec.permission_timeout_s)
+    return why_denied(call.name, by, snapshot.record.spec.permission_timeout_s, by_rule)
 
 
 def _refused(call: ToolCall, why: str) -> Record:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
+from neuraphage.decide.rules.judging import CalledTool, judge
 from neuraphage.decide.shell.catastrophe import is_catastrophe
 from neuraphage.model.effect import Permission
-from neuraphage.model.shell import ShellLine
-from neuraphage.model.tool import ToolDeclaration
+from neuraphage.model.rule import Rule, RuleEffect
 
-ALL_TOOLS = "*"
 TIMEOUT = "timeout"
 """Who gave an answer that nobody gave in time."""
 
@@ -22,7 +21,7 @@ class Ruling(StrEnum):
 
     ALLOWED = "allowed"
     DENIED = "denied"
-    """A person said no."""
+    """A person said no, or a rule does."""
     BLOCKED = "blocked"
     """It would destroy the machine; nobody is asked."""
     ASK = "ask"
@@ -77,39 +76,54 @@ def _copies_to_disk(command: str) -> bool:
     return False
 
 
-def ruling(
-    tool: ToolDeclaration,
-    params: Mapping[str, Any],
-    allow: tuple[str, ...],
-    grants: Mapping[str, str],
-    decided: Permission | None,
-    line: ShellLine | None = None,
-) -> Ruling:
-    """Decide one call.
+@dataclass(frozen=True, slots=True)
+class Ruled:
+    """What policy says of one call, and by what.
 
     Args:
-        tool: what is called.
-        params: its parameters.
-        allow: tools the task was submitted with, `*` for all.
+        ruling: what it says.
+        rule: the rule that says so, if one does.
+        uncovered: of a line that rules allow in part: what none of them is about.
+    """
+
+    ruling: Ruling
+    rule: Rule | None = None
+    uncovered: tuple[str, ...] = ()
+
+
+def ruled(called: CalledTool, rules: Sequence[Rule], grants: Mapping[str, str], decided: Permission | None) -> Ruled:
+    """Decide one call.
+
+    A person's word about this very call beats every rule but one that denies. What cannot be read, or may be what a
+    rule asks about, is allowed by nothing else.
+
+    Args:
+        called: the call.
+        rules: those of the settings and of the task.
         grants: remembered answers (always, never) by tool name.
         decided: what a person said about this very call.
-        line: what its command line runs; None where it has none, or one that cannot be read. What cannot be read is
-            allowed by nothing but a person's word about this very call.
     """
-    command = tool.command_of(params)
-    if command is not None and (is_catastrophe(line) if line is not None else looks_catastrophic(command)):
-        return Ruling.BLOCKED
-    is_unread = command is not None and line is None
-    if not tool.side_effecting or (not is_unread and (ALL_TOOLS in allow or tool.name in allow)):
-        return Ruling.ALLOWED
-    said = decided.value if decided is not None else grants.get(tool.name)
-    if decided is None and is_unread and said == Permission.GRANTED.value:
-        return Ruling.ASK
-    if said == Permission.GRANTED.value:
-        return Ruling.ALLOWED
+    tool = called.tool
+    command = tool.command_of(called.params)
+    if command is not None and (
+        is_catastrophe(called.line) if called.line is not None else looks_catastrophic(command)
+    ):
+        return Ruled(Ruling.BLOCKED)
+    judged = judge(called, rules)
+    if judged.effect is RuleEffect.DENY:
+        return Ruled(Ruling.DENIED, judged.rule)
+    if decided is not None:
+        return Ruled(Ruling.ALLOWED if decided is Permission.GRANTED else Ruling.DENIED)
+    said = grants.get(tool.name)
     if said == Permission.DENIED.value:
-        return Ruling.DENIED
-    return Ruling.ASK
+        return Ruled(Ruling.DENIED)
+    is_unread = command is not None and called.line is None
+    if is_unread or judged.effect is RuleEffect.ASK:
+        asks = tool.side_effecting or judged.effect is RuleEffect.ASK
+        return Ruled(Ruling.ASK if asks else Ruling.ALLOWED, judged.rule, judged.uncovered)
+    if not tool.side_effecting or judged.effect is RuleEffect.ALLOW or said == Permission.GRANTED.value:
+        return Ruled(Ruling.ALLOWED, judged.rule)
+    return Ruled(Ruling.ASK, uncovered=judged.uncovered)
 
 
 def read_permission(answer: str) -> tuple[Permission, bool]:
@@ -125,14 +139,20 @@ def read_permission(answer: str) -> tuple[Permission, bool]:
     )
 
 
-def why_denied(name: str, by: str | None, timeout_s: float | None) -> str:
+def why_denied(name: str, by: str | None, timeout_s: float | None, rule: Rule | None = None) -> str:
     """What the model is told of a call that was not allowed.
 
     Args:
         name: of the tool.
         by: who decided about this very call; None when a remembered answer did.
         timeout_s: how long an answer was waited for.
+        rule: what denied it, where no person was asked.
     """
+    if rule is not None:
+        return (
+            f"The rule `{rule}` of the {rule.source.value} forbids this {name} call. It was not run, and no person is"
+            " asked. Do what can be done without it."
+        )
     if by == TIMEOUT:
         waited = f" within {timeout_s:g} s" if timeout_s is not None else " in time"
         return (

@@ -11,6 +11,7 @@ from neuraphage.decide.begun_call import Found
 from neuraphage.decide.conversation import reply_of_turn
 from neuraphage.model.effect import Journal
 from neuraphage.model.prompt import Prompt
+from neuraphage.model.rule import Rule
 from neuraphage.model.shell import ShellLine
 from neuraphage.model.task import TaskRecord
 from neuraphage.model.tool import ToolCall, ToolDeclaration
@@ -52,6 +53,7 @@ class Snapshot:
         problems: tool_use id -> why the call cannot be run at all.
         foreseen: tool_use id -> why the call can only fail as things stand, or None; of calls whose tool was asked.
         lines: tool_use id -> what its command line runs, None where it cannot be read; of calls that have one.
+        rules: those of the settings.
         found: tool_use id -> what came of a call that a former lease had begun; of calls that were asked about.
         grants: remembered permissions by tool name.
         prompts: open prompts by id.
@@ -75,6 +77,7 @@ class Snapshot:
     bounds: Bounds
     foreseen: Mapping[str, str | None] = field(default_factory=dict)
     lines: Mapping[str, ShellLine | None] = field(default_factory=dict)
+    rules: tuple[Rule, ...] = ()
     found: Mapping[str, Found] = field(default_factory=dict)
     stop: Stop | None = None
 

@@ -67,11 +67,13 @@ class ShellLine:
     Args:
         commands: in the order in which they stand, each followed by what it runs in its turn.
         redirects: all of them.
+        assigned: names of variables that it sets, for itself or for one command.
         unclear: what only the shell can tell, in words for people; such a line is asked about.
         is_fork_bomb: whether it has a function that starts itself without end.
     """
 
     commands: tuple[SimpleCommand, ...] = ()
     redirects: tuple[Redirect, ...] = ()
+    assigned: tuple[str, ...] = ()
     unclear: tuple[str, ...] = ()
     is_fork_bomb: bool = False

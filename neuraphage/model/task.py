@@ -191,7 +191,7 @@ class TaskSpec(Frozen):
         max_tokens: reply limit of each call.
         working_dir: absolute path of the directory that tools work in; None for a task without files.
         system: extra system prompt text.
-        allow: tools that need no asking; `*` for all.
+        allow: tools that need no asking, `*` for all, or some of their calls: `run_command: pytest *`.
         mode: what end_turn means.
         on_unknown_outcome: see OnUnknownOutcome.
         limits: turns and money at create, as what was asked for; those that hold stand in the record.

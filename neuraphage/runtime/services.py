@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from neuraphage.decide.rules.reading import read_rule
+from neuraphage.model.rule import Rule
 from neuraphage.model.tool import ToolDeclaration
 from neuraphage.model.usage import Usage
 from neuraphage.ports import (
@@ -53,6 +55,8 @@ class Services:
     cost_microusd: Callable[[str, Usage], int]
     new_claim_id: Callable[[], str]
     declarations: dict[str, ToolDeclaration] = field(default_factory=dict)
+    rules: tuple[Rule, ...] = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "rules", tuple(map(read_rule, self.settings.rules)))  # read once: the settings stay
         self.declarations.update({d.name: d for d in self.tools.declarations()})

@@ -141,6 +141,7 @@ class Turn:
             bounds=self._bounds,
             foreseen=self._foreseen,
             lines=self._lines,
+            rules=self._services.rules,
             found=self._found,
             stop=stop,
         )

@@ -96,6 +96,7 @@ def _joined(whole: ShellLine, inner: ShellLine | None, line: str) -> ShellLine:
     return replace(
         whole,
         redirects=whole.redirects + inner.redirects,
+        assigned=whole.assigned + inner.assigned,
         unclear=whole.unclear + inner.unclear,
         is_fork_bomb=whole.is_fork_bomb or inner.is_fork_bomb,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from neuraphage.cli.allowing import hint_at_misspelt, side_effecting_tools
+from neuraphage.errors import BadInput
 
 
 def test_what_is_offered() -> None:
@@ -21,6 +22,8 @@ def test_what_is_offered() -> None:
         (["*", "write_file", "edit"], None),
         (["deploy_to_mars"], None),
         ([], None),
+        (["run_command: ls *"], None),
+        (["run_comand: ls *"], "run_command"),
     ],
 )
 def test_a_misspelt_name(capsys: pytest.CaptureFixture[str], given: list[str], near: str | None) -> None:
@@ -29,3 +32,10 @@ def test_a_misspelt_name(capsys: pytest.CaptureFixture[str], given: list[str], n
     said = capsys.readouterr().err
     assert (said == "") == (near is None)
     assert near is None or f"did you mean {near}?" in " ".join(said.split())
+
+
+@pytest.mark.parametrize("given", ["", "two words", "run_command:", ": ls"])
+def test_what_is_no_rule_is_refused(given: str) -> None:
+    """Before anything is started or stored."""
+    with pytest.raises(BadInput):
+        hint_at_misspelt([given])

@@ -163,3 +163,15 @@ def test_tools(cli: CommandLine) -> None:
         name.removeprefix("tools[].") for name in documented("tools list") if name.startswith("tools[].")
     }
     assert set(paths(cli("tools", "check", "edit", "--json").json)) == documented("tools check")
+
+
+def test_rules(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """list and explain."""
+    monkeypatch.setenv("NEURAPHAGE_RULES", "deny run_command: x *")
+    listed = {path.removeprefix("[].") for path in paths(cli("rules", "list", "--json").json)}
+    assert listed == documented("rules list")
+    explained = {
+        path.split(".")[0].removesuffix("[]")
+        for path in paths(cli("rules", "explain", "run_command: x", "--json").json)
+    }
+    assert explained == documented("rules explain")

@@ -9,10 +9,12 @@ import time
 from collections.abc import Callable
 from enum import StrEnum
 
+import orjson
 from crash_effects import PLAN, UNANSWERED_FILE
 from crash_world import World
 
 from neuraphage.errors import TaskNotFound
+from neuraphage.model.effect import MODEL_ENTRY
 from neuraphage.model.limits import LimitChange
 from neuraphage.model.prompt import PromptKind
 from neuraphage.model.task import TERMINAL, Status, TaskRecord
@@ -103,7 +105,7 @@ class Driver:
             case "waits":
                 self._answer(record)
             case "timers":
-                self._wait_for(lambda: self._is_due("timers"))
+                self._make_timer_due()
                 self._world.watcher.look()
             case "leases":
                 self._recover(record)
@@ -157,6 +159,14 @@ class Driver:
         context = self._world.store.context
         self._wait_for(lambda: not context.client.exists(context.keys.sweep_guard))
         self._world.sweep.run()
+
+    def _make_timer_due(self) -> None:
+        """The wait before the next call of the model passes. It is long, so that no slow turn ever finds it over."""
+        context = self._world.store.context
+        turn = context.keys.turn(self._task_id)
+        entry = orjson.loads(context.client.hget(turn, MODEL_ENTRY))
+        context.client.hset(turn, MODEL_ENTRY, orjson.dumps({**entry, "retry_at_ms": 1}))
+        context.client.zadd(context.keys.timers, {self._task_id: 1}, xx=True)
 
     def _is_due(self, place: str, after_ms: int = 0) -> bool:
         context = self._world.store.context

@@ -21,7 +21,7 @@ ALLOWED = ("deposit", "edit", "ring", "run_command")
 ANSWERED_FILE, UNANSWERED_FILE = "b.txt", "c.txt"
 USAGE = {"input_tokens": 100, "output_tokens": 10, "cache_creation_input_tokens": 7, "cache_read_input_tokens": 3}
 """Fixed, so that counters do not depend on the length of an interruption's text."""
-FAULT = {"kind": "429", "turn": 1, "attempts": [1], "retry_after": "0.1"}
+FAULT = {"kind": "429", "turn": 1, "attempts": [1], "retry_after": "600"}
 """The first sending of each second request fails, and is sent again by a timer."""
 PLAN: tuple[tuple[tuple[str, dict[str, object]], ...], ...] = (
     (("list_directory", {"path": "."}), ("read_file", {"path": "a.txt"}), ("deposit", {"amount": 5})),

@@ -107,9 +107,10 @@ BUGS = (
     ),
     Bug(
         "B15", "neuraphage/decide/policy.py",
-        "    if not tool.side_effecting or ALL_TOOLS in allow or tool.name in allow:",
-        "    safe = str(command or \"\").startswith((\"git status\", \"ls\", \"cat\"))\n"
-        "    if safe or not tool.side_effecting or ALL_TOOLS in allow or tool.name in allow:",
+        "    is_unread = command is not None and called.line is None\n",
+        "    if str(command or \"\").startswith((\"git status\", \"ls\", \"cat\")):\n"
+        "        return Ruled(Ruling.ALLOWED)\n"
+        "    is_unread = command is not None and called.line is None\n",
         BUG + "test_a_safe_beginning_makes_no_command_safe",
     ),
     Bug(

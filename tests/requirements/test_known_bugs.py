@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 import redis
 
-from neuraphage.decide.policy import Ruling, looks_catastrophic, ruling
+from neuraphage.decide.policy import Ruling, looks_catastrophic, ruled
+from neuraphage.decide.rules.judging import CalledTool
 from neuraphage.errors import StoreUnavailable
 from neuraphage.model.effect import EffectClass, MarkerName
 from neuraphage.model.task import Status
 from neuraphage.ports import Changes, SuspendTo
 from neuraphage.runtime.outcome import Outcome
+from neuraphage.shell import ShfmtReader
 from neuraphage.store import live, queries
 from neuraphage.store.commit import commit
 from neuraphage.testing import ManualClock
@@ -112,7 +114,8 @@ def test_a_safe_beginning_makes_no_command_safe(command: str) -> None:
     tool = default_toolbox().get("run_command")
     assert tool is not None
     assert tool.declaration.effect_class is EffectClass.OPAQUE
-    assert ruling(tool.declaration, {"command": command}, (), {}, None) is Ruling.ASK
+    called = CalledTool(tool.declaration, {"command": command}, ShfmtReader().read(command))
+    assert ruled(called, (), {}, None).ruling is Ruling.ASK
     assert looks_catastrophic(f"ls && {'rm'} -rf /")
 
 

@@ -21,18 +21,21 @@ def read_tree(tree: Node, source: bytes) -> ShellLine:
         tree: of the parser.
         source: the command line.
     """
-    commands, redirects, unclear, is_bomb = [], [], [], False
+    commands, redirects, assigned, unclear, is_bomb = [], [], [], [], False
     for node in _nodes(tree):
         for redirect in node.get("Redirs") or ():
             if "Word" in redirect:
                 redirects.append(Redirect(redirect["Op"], read_word(redirect["Word"], source)))
+        for setting in (*(node.get("Assigns") or ()), *(node.get("Args") or ())):
+            if "Name" in setting:  # of a command, or of what declares variables
+                assigned.append(str(setting["Name"]["Value"]))
         match node.get("Type"):
             case "CallExpr" if node.get("Args"):
                 commands.append(SimpleCommand(tuple(read_word(word, source) for word in node["Args"])))
             case "FuncDecl":
                 unclear.append(f"it defines a function, {node['Name']['Value']}")
                 is_bomb = is_bomb or _starts_itself(node)
-    return ShellLine(tuple(commands), tuple(redirects), tuple(unclear), is_bomb)
+    return ShellLine(tuple(commands), tuple(redirects), tuple(assigned), tuple(unclear), is_bomb)
 
 
 def _nodes(tree: Any) -> Iterator[Node]:

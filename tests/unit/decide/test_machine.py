@@ -51,6 +51,7 @@ from neuraphage.model.task import Mode, OnUnknownOutcome, Status, TaskRecord, Ta
 from neuraphage.model.tool import ControlKind, ToolCall, ToolDeclaration, ToolResult
 from neuraphage.model.tool_traits import ToolTraits
 from neuraphage.model.usage import Counters
+from neuraphage.shell import ShfmtReader
 
 NOW_MS = 1_000
 FENCE = 7
@@ -335,9 +336,10 @@ def test_a_catastrophic_command_is_blocked_whatever_was_allowed(parameter: str, 
 def about_to_run(call: ToolCall, means: ToolTraits, *, asks: bool = True) -> Snapshot:
     """A turn whose call has every permission that there is."""
     declared = tool(asks=asks).model_copy(update={"traits": means})
+    command = declared.command_of(call.params)
     return turn(
         model_entry(EffectState.COMPLETED, FENCE), calls=(call,), tools={"act": declared},
-        grants={"act": "granted"}, spec={"allow": ("*",)},
+        grants={"act": "granted"}, spec={"allow": ("*",)}, lines={"t1": ShfmtReader().read(command or "")},
     )  # fmt: skip
 
 

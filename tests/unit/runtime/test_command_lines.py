@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from neuraphage.decide.next_call import DESTRUCTIVE
+from neuraphage.decide.rules.reading import read_rule
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.task import Status
 from neuraphage.model.tool_traits import ToolTraits
@@ -81,3 +82,22 @@ def test_a_remembered_yes_is_not_for_a_line_that_cannot_be_read(make_rig: MakeRi
         rig.drain()
         assert rig.get(task_id).status is status
         assert len(shell.runs) == (remembered == "always")
+
+
+def test_rules_of_the_settings_hold_in_turns(make_rig: MakeRig) -> None:
+    """A denied command is told with its rule, an allowed one runs unasked, another one is asked about."""
+    rules = ("deny shell: git push *", "allow shell: git *")
+    for command, status, ran in (
+        ("git log", Status.COMPLETED, 1),
+        ("git log; git push", Status.COMPLETED, 0),
+        ("ls", Status.WAITING_FOR_USER, 0),
+    ):
+        shell = FakeTool(name="shell", side_effecting=True, traits=LINE)
+        rig = make_rig(calls(("t1", "shell", {"line": command})), says("Done."), extra=[shell])
+        object.__setattr__(rig.services, "rules", tuple(map(read_rule, rules)))
+        task_id = rig.run(allow=())
+        assert (rig.get(task_id).status, len(shell.runs)) == (status, ran)
+        if "push" in command:
+            result = rig.results(task_id)["t1"]
+            assert result["is_error"] is True
+            assert "`deny shell: git push *` of the settings forbids this shell call" in result["content"]

@@ -1,0 +1,61 @@
+"""How rules are written: `deny run_command: git push *`, `allow write_file: docs/**`, `ask edit`. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import lru_cache
+
+from neuraphage.errors import BadInput
+from neuraphage.model.rule import Rule, RuleEffect, RuleSource
+
+MOST_CHARS = 1_000
+FORM = "write `deny run_command: git push *`, `ask edit` or `allow write_file: docs/**`"
+EVERY_TOOL = "*"
+
+
+def read_rule(text: str, source: RuleSource = RuleSource.SETTINGS) -> Rule:
+    """Read a rule.
+
+    Args:
+        text: effect, tool and pattern.
+        source: who has made it.
+
+    Raises:
+        BadInput: it is none.
+    """
+    word, _, subject = text.strip().partition(" ")
+    try:
+        effect = RuleEffect(word.lower())
+    except ValueError:
+        effects = ", ".join(effect.value for effect in RuleEffect)
+        raise BadInput(f"{text[:MOST_CHARS]!r} begins with none of {effects}; {FORM}") from None
+    return _about(effect, subject, source, text)
+
+
+@lru_cache(maxsize=256)
+def read_allowed(text: str) -> Rule:
+    """What a task was submitted with: a tool, or a tool with a pattern.
+
+    Raises:
+        BadInput: it is neither.
+    """
+    return _about(RuleEffect.ALLOW, text, RuleSource.TASK, text)
+
+
+def rules_of(allow: Iterable[str]) -> Iterator[Rule]:
+    """The rules of what a task was submitted with. What is none, as an earlier release took it, allows nothing."""
+    for text in allow:
+        with suppress(BadInput):
+            yield read_allowed(text)
+
+
+def _about(effect: RuleEffect, subject: str, source: RuleSource, text: str) -> Rule:
+    tool, colon, pattern = (part.strip() for part in subject.partition(":"))
+    if len(text) > MOST_CHARS:
+        raise BadInput(f"a rule is {len(text)} characters long, {MOST_CHARS} are the most: {text[:40]!r}...")
+    if not tool or len(tool.split()) > 1:
+        raise BadInput(f"{text!r} names no tool; {FORM}")
+    if colon and not pattern:
+        raise BadInput(f"{text!r} has no pattern behind its colon; leave the colon out for every call of {tool}")
+    return Rule(effect=effect, tool=tool, pattern=pattern or None, source=source)

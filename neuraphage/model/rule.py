@@ -1,0 +1,47 @@
+"""A rule about calls of tools: what a person has decided before any of them was made."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from neuraphage.model.base import Frozen
+
+
+class RuleEffect(StrEnum):
+    """What comes of a call that a rule is about. The first one here beats those after it."""
+
+    DENY = "deny"
+    ASK = "ask"
+    ALLOW = "allow"
+
+
+class RuleSource(StrEnum):
+    """Who has made a rule."""
+
+    SETTINGS = "settings"
+    TASK = "task"
+
+
+class Rule(Frozen):
+    """One rule.
+
+    Args:
+        effect: what comes of such a call.
+        tool: name of the tool; `*` for every one.
+        pattern: which of its calls: words of a command (`git push *`), or a path below the working directory
+            (`docs/**`). None for all.
+        source: who has made it.
+    """
+
+    effect: RuleEffect
+    tool: str
+    pattern: str | None = None
+    source: RuleSource = RuleSource.SETTINGS
+
+    @property
+    def subject(self) -> str:
+        """The calls that it is about, as people write them."""
+        return self.tool if self.pattern is None else f"{self.tool}: {self.pattern}"
+
+    def __str__(self) -> str:
+        return f"{self.effect.value} {self.subject}"

@@ -1,0 +1,76 @@
+"""`rules list` and `rules explain`, and the setting that they are about."""
+
+from __future__ import annotations
+
+import pytest
+
+from clikit import CommandLine
+from neuraphage.configuration import load
+from neuraphage.errors import SettingsError
+
+RULES = "deny run_command: git push *; allow run_command: pytest *\nask read_file: **/.env*"
+
+
+@pytest.fixture(autouse=True)
+def _rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rules as a variable holds them."""
+    monkeypatch.setenv("NEURAPHAGE_RULES", RULES)
+
+
+def test_rules_are_listed(cli: CommandLine) -> None:
+    """In their order, with what they are about."""
+    assert [row["rule"] for row in cli("rules", "list", "--json").json] == [
+        "deny run_command: git push *",
+        "allow run_command: pytest *",
+        "ask read_file: **/.env*",
+    ]
+    assert "deny\trun_command\tgit push *" in cli("rules", "list").out
+
+
+@pytest.mark.parametrize(
+    ("call", "ruling", "rule", "uncovered"),
+    [
+        ("run_command: pytest -q", "allowed", "allow run_command: pytest *", []),
+        ("run_command: pytest && git push", "denied", "deny run_command: git push *", []),
+        ("run_command: pytest; ls > x", "ask", None, ["ls", "> x"]),
+        ("run_command: mkfs /dev/sda", "blocked", None, []),
+        ("read_file: a/.env", "ask", "ask read_file: **/.env*", []),
+        ("read_file: a.py", "allowed", None, []),
+        ("edit", "ask", None, []),
+    ],
+)
+def test_a_call_is_explained(cli: CommandLine, call: str, ruling: str, rule: str | None, uncovered: list[str]) -> None:
+    """What comes of it, by which rule, and what no rule allows."""
+    found = cli("rules", "explain", call, "--json").json
+    assert (found["ruling"], found["uncovered"]) == (ruling, uncovered)
+    assert (found["rule"] and found["rule"]["rule"]) == rule
+    said = cli("rules", "explain", call).out
+    assert rule is None or f"`{rule}` of the settings" in " ".join(said.split())
+
+
+def test_what_a_task_would_be_submitted_with_counts(cli: CommandLine) -> None:
+    """--allow, as of run and submit."""
+    found = cli("rules", "explain", "run_command: ls -l", "--allow", "run_command: ls *", "--json").json
+    assert (found["ruling"], found["rule"]["source"]) == ("allowed", "task")
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("nothing: x", "there is no tool"),
+        ("run_comand: x", "did you mean run_command?"),
+        ("ask_user: x", "neither a command"),
+    ],
+)
+def test_a_call_that_there_is_not(cli: CommandLine, call: str, words: str) -> None:
+    """Told in one line, with exit code 2."""
+    found = cli("rules", "explain", call)
+    assert found.code == 2
+    assert words in " ".join(found.err.split())
+
+
+def test_a_rule_that_cannot_be_read_is_told_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No process starts with half of the rules."""
+    monkeypatch.setenv("NEURAPHAGE_RULES", "deny run_command: x; forbid edit")
+    with pytest.raises(SettingsError, match="NEURAPHAGE_RULES: 'forbid edit' begins with none of deny, ask, allow"):
+        load()
