@@ -14,7 +14,7 @@ from neuraphage.decide.cost import cost_microusd
 from neuraphage.errors import SettingsError, SpoolError
 from neuraphage.llm import AnthropicClient, PriceTable
 from neuraphage.model.usage import Usage
-from neuraphage.ports import ModelClient, ProcessRow, Spool, ToolBox
+from neuraphage.ports import ModelClient, ProcessRow, ShellReader, Spool, ToolBox
 from neuraphage.redaction.ends import Redact
 from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.health import HealthReporter, health_folder
@@ -87,6 +87,14 @@ def build_toolbox(settings: Settings, redact: Redact) -> ToolBox:
     return default_toolbox(extra=(one.tool for one in loaded.tools), problems=loaded.problems)
 
 
+def build_shell() -> ShellReader:
+    """Reads command lines; without its parser every one of them is asked about, which is told once."""
+    reader = ShfmtReader()
+    if not reader.is_there:
+        log.warning("shfmt is not installed, so every command line is asked about; install shfmt-py again")
+    return reader
+
+
 def build_services(settings: Settings, store: RedisStore) -> Services:
     """Every port of a worker process."""
     prices = PriceTable.packaged()
@@ -103,7 +111,7 @@ def build_services(settings: Settings, store: RedisStore) -> Services:
         model=build_model(settings),
         tools=build_toolbox(settings, redaction.text),
         spool=build_spool(settings, redaction.text),
-        shell=ShfmtReader(),
+        shell=build_shell(),
         files=LocalTurnFiles(),
         redaction=redaction,
         cost_microusd=cost,

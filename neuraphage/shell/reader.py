@@ -40,6 +40,11 @@ class ShfmtReader:
         self._program = program or find_shfmt()
         self._known: OrderedDict[str, ShellLine | None] = OrderedDict()
 
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a parser."""
+        return self._program is not None
+
     def read(self, command: str) -> ShellLine | None:
         """See ports.ShellReader."""
         if command not in self._known:

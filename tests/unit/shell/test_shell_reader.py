@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from neuraphage import wiring
 from neuraphage.model.shell import HOME, ShellLine
 from neuraphage.shell import ShfmtReader
 from neuraphage.shell.reader import MOST_BYTES, MOST_LINES
@@ -140,3 +141,12 @@ def test_a_reading_is_remembered(tmp_path: Path) -> None:
     reader = ShfmtReader(str(program))
     assert reader.read("ls") == reader.read("ls") == read("ls")
     assert runs.read_text(encoding="utf-8") == "\n"
+
+
+def test_a_worker_without_a_parser_says_so(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """Else nobody could tell why each command is asked about."""
+    assert wiring.build_shell().read("ls") == read("ls")
+    assert caplog.text == ""
+    monkeypatch.setattr("neuraphage.shell.reader.find_shfmt", lambda: None)
+    assert wiring.build_shell().read("ls") is None
+    assert "install shfmt-py again" in caplog.text
