@@ -70,12 +70,12 @@ def explain(
     ruling = found.ruling.value
     if as_json:
         rule = None if found.rule is None else _row(found.rule)
-        print_json({"call": call, "ruling": ruling, "rule": rule, "uncovered": list(found.uncovered)})
+        print_json({"call": call, "ruling": ruling, "rule": rule, "reasons": list(found.reasons)})
         return
     by = "" if found.rule is None else f", by `{found.rule}` of the {found.rule.source.value}"
     out.print(harmless(f"{_WORDS[ruling]}{by}"))
-    for part in found.uncovered:
-        print_wrapped(harmless(f"  no rule allows: {part}", indent=" " * 4), " " * 4)
+    for part in found.reasons:
+        print_wrapped(harmless(f"  {part}", indent=" " * 4), " " * 4)
 
 
 def _row(rule: Rule) -> dict[str, Any]:

@@ -83,12 +83,12 @@ class Ruled:
     Args:
         ruling: what it says.
         rule: the rule that says so, if one does.
-        uncovered: of a line that rules allow in part: what none of them is about.
+        reasons: why a person is asked, in words for people.
     """
 
     ruling: Ruling
     rule: Rule | None = None
-    uncovered: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
 
 
 def ruled(called: CalledTool, rules: Sequence[Rule], grants: Mapping[str, str], decided: Permission | None) -> Ruled:
@@ -120,10 +120,10 @@ def ruled(called: CalledTool, rules: Sequence[Rule], grants: Mapping[str, str], 
     is_unread = command is not None and called.line is None
     if is_unread or judged.effect is RuleEffect.ASK:
         asks = tool.side_effecting or judged.effect is RuleEffect.ASK
-        return Ruled(Ruling.ASK if asks else Ruling.ALLOWED, judged.rule, judged.uncovered)
+        return Ruled(Ruling.ASK if asks else Ruling.ALLOWED, judged.rule, judged.reasons)
     if not tool.side_effecting or judged.effect is RuleEffect.ALLOW or said == Permission.GRANTED.value:
         return Ruled(Ruling.ALLOWED, judged.rule)
-    return Ruled(Ruling.ASK, uncovered=judged.uncovered)
+    return Ruled(Ruling.ASK, reasons=judged.reasons)
 
 
 def read_permission(answer: str) -> tuple[Permission, bool]:

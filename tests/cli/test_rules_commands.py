@@ -28,21 +28,22 @@ def test_rules_are_listed(cli: CommandLine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "ruling", "rule", "uncovered"),
+    ("call", "ruling", "rule", "reasons"),
     [
         ("run_command: pytest -q", "allowed", "allow run_command: pytest *", []),
         ("run_command: pytest && git push", "denied", "deny run_command: git push *", []),
-        ("run_command: pytest; ls > x", "ask", None, ["ls", "> x"]),
+        ("run_command: pytest; ls > x", "ask", None, ["no rule allows ls", "no rule allows > x"]),
         ("run_command: mkfs /dev/sda", "blocked", None, []),
         ("read_file: a/.env", "ask", "ask read_file: **/.env*", []),
         ("read_file: a.py", "allowed", None, []),
         ("edit", "ask", None, []),
+        ("edit: .git/hooks/pre-commit", "ask", None, ["it changes .git/hooks/pre-commit, which is protected"]),
     ],
 )
-def test_a_call_is_explained(cli: CommandLine, call: str, ruling: str, rule: str | None, uncovered: list[str]) -> None:
+def test_a_call_is_explained(cli: CommandLine, call: str, ruling: str, rule: str | None, reasons: list[str]) -> None:
     """What comes of it, by which rule, and what no rule allows."""
     found = cli("rules", "explain", call, "--json").json
-    assert (found["ruling"], found["uncovered"]) == (ruling, uncovered)
+    assert (found["ruling"], found["reasons"]) == (ruling, reasons)
     assert (found["rule"] and found["rule"]["rule"]) == rule
     said = cli("rules", "explain", call).out
     assert rule is None or f"`{rule}` of the settings" in " ".join(said.split())

@@ -6,11 +6,12 @@ denied where one command may be. What only the shell can tell is allowed by no p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from neuraphage.decide.rules.matching import fits_as_written, fits_certainly, fits_path, fits_possibly
+from neuraphage.decide.rules.protected import is_protected, is_secret, protected_in_line
 from neuraphage.decide.rules.reading import EVERY_TOOL
 from neuraphage.decide.shell.programs import SHELLS
 from neuraphage.model.rule import Rule, RuleEffect
@@ -63,12 +64,12 @@ class Judgement:
     Args:
         effect: what comes of the call; None where no rule says anything.
         rule: the one that says so; None of what several allow together.
-        uncovered: of a line that patterns allow in part: what none of them is about, in words for people.
+        reasons: why a person is asked, in words for people: what no rule allows, or what is protected.
     """
 
     effect: RuleEffect | None = None
     rule: Rule | None = None
-    uncovered: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
 
 
 def judge(called: CalledTool, rules: Sequence[Rule]) -> Judgement:
@@ -86,9 +87,12 @@ def judge(called: CalledTool, rules: Sequence[Rule]) -> Judgement:
     asking = next((rule for rule in restricting if _touches(rule, called, fits_possibly)), None)
     if asking is not None:
         return Judgement(RuleEffect.ASK, asking)
+    protected = tuple(dict.fromkeys(_protected(called)))
+    if protected:
+        return Judgement(RuleEffect.ASK, reasons=protected)
     line = called.line
     if line is not None and line.unclear and restricting:  # it may run what a rule is about
-        return Judgement(RuleEffect.ASK, uncovered=line.unclear)
+        return Judgement(RuleEffect.ASK, reasons=line.unclear)
     allowing = [rule for rule in about if rule.effect is RuleEffect.ALLOW]
     whole = next((rule for rule in allowing if rule.pattern is None), None)
     if whole is not None:
@@ -101,7 +105,20 @@ def judge(called: CalledTool, rules: Sequence[Rule]) -> Judgement:
     found = [_path_allowed(path, called, patterns) for path in called.paths]
     if found and all(found):
         return Judgement(RuleEffect.ALLOW, found[0])
-    return Judgement(uncovered=tuple(path for path, rule in zip(called.paths, found, strict=True) if rule is None))
+    missing = [path for path, rule in zip(called.paths, found, strict=True) if rule is None]
+    return Judgement(reasons=tuple(f"no rule allows {path}" for path in missing))
+
+
+def _protected(called: CalledTool) -> Iterator[str]:
+    """What a call does to files that are asked about whatever is allowed."""
+    traits, folder = called.tool.traits, called.working_dir
+    for names, is_asked, word in ((traits.reads, is_secret, "reads"), (traits.writes, is_protected, "changes")):
+        for name in names:
+            path = called.params.get(name)
+            if isinstance(path, str) and is_asked(path, folder):
+                yield f"it {word} {path}, which is protected"
+    if called.line is not None:
+        yield from protected_in_line(called.line, folder)
 
 
 def _touches(rule: Rule, called: CalledTool, fits: Callable[[str, SimpleCommand], bool] = fits_as_written) -> bool:
@@ -120,7 +137,7 @@ def _path_allowed(path: str, called: CalledTool, patterns: Iterable[Rule]) -> Ru
 def _line_allowed(called: CalledTool, patterns: Sequence[Rule], rules: Sequence[Rule]) -> Judgement:
     line = called.line
     if line is None:
-        return Judgement(uncovered=("the line cannot be read",))
+        return Judgement(reasons=("the line cannot be read",))
     missing = list(line.unclear) + [f"it sets {name}" for name in line.assigned]
     used: list[Rule] = []
     for command in line.commands:
@@ -128,18 +145,18 @@ def _line_allowed(called: CalledTool, patterns: Sequence[Rule], rules: Sequence[
         if rule is not None:
             used.append(rule)
         elif not _is_harmless(command) and not _is_read_through(command, line):
-            missing.append(" ".join(word.source for word in command.words))
+            missing.append(f"no rule allows {' '.join(word.source for word in command.words)}")
     writing = [
         rule for rule in rules
         if rule.effect is RuleEffect.ALLOW and rule.pattern is not None and rule.tool in called.writers
     ]  # fmt: skip
     missing += [
-        f"{one.operator} {one.target.source}"
+        f"no rule allows {one.operator} {one.target.source}"
         for one in line.redirects
         if one.operator in _WRITES and not _may_write(one, called, writing)
     ]
     if missing:
-        return Judgement(uncovered=tuple(missing))
+        return Judgement(reasons=tuple(missing))
     return Judgement(RuleEffect.ALLOW, used[0] if used else None)
 
 

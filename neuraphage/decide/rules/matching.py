@@ -69,6 +69,12 @@ def fits_path(pattern: str, path: str, working_dir: str | None) -> bool:
     return _expression(pattern.removeprefix("./")).fullmatch(whole) is not None
 
 
+@lru_cache(maxsize=16)
+def any_path(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """One expression for paths that fit any of these patterns."""
+    return re.compile("|".join(_expression(pattern).pattern for pattern in patterns), re.DOTALL)
+
+
 @lru_cache(maxsize=256)
 def _expression(pattern: str) -> re.Pattern[str]:
     made = []
