@@ -10,6 +10,7 @@ import subprocess
 import sysconfig
 from collections import OrderedDict
 from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import orjson
@@ -18,6 +19,7 @@ from neuraphage.decide.shell.programs import inner_of
 from neuraphage.decide.shell.tree import read_tree
 from neuraphage.model.shell import ShellLine, SimpleCommand
 
+PROGRAM = "shfmt"
 MOST_BYTES = 20_000
 """Of a line that is read: its tree takes some thousand times as much."""
 TIMEOUT_S = 10.0
@@ -108,6 +110,13 @@ def _joined(whole: ShellLine, inner: ShellLine | None, line: str) -> ShellLine:
 
 
 def find_shfmt() -> str | None:
-    """The parser that was installed beside this Python, else one on PATH."""
-    beside = Path(sysconfig.get_path("scripts")) / "shfmt"
-    return str(beside) if beside.is_file() else shutil.which("shfmt")
+    """The parser that was installed with neuraphage, wherever that put its programs, else one on PATH."""
+    beside = Path(sysconfig.get_path("scripts")) / PROGRAM
+    if beside.is_file():
+        return str(beside)
+    try:
+        installed = distribution("shfmt-py").files or ()
+    except PackageNotFoundError:
+        installed = ()
+    places = (Path(str(one.locate())) for one in installed if one.name == PROGRAM)
+    return next((str(place) for place in places if place.is_file()), None) or shutil.which(PROGRAM)

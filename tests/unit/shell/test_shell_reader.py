@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from neuraphage import wiring
 from neuraphage.model.shell import HOME, ShellLine
 from neuraphage.shell import ShfmtReader
-from neuraphage.shell.reader import MOST_BYTES, MOST_LINES
+from neuraphage.shell.reader import MOST_BYTES, MOST_LINES, find_shfmt
 
 READER = ShfmtReader()
 
@@ -150,3 +151,22 @@ def test_a_worker_without_a_parser_says_so(monkeypatch: pytest.MonkeyPatch, capl
     monkeypatch.setattr("neuraphage.shell.reader.find_shfmt", lambda: None)
     assert wiring.build_shell().read("ls") is None
     assert "install shfmt-py again" in caplog.text
+
+
+def test_the_parser_is_found_where_another_environment_has_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its package knows where its program is, also when that is not beside this Python; last comes PATH."""
+    beside = find_shfmt()
+    monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
+    found = find_shfmt()
+    assert found is not None
+    assert beside is not None
+    assert Path(found).resolve() == Path(beside).resolve()
+
+    def missing(_: str) -> None:
+        raise PackageNotFoundError
+
+    monkeypatch.setattr("neuraphage.shell.reader.distribution", missing)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert find_shfmt() is None
+    (tmp_path / "shfmt").symlink_to(beside)
+    assert find_shfmt() == str(tmp_path / "shfmt")
