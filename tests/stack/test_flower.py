@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,7 @@ STALE = "'stale: nothing done'"
 NOTHING_DONE = ": nothing done'"
 """How the outcome of a message ends that found its step done, or in another worker's hands."""
 Shown = dict[str, list[tuple[str, str, str]]]
+AGAIN = "no claim in time"
 TURNS = {"finished": 3, "asking": 1, "failing": 1, "killed": 3}
 """How many each kind of task has."""
 
@@ -130,7 +131,8 @@ def as_shown(flower: Flower, tasks: dict[str, str]) -> Shown:
     """What Flower shows of each task's turns: what they follow, state, and outcome.
 
     A message that no worker has claimed in time is sent again, and on a busy machine that happens to any of them. Of
-    those that then find nothing to do, only the one is kept that the test itself has sent.
+    those that then find nothing to do, only the one is kept that the test itself has sent; where the first one found
+    nothing to do, the second is shown in its place.
     """
     turns = sorted(flower.turns().values(), key=lambda seen: seen["received"] or 0)
     shown: Shown = {kind: [] for kind in tasks}
@@ -139,11 +141,22 @@ def as_shown(flower: Flower, tasks: dict[str, str]) -> Shown:
             if not str(seen["args"]).endswith(task):
                 continue
             outcome = str(seen["result"] or seen["exception"])
-            row = (str(seen["args"]).removesuffix(f", {task}"), seen["state"], outcome)
+            said = str(seen["args"]).removesuffix(f", {task}")
+            if not outcome.endswith(NOTHING_DONE):
+                said = said_first(said, (str(other["args"]) for other in turns), task)
+            row = (said, seen["state"], outcome)
             is_ours = kind == "finished" and row[0].startswith("turn 1 ") and row not in shown[kind]
             if not outcome.endswith(NOTHING_DONE) or is_ours:
                 shown[kind].append(row)
     return shown
+
+
+def said_first(said: str, all_said: Iterable[str], task: str) -> str:
+    """What the first message of a turn said, where this one was sent again."""
+    number, _, after = said.partition(" after ")
+    of_turn = (other.removesuffix(f", {task}") for other in all_said if other.endswith(f", {task}"))
+    firsts = (other for other in of_turn if other.startswith(f"{number} after ") and not other.endswith(AGAIN))
+    return next(firsts, said) if after == AGAIN else said
 
 
 def all_over(shown: Shown) -> bool:

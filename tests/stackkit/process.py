@@ -12,7 +12,7 @@ import psutil
 
 from neuraphage.runtime.host import ProcessIdentity, identify, process_gone
 from stackkit.launching import Launch, Program, Started, runs, wait_ended
-from stackkit.waiting import wait_for
+from stackkit.waiting import LIMIT_S, wait_for
 
 TAIL_CHARS = 6_000
 
@@ -105,7 +105,7 @@ class StackProcess:
             return [child.pid for child in psutil.Process(self.pid).children() if runs(child.pid)]
         return []
 
-    def wait_exit(self, limit_s: float = 30.0) -> int:
+    def wait_exit(self, limit_s: float = LIMIT_S) -> int:
         """Wait until it has ended by itself; its exit status."""
         assert self._started is not None
         return wait_ended(self._started, limit_s)

@@ -17,7 +17,7 @@ from neuraphage.store import invariant, queries
 from neuraphage.store.client import translated
 from neuraphage.store.tasks import RedisStore
 from patience import PATIENCE_S
-from stackkit.waiting import wait_for
+from stackkit.waiting import LIMIT_S, wait_for
 from storekit import StoreKit
 
 
@@ -111,7 +111,7 @@ class TaskViews:
             stories.append((f"story of {record.task_id}", "\n".join(lines)))
         return stories
 
-    def finished(self, *task_ids: str, limit_s: float = 40.0) -> list[TaskRecord]:
+    def finished(self, *task_ids: str, limit_s: float = LIMIT_S) -> list[TaskRecord]:
         """Wait until tasks are Completed."""
         for task_id in task_ids:
             wait_for(lambda: self.record(task_id).place is None, f"{task_id} to end", limit_s=limit_s, every_s=0.02)  # noqa: B023 - called before the loop goes on
