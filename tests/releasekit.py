@@ -13,7 +13,7 @@ import sys
 import venv
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackagePath, distribution
+from importlib.metadata import Distribution, PackagePath, distribution
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -118,7 +118,17 @@ def link_requirements(packages: Path) -> None:
             link, target = packages / entry, Path(str(found.locate_file(entry)))
             if not link.exists() and target.exists():
                 link.symlink_to(target)
+        for program in binary_programs(found):
+            (packages.parents[2] / "bin" / program.name).symlink_to(program)
         waiting += wanted(found.requires or [], set(extras))
+
+
+def binary_programs(package: Distribution) -> Iterator[Path]:
+    """Programs of a package that are no scripts of its own Python, as an install would put beside this one."""
+    for entry in package.files or []:
+        place = Path(str(package.locate_file(entry)))
+        if entry.parent.name == "bin" and place.is_file() and place.read_bytes()[:2] != b"#!":
+            yield place.resolve()
 
 
 def wanted(lines: list[str], extras: set[str]) -> Iterator[tuple[str, frozenset[str]]]:

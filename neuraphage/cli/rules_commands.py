@@ -30,7 +30,7 @@ _WORDS = {
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     rules = typer.Typer(
-        help="Show rules about calls of tools, and what comes of a call by them.",
+        help="Show rules about calls of tools, and explain one.",
         epilog="Example: neuraphage rules list",
         no_args_is_help=True,
         rich_markup_mode=None,
