@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from neuraphage.settings import Settings
+from patience import PATIENCE_S
 from stackkit import Stack, command, task_prompt, turn, wait_for
 from stackkit.scripts import SLOW
 from stackkit.stack import FAST
@@ -31,7 +32,7 @@ def hold_the_interpreter(stack: Stack, pool: str, seconds: int) -> None:
         wait_for(lambda: stack.record(task).place == "leases", "the neighbours to run")  # noqa: B023 - called before the loop goes on
     stuck = stack.submit(task_prompt(turn("stick", ("stick", {"seconds": seconds})), turn("done")))
     wait_for(lambda: stack.lines(stuck, "runs.txt"), "the interpreter to be held")
-    records = stack.finished(stuck, *neighbours, limit_s=120.0 + seconds)
+    records = stack.finished(stuck, *neighbours, limit_s=PATIENCE_S + seconds)
     assert [record.counters.recoveries_total for record in records] == [0] * 4
     assert len(stack.lines(stuck, "runs.txt")) == 1
 
