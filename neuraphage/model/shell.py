@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+_WRITING = frozenset({">", ">>", ">|", "<>", "&>", "&>>", ">&"})
 HOME = "\0"
 """Stands in a word's text for the home directory: no word can hold it, and a quoted `~` is a name like any other."""
 
@@ -40,6 +41,11 @@ class Redirect:
     operator: str
     target: ShellWord
 
+    @property
+    def writes(self) -> bool:
+        """Whether its target is written."""
+        return self.operator in _WRITING
+
 
 @dataclass(frozen=True, slots=True)
 class SimpleCommand:
@@ -68,6 +74,7 @@ class ShellLine:
         commands: in the order in which they stand, each followed by what it runs in its turn.
         redirects: all of them.
         assigned: names of variables that it sets, for itself or for one command.
+        texts: here-documents and here-strings, as they are written: what reads its input as lines may run them.
         unclear: what only the shell can tell, in words for people; such a line is asked about.
         is_fork_bomb: whether it has a function that starts itself without end.
     """
@@ -75,5 +82,6 @@ class ShellLine:
     commands: tuple[SimpleCommand, ...] = ()
     redirects: tuple[Redirect, ...] = ()
     assigned: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
     unclear: tuple[str, ...] = ()
     is_fork_bomb: bool = False

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import orjson
 
+from neuraphage.decide.shell.line_takers import said_by
 from neuraphage.decide.shell.programs import inner_of
 from neuraphage.decide.shell.tree import read_tree
 from neuraphage.model.shell import ShellLine, SimpleCommand
@@ -27,6 +28,8 @@ TIMEOUT_S = 10.0
 MOST_LINES = 32
 """Lines inside of lines that are read; what has more is unclear."""
 MOST_COMMANDS = 10_000
+TEXT = "text"
+"""Stands among the programs that run a command where it is a text that one of them may read as a line."""
 KEPT = 64
 """Readings that are remembered: a call is judged more than once on its way."""
 
@@ -57,22 +60,33 @@ class ShfmtReader:
 
     def _read(self, command: str) -> ShellLine | None:
         whole = self._parsed(command)
-        if whole is None:
-            return None
-        waiting, found, lines = list(reversed(whole.commands)), list[SimpleCommand](), 0
+        return None if whole is None else self._followed(whole)
+
+    def _followed(self, whole: ShellLine) -> ShellLine:
+        """With what its commands run in their turn, and what of its texts something reads as lines."""
+        waiting, found = list(reversed(whole.commands)), list[SimpleCommand]()
+        lines, tried = 0, set[str]()
+        reads_text = False
         while waiting:
             one = waiting.pop()
             found.append(one)
             inner = inner_of(one)
             whole = replace(whole, unclear=(*whole.unclear, *inner.unclear))
             waiting += reversed(inner.commands)
-            for line in inner.lines:
+            reads_text = reads_text or inner.reads_text
+            within = (*one.within, one.name or "")
+            nested = [(line, within, True) for line in inner.lines]
+            if reads_text and not waiting:
+                texts = (*whole.texts, *said_by(found))
+                nested += [(text, (*within, TEXT), False) for text in dict.fromkeys(texts) if text not in tried]
+                tried |= set(texts)
+            for line, runs_it, must_be_read in nested:
                 lines += 1
                 read = self._parsed(line) if lines <= MOST_LINES else None
-                whole = _joined(whole, read, line)
+                if read is not None or must_be_read:
+                    whole = _joined(whole, read, line)
                 if read is not None:
-                    within = (*one.within, one.name or "")
-                    waiting += [replace(each, within=(*within, *each.within)) for each in reversed(read.commands)]
+                    waiting += [replace(each, within=(*runs_it, *each.within)) for each in reversed(read.commands)]
             if len(found) > MOST_COMMANDS:
                 return replace(whole, commands=tuple(found), unclear=(*whole.unclear, "it runs too many commands"))
         return replace(whole, commands=tuple(found))
@@ -104,6 +118,7 @@ def _joined(whole: ShellLine, inner: ShellLine | None, line: str) -> ShellLine:
         whole,
         redirects=whole.redirects + inner.redirects,
         assigned=whole.assigned + inner.assigned,
+        texts=whole.texts + inner.texts,
         unclear=whole.unclear + inner.unclear,
         is_fork_bomb=whole.is_fork_bomb or inner.is_fork_bomb,
     )

@@ -13,16 +13,15 @@ from typing import Any
 from neuraphage.decide.rules.matching import fits_as_written, fits_certainly, fits_path, fits_possibly
 from neuraphage.decide.rules.protected import is_protected, is_secret, protected_in_line
 from neuraphage.decide.rules.reading import EVERY_TOOL
-from neuraphage.decide.shell.programs import SHELLS
+from neuraphage.decide.shell.line_takers import SHELLS
 from neuraphage.model.rule import Rule, RuleEffect
 from neuraphage.model.shell import Redirect, ShellLine, SimpleCommand
 from neuraphage.model.tool import ToolDeclaration
 
 _HARMLESS = frozenset({"true", "false", ":", "echo", "printf", "pwd", "test", "["})
 """Commands that do nothing but tell; what they write is a redirect."""
-_PASSES_ON = frozenset({"builtin", "command", "ionice", "nice", "nohup", "setsid", "stdbuf", "time", "timeout"})
+_PASSES_ON = frozenset({"builtin", "command", "ionice", "nice", "nohup", "setsid", "stdbuf", "timeout"})
 """Programs that run another one and add nothing to it."""
-_WRITES = frozenset({">", ">>", ">|", "<>", "&>", "&>>", ">&"})
 _NO_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "-"})
 
 
@@ -153,7 +152,7 @@ def _line_allowed(called: CalledTool, patterns: Sequence[Rule], rules: Sequence[
     missing += [
         f"no rule allows {one.operator} {one.target.source}"
         for one in line.redirects
-        if one.operator in _WRITES and not _may_write(one, called, writing)
+        if one.writes and not _may_write(one, called, writing)
     ]
     if missing:
         return Judgement(reasons=tuple(missing))
@@ -166,7 +165,8 @@ def _may_write(redirect: Redirect, called: CalledTool, writing: Sequence[Rule]) 
         return False
     if target in _NO_FILES or (redirect.operator == ">&" and target.isdecimal()):
         return True
-    return _path_allowed(target, called, writing) is not None
+    moves = called.line is not None and any(one.name in ("cd", "pushd") for one in called.line.commands)
+    return _path_allowed(target, called, writing) is not None and (target.startswith("/") or not moves)
 
 
 def _is_read_through(command: SimpleCommand, line: ShellLine) -> bool:
@@ -178,6 +178,8 @@ def _is_read_through(command: SimpleCommand, line: ShellLine) -> bool:
 def _is_harmless(command: SimpleCommand) -> bool:
     """Whether a command is no matter of rules; what it runs in its turn is judged by itself."""
     name = command.words[0].text
+    if name == "printf" and (len(command.words) < 2 or (command.words[1].text or "-").startswith("-")):
+        return False  # it may set a variable
     if name in _HARMLESS or name in _PASSES_ON:
         return True
     if name != "cd" or len(command.words) != 2:

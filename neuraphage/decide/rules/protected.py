@@ -84,11 +84,11 @@ INSTRUCTIONS = (
 )
 """Files that tell agents, this one included, what to do."""
 _CHANGED_WITH_CARE = (*RUN_BY_THEMSELVES, *INSTRUCTIONS)
+_MOST_PLACES = 8
 _CHANGES = frozenset(
     {"chmod", "chown", "cp", "dd", "install", "ln", "mkdir", "mv", "rm", "rsync", "sed", "tee", "touch", "truncate"}
 )
 """Programs that change the files which they name."""
-_WRITES = frozenset({">", ">>", ">|", "<>", "&>", "&>>", ">&"})
 
 
 def is_secret(path: str, working_dir: str | None) -> bool:
@@ -108,13 +108,22 @@ def _is_one_of(patterns: tuple[str, ...], path: str, working_dir: str | None) ->
 
 
 def protected_in_line(line: ShellLine, working_dir: str | None) -> Iterator[str]:
-    """What a command line does to protected files, in words for people; as far as its words tell."""
-    for one in line.redirects:
-        for text in one.target.texts:
-            if one.operator in _WRITES and is_protected(text, working_dir):
-                yield f"it writes {one.target.source}, which is protected"
+    """What a command line does to protected files, in words for people; as far as its words tell.
+
+    A name is looked at from each directory that the line changes to: which one it is meant from is not worked out.
+    """
+    places: list[str | None] = [working_dir]
     for command in line.commands:
-        yield from _in_command(command, working_dir)
+        if command.name in ("cd", "pushd"):
+            texts = [text for word in command.words[1:] for text in word.texts]
+            places += [posixpath.join(place or "/", text) for place in places[:_MOST_PLACES] for text in texts]
+    places = places[:_MOST_PLACES]
+    for one in line.redirects:
+        if one.writes and any(is_protected(text, place) for text in one.target.texts for place in places):
+            yield f"it writes {one.target.source}, which is protected"
+    for command in line.commands:
+        for place in places:
+            yield from _in_command(command, place)
 
 
 def _in_command(command: SimpleCommand, working_dir: str | None) -> Iterator[str]:

@@ -20,7 +20,6 @@ _SYSTEM = frozenset({
 _HOMES = frozenset({"home", "Users"})
 """Directories whose entries are homes."""
 _DISK = re.compile(r"/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|dm-|mapper/|md\d)")
-_WRITES = frozenset({">", ">>", ">|", "<>", "&>", "&>>", ">&"})
 _ALL_ENTRIES = frozenset({"*", ".*", ".[!.]*", ".??*"})
 _NARROWING = frozenset({
     "-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-newer", "-mtime", "-mmin", "-atime",
@@ -35,17 +34,30 @@ def is_catastrophe(line: ShellLine) -> bool:
     """Whether a line has a form that never runs."""
     if line.is_fork_bomb:
         return True
-    if any(one.operator in _WRITES and _is_disk(one.target) for one in line.redirects):
+    if any(one.writes and _is_disk(one.target) for one in line.redirects):
         return True
     place: str | None = None
     for command in line.commands:
         if command.name in ("cd", "pushd"):
-            place = next((word.text for word in command.words[1:]), HOME)
+            place = changed_to(command, place)
             continue
         judge = _JUDGES.get((command.name or "").partition(".")[0])
         if judge is not None and judge(command, place):
             return True
     return False
+
+
+def changed_to(command: SimpleCommand, place: str | None) -> str | None:
+    """Where a `cd` leads; None where that is not certain.
+
+    Args:
+        command: the `cd`.
+        place: where the line was before; None for the place that it began in.
+    """
+    text = next((word.text for word in _operands(command.words)), HOME)
+    if text is None or text == "-" or _is_absolute(text):
+        return None if text == "-" else text
+    return f"{place}/{text}" if place is not None else None
 
 
 # --- places --------------------------------------------------------------------------------------------

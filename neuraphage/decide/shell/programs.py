@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import partial
 
+from neuraphage.decide.shell.line_takers import (
+    NOTHING,
+    SHELLS,
+    Inner,
+    line_behind_c,
+    line_in,
+    of_alias,
+    of_file,
+    of_git,
+    of_shell,
+    of_trap,
+    split_string,
+    uncertain,
+)
 from neuraphage.model.shell import ShellWord, SimpleCommand
 
 
@@ -61,7 +75,6 @@ RUNNERS: Mapping[str, _Runner] = {
     "xargs": _runner("-I -L -n -P -s -d -a -E --max-args --max-procs --max-lines --max-chars --delimiter --arg-file"),
 }
 """Programs that run the command which their words end with."""
-SHELLS = frozenset({"ash", "bash", "dash", "ksh", "sh", "zsh"})
 _LINE_TAKERS = frozenset({"flock", "runuser", "script", "su"})
 """Programs that take a whole line behind `-c`; shells do too."""
 _EXEC = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
@@ -73,48 +86,23 @@ _EVALUATES: Mapping[str, _Runner] = {
 """Programs that put their words together into a line, with what stands before it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Inner:
-    """What a program runs.
-
-    Args:
-        commands: as words.
-        lines: as command lines of their own, still to be read.
-        unclear: what it runs that nobody but the program can tell, in words for people.
-    """
-
-    commands: tuple[SimpleCommand, ...] = ()
-    lines: tuple[str, ...] = ()
-    unclear: tuple[str, ...] = ()
-
-
-NOTHING = Inner()
-
-
 def inner_of(command: SimpleCommand) -> Inner:
     """What a command runs in its turn."""
     name, words = command.name, command.words[1:]
     if name is None:
         return Inner(unclear=(f"which program it runs is not certain: {command.words[0].source}",))
     within = (*command.within, name)
-    if name in SHELLS or name in _LINE_TAKERS:
-        line = _line_of(name, words)
-        if line is not NOTHING or name in SHELLS:
-            return line
+    if name in SHELLS:
+        return of_shell(name, words)
     if name in _EVALUATES:
         return _together(name, _behind(_EVALUATES[name], words))
+    if name in _PARTICULAR:
+        return _PARTICULAR[name](words)
     if name == "find":
         return Inner(tuple(SimpleCommand(found, within) for found in _executed(words)))
-    if name == "git":
-        return _of_git(words)
-    if name in (".", "source"):
-        return Inner(unclear=(f"it runs the lines of a file: {' '.join(word.source for word in words[:1])}",))
-    if name == "trap":
-        return _lines(name, [word for word in words if not (word.text or "").startswith("-")][:1]) if words else NOTHING
-    if name == "alias" and words:
-        return Inner(unclear=("it gives a program another name (alias)",))
-    if name == "env" and (split := _value_of(words, ("-S", "--split-string"))) is not None:
-        return Inner(lines=(split,))
+    line = split_string(words) if name == "env" else line_behind_c(words) if name in _LINE_TAKERS else None
+    if line is not None:
+        return line_in(name, line)
     runner = RUNNERS.get(name)
     rest = () if runner is None else _behind(runner, words)
     return Inner((SimpleCommand(rest, within),)) if rest else NOTHING
@@ -130,7 +118,7 @@ def _behind(runner: _Runner, words: Sequence[ShellWord]) -> tuple[ShellWord, ...
         if text == "--":
             return tuple(words[at + 1 + operands :])
         if text.startswith("-") and len(text) > 1:
-            at += 2 if text in runner.valued else 1
+            at += _taken(text, runner.valued)
         elif runner.assigns and "=" in text.lstrip("=") and text.partition("=")[0].replace("_", "a").isalnum():
             at += 1
         elif operands:
@@ -141,29 +129,22 @@ def _behind(runner: _Runner, words: Sequence[ShellWord]) -> tuple[ShellWord, ...
     return ()
 
 
-def _line_of(name: str, words: Sequence[ShellWord]) -> Inner:
-    """The line behind `-c`; a shell without it runs a file or its input."""
-    for at, word in enumerate(words):
-        text = word.text or ""
-        is_option = text.startswith("-") and not text.startswith("--")
-        if text == "--command" or (is_option and text.endswith("c")):
-            return _lines(name, words[at + 1 : at + 2])
-        if name in SHELLS and not text.startswith(("-", "+")):
-            break
-    return NOTHING if name not in SHELLS else Inner(unclear=(f"{name} runs lines that are not written here",))
+def _taken(option: str, valued: frozenset[str]) -> int:
+    """How many words an option takes with its value: letters may stand together, and long names may be shortened."""
+    if option.startswith("--"):
+        return 2 if "=" not in option and any(name.startswith(option) for name in valued) else 1
+    for at, letter in enumerate(option[1:], start=2):
+        if f"-{letter}" in valued:
+            return 2 if at == len(option) else 1
+    return 1
 
 
 def _together(name: str, words: Sequence[ShellWord]) -> Inner:
     texts = [word.text for word in words]
     if any(text is None for text in texts):
-        return Inner(unclear=(f"{name} runs a line that is not certain",))
+        return uncertain(name)
     line = " ".join(text for text in texts if text)
     return Inner(lines=(line,), unclear=(f"{name} reads its words as a line once more",)) if line else NOTHING
-
-
-def _lines(name: str, words: Sequence[ShellWord]) -> Inner:
-    text = words[0].text if words else None
-    return Inner(lines=(text,)) if text is not None else Inner(unclear=(f"{name} runs a line that is not certain",))
 
 
 def _executed(words: Sequence[ShellWord]) -> list[tuple[ShellWord, ...]]:
@@ -180,28 +161,11 @@ def _executed(words: Sequence[ShellWord]) -> list[tuple[ShellWord, ...]]:
     return [one for one in found if one]
 
 
-def _of_git(words: Sequence[ShellWord]) -> Inner:
-    """Settings that make git run what they say; an alias with `!` is a line."""
-    lines, unclear = [], []
-    for option, value in pairwise(words):
-        if option.text not in ("-c", "--config-env"):
-            continue
-        setting, _, what = (value.text or "").partition("=")
-        if setting.lower().startswith("alias.") and what.startswith("!"):
-            lines.append(what[1:])
-        unclear.append(f"a setting of git may run programs: {value.source}")
-    return Inner(lines=tuple(lines), unclear=tuple(unclear))
-
-
-def _value_of(words: Sequence[ShellWord], names: tuple[str, ...]) -> str | None:
-    """The value of an option, as the next word or in the same one."""
-    for at, word in enumerate(words):
-        text = word.text or ""
-        if text in names:
-            return words[at + 1].text if at + 1 < len(words) else None
-        for name in names:
-            if text.startswith(f"{name}=" if name.startswith("--") else name):
-                return text[len(name) :].removeprefix("=")
-        if not text.startswith("-"):
-            return None
-    return None
+_PARTICULAR: Mapping[str, Callable[[Sequence[ShellWord]], Inner]] = {
+    ".": partial(of_file, "it"),
+    "alias": of_alias,
+    "git": of_git,
+    "source": partial(of_file, "it"),
+    "trap": of_trap,
+}
+"""Programs with a way of their own."""

@@ -21,21 +21,42 @@ def read_tree(tree: Node, source: bytes) -> ShellLine:
         tree: of the parser.
         source: the command line.
     """
-    commands, redirects, assigned, unclear, is_bomb = [], [], [], [], False
+    commands: list[SimpleCommand] = []
+    redirects: list[Redirect] = []
+    assigned, texts, unclear, is_bomb = [], [], [], False
     for node in _nodes(tree):
         for redirect in node.get("Redirs") or ():
             if "Word" in redirect:
                 redirects.append(Redirect(redirect["Op"], read_word(redirect["Word"], source)))
-        for setting in (*(node.get("Assigns") or ()), *(node.get("Args") or ())):
-            if "Name" in setting:  # of a command, or of what declares variables
-                assigned.append(str(setting["Name"]["Value"]))
+            texts += _texts_of(redirect, source)
+        assigned += _assigned(node)
         match node.get("Type"):
             case "CallExpr" if node.get("Args"):
                 commands.append(SimpleCommand(tuple(read_word(word, source) for word in node["Args"])))
             case "FuncDecl":
                 unclear.append(f"it defines a function, {node['Name']['Value']}")
                 is_bomb = is_bomb or _starts_itself(node)
-    return ShellLine(tuple(commands), tuple(redirects), tuple(assigned), tuple(unclear), is_bomb)
+    return ShellLine(tuple(commands), tuple(redirects), tuple(assigned), tuple(texts), tuple(unclear), is_bomb)
+
+
+def _texts_of(redirect: Node, source: bytes) -> list[str]:
+    """The here-document or here-string of a redirect."""
+    if "Hdoc" in redirect:
+        place = redirect["Hdoc"]
+        return [source[place["Pos"]["Offset"] : place["End"]["Offset"]].decode("utf-8", "replace")]
+    if redirect["Op"] == "<<<":
+        word = read_word(redirect["Word"], source)
+        return [word.text if word.text is not None else word.source]
+    return []
+
+
+def _assigned(node: Node) -> list[str]:
+    """Variables that a node sets: before a command, by a declaration, or those of a loop that are not in lower case."""
+    settings = (*(node.get("Assigns") or ()), *(node.get("Args") or ()))
+    found = [str(setting["Name"]["Value"]) for setting in settings if "Name" in setting]
+    if node.get("Type") == "WordIter" and not str(node["Name"]["Value"]).islower():
+        found.append(str(node["Name"]["Value"]))
+    return found
 
 
 def _nodes(tree: Any) -> Iterator[Node]:

@@ -81,7 +81,8 @@ def test_reading_the_others_is_not(path: str) -> None:
      "sed -i s/a/b/ AGENTS.md", "rm .git/config", "cat .env", "grep KEY .env.local", "base64 server.key",
      "bash -c 'cat .env'",
      "dd if=.env of=x", "curl --data-binary @x -K .netrc", "tar --file=x .env",
-     "ln -s x .git/hooks/post-merge", "source .env"],
+     "ln -s x .git/hooks/post-merge", "source .env",
+     "cd .git/hooks && echo x > pre-commit", "cd .git; rm config", "cd sub && cat .env"],
 )  # fmt: skip
 def test_a_line_that_meets_one_is_asked_about(line: str) -> None:
     """Where it writes, what it changes, and what it reads of secrets, as far as its words tell."""

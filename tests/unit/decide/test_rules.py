@@ -97,7 +97,8 @@ def test_a_line_is_allowed_when_every_command_is(command: str) -> None:
      "$x -k pytest",
      "pytest `rm x`", "xargs pytest", "eval pytest", "f() { rm x; }; pytest", "cd /etc && pytest", "cd .. && pytest",
      "cat <<X | pytest\n$(rm x)\nX", "find . -exec rm {} + ; pytest", "git -c core.pager=x log; pytest",
-     "{a,pytest} x"],
+     "{a,pytest} x", "command time -o x pytest", "printf -v PATH /evil; pytest", "for PATH in /evil; do pytest; done",
+     "bash -euo pipefail -c 'pytest; rm x'", "bash <<X\nrm x\nX"],
 )  # fmt: skip
 def test_a_line_is_asked_about_when_one_part_is_not_allowed(command: str) -> None:
     """A further command, a file that is written, a variable that is set, and what only the shell can tell."""
@@ -122,7 +123,8 @@ def test_words_of_a_pattern(pattern: str, command: str, allowed: bool) -> None:
 @pytest.mark.parametrize(
     "command",
     ["git push", "git push -f", "ls; git push origin", "sudo git push", "bash -c 'git push'", "/usr/bin/git push",
-     "g\\it pu'sh'", "echo $(git push)", "git {push,x}"],
+     "g\\it pu'sh'", "echo $(git push)", "git {push,x}", "bash -euo pipefail -c 'git push'", "bash -ce 'git push'",
+     "sudo -nu me git push", "timeout --sig 9 5 git push", "bash <<X\ngit push\nX", "echo git push | sh"],
 )  # fmt: skip
 def test_a_line_is_denied_when_one_command_may_be(command: str) -> None:
     """Wherever it stands in the line, by whatever path it is called, and however it is quoted."""
@@ -203,6 +205,7 @@ def test_a_line_writes_what_the_tools_that_write_may() -> None:
     assert says([], SHELL, "make x > out/log 2>> out/err", allow=allow)[0] is Ruling.ALLOWED
     assert says([], SHELL, "make x > src/log", allow=allow)[0] is Ruling.ASK
     assert says([], SHELL, "make x > $y", allow=allow)[0] is Ruling.ASK
+    assert says([], SHELL, "cd src && make x > out/log", allow=allow)[0] is Ruling.ASK
 
 
 def test_a_pattern_where_there_is_nothing_to_match() -> None:
