@@ -14,6 +14,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import orjson
+import psutil
 
 from neuraphage.decide.shell.line_takers import said_by
 from neuraphage.decide.shell.programs import inner_of
@@ -23,8 +24,11 @@ from neuraphage.model.shell import ShellLine, SimpleCommand
 PROGRAM = "shfmt"
 MOST_BYTES = 20_000
 """Of a line that is read: its tree takes some thousand times as much."""
-TIMEOUT_S = 10.0
-"""Longest wait for the parser; it takes some milliseconds."""
+MOST_CPU_S = 10.0
+"""Processor time that the parser may take; it takes some milliseconds."""
+WAIT_S = 5.0
+"""How often it is looked how much it has taken."""
+MOST_WAITS = 120
 MOST_LINES = 32
 """Lines inside of lines that are read; what has more is unclear."""
 MOST_COMMANDS = 10_000
@@ -97,18 +101,45 @@ class ShfmtReader:
         if self._program is None or len(source) > MOST_BYTES or b"\0" in source:
             return None
         try:
-            done = subprocess.run(  # noqa: S603 - a program that we found, no shell, fixed arguments
-                [self._program, "--language-dialect", "bash", "--to-json"],
-                input=source,
-                capture_output=True,
-                env={},
-                start_new_session=True,  # a Ctrl-C on a terminal is not meant for it
-                timeout=TIMEOUT_S,
-                check=False,
-            )
-            return read_tree(orjson.loads(done.stdout), source) if done.returncode == 0 else None
-        except (OSError, subprocess.TimeoutExpired, orjson.JSONDecodeError, KeyError, TypeError):
+            written = self._written(self._program, source)
+            return None if written is None else read_tree(orjson.loads(written), source)
+        except (OSError, orjson.JSONDecodeError, KeyError, TypeError):
             return None  # whoever asks treats what cannot be read as unclear
+
+    def _written(self, program: str, source: bytes) -> bytes | None:
+        """What the parser writes about a line; None where it refuses it, or comes to no end.
+
+        A wait that has run out says nothing: a tool may have held this interpreter, or the machine may be busy.
+        """
+        with subprocess.Popen(  # noqa: S603 - a program that we found, no shell, fixed arguments
+            [program, "--language-dialect", "bash", "--to-json"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={},
+            start_new_session=True,  # a Ctrl-C on a terminal is not meant for it
+        ) as child:
+            given: bytes | None = source
+            for _ in range(MOST_WAITS):
+                try:
+                    written, _nothing = child.communicate(given, timeout=WAIT_S)
+                except subprocess.TimeoutExpired:
+                    given = None  # it has it
+                    if _cpu_s(child.pid) > MOST_CPU_S:
+                        break
+                else:
+                    return written if child.returncode == 0 else None
+            child.kill()
+        return None
+
+
+def _cpu_s(pid: int) -> float:
+    """Processor time that a child has taken; 0 of one that has ended."""
+    try:
+        times = psutil.Process(pid).cpu_times()
+    except psutil.Error:
+        return 0.0
+    return float(times.user + times.system)
 
 
 def _joined(whole: ShellLine, inner: ShellLine | None, line: str) -> ShellLine:

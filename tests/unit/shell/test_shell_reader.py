@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
+import psutil
 import pytest
 
 from neuraphage import wiring
@@ -170,3 +171,30 @@ def test_the_parser_is_found_where_another_environment_has_it(monkeypatch: pytes
     assert find_shfmt() is None
     (tmp_path / "shfmt").symlink_to(beside)
     assert find_shfmt() == str(tmp_path / "shfmt")
+
+
+def program(folder: Path, text: str) -> str:
+    """A program in place of the parser."""
+    made = folder / "parser"
+    made.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+    made.chmod(0o755)
+    return str(made)
+
+
+def test_a_wait_that_ran_out_says_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A tool may hold the interpreter for longer than any wait: what the parser has written meanwhile counts."""
+    monkeypatch.setattr("neuraphage.shell.reader.WAIT_S", 0.001)
+    monkeypatch.setattr("neuraphage.shell.reader.MOST_WAITS", 1_000_000)
+    slow = program(tmp_path, f'/bin/sleep 0.3; exec {READER._program} "$@"')
+    assert ShfmtReader(slow).read("ls; echo x") == read("ls; echo x")
+
+
+@pytest.mark.parametrize(("limit", "value"), [("MOST_CPU_S", 0.05), ("MOST_WAITS", 3)])
+def test_a_parser_that_comes_to_no_end_is_ended(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, limit: str, value: float
+) -> None:
+    """By what it has taken of the processor, or after very long; the line counts as one that cannot be read."""
+    monkeypatch.setattr("neuraphage.shell.reader.WAIT_S", 0.05)
+    monkeypatch.setattr(f"neuraphage.shell.reader.{limit}", value)
+    assert ShfmtReader(program(tmp_path, "while :; do :; done")).read("ls") is None
+    assert [one for one in psutil.Process().children() if "parser" in " ".join(one.cmdline())] == []
