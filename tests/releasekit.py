@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
 import venv
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -124,11 +125,15 @@ def link_requirements(packages: Path) -> None:
 
 
 def binary_programs(package: Distribution) -> Iterator[Path]:
-    """Programs of a package that are no scripts of its own Python, as an install would put beside this one."""
+    """Programs of a package that are no scripts of its own Python, as an install would put beside this one.
+
+    A package may also have a folder `bin` of modules; on the path of programs they would hide others' modules.
+    """
+    scripts = Path(sysconfig.get_path("scripts")).resolve()
     for entry in package.files or []:
-        place = Path(str(package.locate_file(entry)))
-        if entry.parent.name == "bin" and place.is_file() and place.read_bytes()[:2] != b"#!":
-            yield place.resolve()
+        place = Path(str(package.locate_file(entry))).resolve()
+        if place.parent == scripts and place.is_file() and place.read_bytes()[:2] != b"#!":
+            yield place
 
 
 def wanted(lines: list[str], extras: set[str]) -> Iterator[tuple[str, frozenset[str]]]:
