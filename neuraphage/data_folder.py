@@ -22,6 +22,7 @@ from neuraphage.settings import Settings
 MARK = ".neuraphage"
 _MARK_TEXT = "neuraphage made this folder and keeps its data here; `neuraphage purge` removes it.\n"
 SPOOL = "spool"
+SANDBOX = "sandbox"
 HEALTH = "health"
 MEASURED = "measured.json"
 KEPT_S = 600.0
@@ -32,6 +33,7 @@ SERVER = "server"
 CONTENTS = {
     SERVER: "tasks, conversations and history of the local stack",
     SPOOL: "commands and their output",
+    SANDBOX: "temporary files of commands",
     "logs": "logs of the local stack",
     "beat": "ticks of beat",
     HEALTH: "beats of worker processes",

@@ -6,45 +6,29 @@ Times end in _s (seconds) or _ms, sizes in _bytes or _chars, money in _microusd.
 
 from __future__ import annotations
 
-import re
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from platformdirs import user_data_path
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator, model_validator
 
-from neuraphage.decide.rules.reading import read_rule
 from neuraphage.decide.server_pair import beside, refuse_one_database
 from neuraphage.decide.server_url import check_server_url
-from neuraphage.errors import BadInput, SettingsError
+from neuraphage.errors import SettingsError
 from neuraphage.setting_relations import clashes
 from neuraphage.setting_sources import PREFIX, layers
+from neuraphage.setting_values import (
+    MAX_AMOUNT,
+    OneOrWord,
+    RecoveryPolicy,
+    RuleLines,
+    Seconds,
+    SocketSeconds,
+    ToolReferences,
+)
 
-MAX_S = 100 * 365 * 86_400.0
-"""A century: "for ever" in seconds. Servers, timers and sockets refuse much longer times, in the midst of a step."""
-MAX_AMOUNT = 10**15
-"""Numbers up to this are exact in the server's scripts."""
-Seconds = Annotated[float, Field(ge=0.001, le=MAX_S)]
-"""A time; the server counts in whole milliseconds."""
 STATE_TIMEOUT_S = 5.0
 """Scripts take milliseconds; a frozen server must not hold a heartbeat for longer."""
-SocketSeconds = Annotated[float, Field(ge=0.001, le=7 * 86_400.0)]
-"""A time that a socket waits; it takes no more than 24 days."""
-_DOTTED = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
-_TOOL_REFERENCE = re.compile(f"{_DOTTED}:{_DOTTED}")
-_TOOL_REFERENCE_CHARS = 500
-
-
-class RecoveryPolicy(StrEnum):
-    """What happens to an orphan."""
-
-    AUTO = "auto"
-    """It goes on from its marker."""
-    CONFIRM = "confirm"
-    """Paused until a person resumes it."""
-    OFF = "off"
-    """As confirm, and the watcher does not look for dead processes."""
 
 
 def _usual_data_dir() -> Path:
@@ -139,15 +123,25 @@ class Settings(BaseModel):
     """Consecutive replies without words and calls after which the model is asked again; the next one fails the task."""
 
     # turns
-    turns_per_message: Literal[1, "auto"] = 1
+    turns_per_message: Annotated[Literal[1, "auto"], OneOrWord] = 1
     """Turns of a task in one Celery message: 1, or auto: the next ones too, while no other message waits."""
 
     # tools
-    tools: tuple[str, ...] = Field(default=(), max_length=100)
+    tools: ToolReferences = ()
     """Tools of one's own, each as package.module:object; workers import them. Installed packages announce theirs."""
 
-    rules: tuple[str, ...] = Field(default=(), max_length=1_000)
+    rules: RuleLines = ()
     """Which calls of tools run, are asked about or never run, as `deny run_command: git push *`; see docs/rules.md."""
+
+    # commands
+    sandbox: Literal["auto", "require", "off"] = "auto"
+    """Whether commands run in a sandbox: auto where there is one, require to start no worker without, off."""
+    command_memory_bytes: int = Field(default=8 * 1024**3, ge=64 * 1024**2, le=MAX_AMOUNT)
+    """Most data of one process of a command in a sandbox."""
+    command_processes: int = Field(default=4_096, ge=16, le=MAX_AMOUNT)
+    """Most processes and threads of a command in a sandbox."""
+    command_file_bytes: int = Field(default=10 * 1024**3, ge=1024**2, le=MAX_AMOUNT)
+    """Largest file that a command in a sandbox may write."""
 
     # limits
     max_turns: int = Field(default=50, ge=0, le=MAX_AMOUNT)
@@ -215,42 +209,6 @@ class Settings(BaseModel):
             check_server_url(value.get_secret_value(), of_broker=info.field_name == "broker_url")
         except SettingsError as error:
             raise ValueError(str(error)) from None
-        return value
-
-    @field_validator("turns_per_message", mode="before")
-    @classmethod
-    def _number(cls, value: Any) -> Any:
-        return 1 if value == "1" else value
-
-    @field_validator("tools", mode="before")
-    @classmethod
-    def _listed(cls, value: Any) -> Any:
-        """A variable holds a list as one text, with commas or blanks between."""
-        return tuple(re.split(r"[\s,]+", value.strip())) if isinstance(value, str) and value.strip() else value
-
-    @field_validator("tools")
-    @classmethod
-    def _references(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for one in value:
-            if len(one) > _TOOL_REFERENCE_CHARS or not _TOOL_REFERENCE.fullmatch(one):
-                raise ValueError(f"{one[:_TOOL_REFERENCE_CHARS]!r}: write package.module:object")
-        return value
-
-    @field_validator("rules", mode="before")
-    @classmethod
-    def _rule_lines(cls, value: Any) -> Any:
-        """A variable holds rules as one text, each on a line of its own or behind a semicolon."""
-        parts = re.split(r"[;\n]", value) if isinstance(value, str) else ()
-        return tuple(part.strip() for part in parts if part.strip()) if isinstance(value, str) else value
-
-    @field_validator("rules")
-    @classmethod
-    def _readable_rules(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for one in value:
-            try:
-                read_rule(one)
-            except BadInput as error:
-                raise ValueError(str(error)) from None
         return value
 
     @field_validator("data_dir", mode="before")

@@ -73,6 +73,13 @@ def judged_call(
     return ruled(CalledTool(tool, params, line, working_dir, writers), rules, {}, None)
 
 
+def why_no_sandbox(settings: Settings) -> str | None:
+    """Why commands of tasks would not be confined by a worker of this host, and what to do; None where they would."""
+    from neuraphage.sandbox.choice import why_none  # noqa: PLC0415 - as above
+
+    return why_none(settings.sandbox)
+
+
 def built_in_traits() -> Mapping[str, ToolTraits]:
     """What the parameters and results of built-in tools mean, by name; no tool is loaded for it."""
     from neuraphage.tools.builtin_traits import BUILTIN_TRAITS  # noqa: PLC0415 - as above

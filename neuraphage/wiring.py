@@ -9,12 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from neuraphage.client_wiring import API_KEY_VARIABLE, build_store, redactor
-from neuraphage.data_folder import SPOOL
+from neuraphage.data_folder import SANDBOX, SPOOL
 from neuraphage.decide.cost import cost_microusd
+from neuraphage.decide.server_url import socket_of
 from neuraphage.errors import SettingsError, SpoolError
 from neuraphage.llm import AnthropicClient, PriceTable
+from neuraphage.model.sandbox import CommandLimits, SandboxKind
 from neuraphage.model.usage import Usage
-from neuraphage.ports import ModelClient, ProcessRow, ShellReader, Spool, ToolBox
+from neuraphage.ports import ModelClient, ProcessRow, Sandbox, ShellReader, Spool, ToolBox
 from neuraphage.redaction.ends import Redact
 from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.health import HealthReporter, health_folder
@@ -24,6 +26,8 @@ from neuraphage.runtime.process import WorkerProcess
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.sweep import Sweep
 from neuraphage.runtime.watcher import Watcher
+from neuraphage.sandbox.choice import choose_sandbox
+from neuraphage.sandbox.task_folders import TaskFolders
 from neuraphage.settings import Settings
 from neuraphage.shell import ShfmtReader
 from neuraphage.spool.command_spool import CommandSpool
@@ -45,7 +49,38 @@ HEALTH_PERIOD_S = 1.0
 def command_spool(settings: Settings, redact: Redact | None = None) -> CommandSpool:
     """The spool of this host: one folder a namespace, so that no watcher ends the commands of another."""
     root = Path(settings.data_dir) / SPOOL / settings.namespace
-    return CommandSpool(root, settings.spool_max_bytes, quota_bytes=settings.spool_quota_bytes, redact=redact)
+    return CommandSpool(
+        root,
+        settings.spool_max_bytes,
+        quota_bytes=settings.spool_quota_bytes,
+        redact=redact,
+        expiring=[task_folders(settings).expire],
+    )
+
+
+def task_folders(settings: Settings) -> TaskFolders:
+    """Where the commands of each task have their /tmp."""
+    return TaskFolders(Path(settings.data_dir) / SANDBOX / settings.namespace)
+
+
+def build_sandbox(settings: Settings) -> Sandbox:
+    """What commands are confined by; that there is nothing is told once.
+
+    Raises:
+        SettingsError: the settings require one, and there is none.
+    """
+    limits = CommandLimits(
+        memory_bytes=settings.command_memory_bytes,
+        processes=settings.command_processes,
+        file_bytes=settings.command_file_bytes,
+    )
+    urls = (settings.state_url.get_secret_value(), settings.broker_url.get_secret_value())
+    sockets = [path for url in urls if (path := socket_of(url)) is not None]
+    private = [str(settings.data_dir), *sockets]
+    sandbox = choose_sandbox(settings.sandbox, task_folders(settings), limits, private)
+    if sandbox.kind is SandboxKind.NONE and settings.sandbox != "off":
+        log.warning("commands run without a sandbox, with all rights of this worker: %s", sandbox.why_none)
+    return sandbox
 
 
 def build_spool(settings: Settings, redact: Redact) -> Spool:
@@ -79,12 +114,12 @@ def build_model(settings: Settings) -> ModelClient:
     )
 
 
-def build_toolbox(settings: Settings, redact: Redact) -> ToolBox:
+def build_toolbox(settings: Settings, redact: Redact, sandbox: Sandbox | None = None) -> ToolBox:
     """The built-in tools and those of others; what cannot be loaded is logged, and left out."""
     loaded = load_tools(settings.tools, redact=redact)
     for problem in loaded.problems:
         log.error("tool not loaded: %s", problem)
-    return default_toolbox(extra=(one.tool for one in loaded.tools), problems=loaded.problems)
+    return default_toolbox(extra=(one.tool for one in loaded.tools), problems=loaded.problems, sandbox=sandbox)
 
 
 def build_shell() -> ShellReader:
@@ -109,7 +144,7 @@ def build_services(settings: Settings, store: RedisStore) -> Services:
         store=store,
         dispatcher=build_dispatcher(settings),
         model=build_model(settings),
-        tools=build_toolbox(settings, redaction.text),
+        tools=build_toolbox(settings, redaction.text, build_sandbox(settings)),
         spool=build_spool(settings, redaction.text),
         shell=build_shell(),
         files=LocalTurnFiles(),

@@ -28,6 +28,8 @@ from neuraphage.cli.text_input import TextFile, given_text
 from neuraphage.cli.viewer import Viewer
 from neuraphage.errors import BadInput, IllegalMove, StoreError, StoreUnavailable
 from neuraphage.model.task import TERMINAL, Mode, TaskRecord
+from neuraphage.settings import Settings
+from neuraphage.tool_wiring import why_no_sandbox
 
 Resume = Annotated[
     str | None,
@@ -108,9 +110,17 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
                     max_cost_usd=max_cost,
                     mode=mode or Mode.AUTONOMOUS,
                 )
+            _tell_unconfined(load_settings(), waiting)
             commands = NextCommands(task_id, stack.started, script)
             code = _Run(api, task_id, commands, interrupts, as_json=as_json).to_its_end(after)
     raise typer.Exit(code)
+
+
+def _tell_unconfined(settings: Settings, view: Viewer) -> None:
+    """That commands of tasks run without a sandbox here, where somebody did not choose so."""
+    why = why_no_sandbox(settings) if settings.sandbox == "auto" and not settings.names_servers else None
+    if why is not None:
+        view.line(f"commands run without a sandbox: {why}", "yellow")
 
 
 def _refuse_at_odds(

@@ -48,6 +48,22 @@ def packages_finding(wrong: Sequence[str], count: int) -> Finding:
     return Finding("packages", Level.OK, f"{count} libraries are of versions that fit")
 
 
+def sandbox_finding(setting: str, why_none: str | None) -> Finding:
+    """What commands of tasks reach.
+
+    Args:
+        setting: the setting `sandbox`.
+        why_none: why they are not confined, and what to do; None where they are.
+    """
+    if why_none is None:
+        return Finding("sandbox", Level.OK, "commands run in a sandbox (bubblewrap)")
+    problem, _, to_do = why_none.partition("; ")
+    if setting == "off":
+        return Finding("sandbox", Level.OK, f"commands run with all rights of their worker: {problem}")
+    level = Level.PROBLEM if setting == "require" else Level.WARNING
+    return Finding("sandbox", level, f"commands run with all rights of their worker: {problem}", to_do)
+
+
 def tools_finding(names: Sequence[str], problems: Sequence[str]) -> Finding:
     """Tools of others.
 

@@ -187,6 +187,12 @@ def broker_servers(url: str) -> tuple[str, ...]:
     return (url,) if is_sentinel(url) else tuple(_plain_words(piece) for piece in url.split(";") if piece)
 
 
+def socket_of(url: str) -> str | None:
+    """Path of the socket that a server's URL names; None where it names none."""
+    is_socket = url.startswith(("unix://", "redis+socket://"))
+    return _split(url.removeprefix("redis+")).path or None if is_socket else None
+
+
 def _plain_words(url: str) -> str:
     """One server's URL without the words that kombu alone knows."""
     if url.startswith("redis+socket://"):

@@ -28,6 +28,7 @@ from neuraphage.ports.people import (
 )
 from neuraphage.ports.reads import ReadStore
 from neuraphage.ports.repairing import StoredForm
+from neuraphage.ports.sandbox import Sandbox
 from neuraphage.ports.shell import ShellReader
 from neuraphage.ports.standby import HeldRow, Standby
 from neuraphage.ports.sweeping import HeldTask, ProcessRow, Recovered, RecoverVerdict, SpoolWatch, SweepStore
@@ -80,6 +81,7 @@ __all__ = [
     "Recovered",
     "Redaction",
     "Renewal",
+    "Sandbox",
     "Settled",
     "ShellReader",
     "Signal",

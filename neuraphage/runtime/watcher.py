@@ -18,7 +18,8 @@ from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.fork_guard import GUARD
 from neuraphage.runtime.host import ProcessIdentity, process_gone
 from neuraphage.runtime.sweep import BATCH, Sweep, sweep_quietly
-from neuraphage.settings import RecoveryPolicy, Settings
+from neuraphage.setting_values import RecoveryPolicy
+from neuraphage.settings import Settings
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from neuraphage.errors import BadInput, CancelRequested, SpoolError
@@ -45,6 +45,7 @@ class CommandSpool:
         runner_path: the program that runs a command.
         quota_bytes: no new command starts while the folder holds more; None for no quota.
         redact: takes secrets out of an output before it is shortened; None takes nothing out.
+        expiring: delete what else is kept for so long (seconds), beside the entries.
 
     Raises:
         SpoolError: the folder cannot be made or made private.
@@ -57,12 +58,14 @@ class CommandSpool:
         runner_path: Path = RUNNER,
         quota_bytes: int | None = None,
         redact: Redact | None = None,
+        expiring: Sequence[Callable[[float], int]] = (),
     ) -> None:
         self._root = root.absolute()
         self._max_output_bytes = max_output_bytes
         self._runner_path = runner_path
         self._quota = None if quota_bytes is None else retention.Quota(self._root, quota_bytes)
         self._redact = redact
+        self._expiring = expiring
         self._over: set[str] = set()
         try:
             private_folder(self._root)
@@ -229,6 +232,8 @@ class CommandSpool:
 
     def expire(self, older_than_s: float) -> int:
         """Delete entries that are over and at least this old (seconds); returns how many."""
+        for expire in self._expiring:
+            expire(older_than_s)
         return retention.expire(self._entries(), older_than_s)
 
     def total_bytes(self) -> int:

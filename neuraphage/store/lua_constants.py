@@ -20,7 +20,7 @@ from neuraphage.model.recovery import Evidence
 from neuraphage.model.repairing import RepairMode
 from neuraphage.model.task import TERMINAL, StartedReason, Status
 from neuraphage.ports import FinishTo, SignalKind, SuspendTo
-from neuraphage.settings import RecoveryPolicy
+from neuraphage.setting_values import RecoveryPolicy
 
 WORDS: Mapping[str, type[StrEnum]] = {
     "STATUS": Status,

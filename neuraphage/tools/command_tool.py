@@ -12,8 +12,9 @@ from pydantic import AfterValidator, Field
 from neuraphage.decide.given_result import interrupted_result
 from neuraphage.errors import SpoolError
 from neuraphage.model.effect import EffectClass
+from neuraphage.model.sandbox import SandboxKind
 from neuraphage.model.tool import ToolDeclaration, ToolResult
-from neuraphage.ports import SpoolCommand, SpoolStatus, ToolContext
+from neuraphage.ports import Sandbox, SpoolCommand, SpoolStatus, ToolContext
 from neuraphage.tools.base import Params, ParsedTool, Text, ToolCallError, input_schema, no_nul
 from neuraphage.tools.builtin_traits import BUILTIN_TRAITS
 from neuraphage.tools.command_result import result_of_status
@@ -50,6 +51,16 @@ class RunCommandParams(Params):
     ] = DEFAULT_TIMEOUT_MS
 
 
+def _in_a_sandbox(sandbox: Sandbox | None) -> str:
+    """What the model is told of it, so that it takes no refusal for a fault of the machine."""
+    if sandbox is None or sandbox.kind is SandboxKind.NONE:
+        return ""
+    return (
+        " It runs in a sandbox: it can change only the working directory and /tmp, reaches no network, and sees no"
+        " secrets of the user; .git/config and .git/hooks cannot be changed. What it starts ends with it."
+    )
+
+
 class RunCommand(ParsedTool[RunCommandParams]):
     """Run a shell command in the working directory.
 
@@ -57,6 +68,7 @@ class RunCommand(ParsedTool[RunCommandParams]):
         max_timeout_s: longest time a command may ask for.
         environ: environment to choose variables from; the process's own by default.
         extra_names: further variables that commands get.
+        sandbox: confines commands; None for nothing.
     """
 
     params_model = RunCommandParams
@@ -66,7 +78,9 @@ class RunCommand(ParsedTool[RunCommandParams]):
         max_timeout_s: float = MAX_TIMEOUT_S,
         environ: Mapping[str, str] | None = None,
         extra_names: Iterable[str] = (),
+        sandbox: Sandbox | None = None,
     ) -> None:
+        self._sandbox = sandbox
         self._max_timeout_s = max_timeout_s
         self._env = clean_environment(os.environ if environ is None else environ, extra_names)
         self._shell = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
@@ -78,6 +92,7 @@ class RunCommand(ParsedTool[RunCommandParams]):
                     " they came) and"
                     " exit code. No editor opens and nobody answers questions: give messages and answers as options"
                     f" (git commit -m). Default limit {DEFAULT_TIMEOUT_MS} ms, highest {max_timeout_s * 1000:.0f} ms."
+                    f"{_in_a_sandbox(sandbox)}"
                 ),
                 input_schema=input_schema(RunCommandParams),
                 effect_class=EffectClass.OPAQUE,
@@ -103,7 +118,7 @@ class RunCommand(ParsedTool[RunCommandParams]):
             task_id=context.task_id,
         )
         try:
-            context.spool.start(command)
+            context.spool.start(command if self._sandbox is None else self._sandbox.confined(command))
         except SpoolError as error:
             raise ToolCallError(
                 f"The command could not be started: {error}. It did not run; try again later or ask the user."

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from neuraphage.errors import BadInput
 from neuraphage.model.tool import ToolDeclaration
-from neuraphage.ports import Tool
+from neuraphage.ports import Sandbox, Tool
 from neuraphage.tools.command_tool import MAX_TIMEOUT_S, RunCommand
 from neuraphage.tools.control_tools import ask_user, complete_task, fail_task
 from neuraphage.tools.read_tools import ListDirectory, ReadFile
@@ -63,6 +63,7 @@ def default_toolbox(
     extra_env_names: Iterable[str] = (),
     extra: Iterable[Tool] = (),
     problems: Iterable[object] = (),
+    sandbox: Sandbox | None = None,
 ) -> StaticToolBox:
     """The built-in tools.
 
@@ -73,6 +74,7 @@ def default_toolbox(
         extra_env_names: further variables that commands get.
         extra: third-party tools, put last.
         problems: of third-party tools that could not be loaded.
+        sandbox: confines commands; None for nothing.
 
     Raises:
         BadInput: an extra tool has a name that is taken or not allowed.
@@ -85,7 +87,7 @@ def default_toolbox(
             ListDirectory(),
             Glob(search_timeout_s),
             Grep(search_timeout_s),
-            RunCommand(max_command_timeout_s, environ, extra_env_names),
+            RunCommand(max_command_timeout_s, environ, extra_env_names, sandbox),
             ask_user(),
             complete_task(),
             fail_task(),

@@ -28,7 +28,7 @@ from neuraphage.queue.patched.unreadable import UnreadableStep
 from neuraphage.runtime.health import HealthReporter
 from neuraphage.runtime.process import WorkerProcess
 from neuraphage.runtime.watcher import Watcher
-from neuraphage.wiring import build_health, build_model, build_process, build_watcher
+from neuraphage.wiring import build_health, build_model, build_process, build_sandbox, build_watcher
 from neuraphage.worker.logs import configure
 from neuraphage.worker.model_sdk import expect_turns
 from neuraphage.worker.options import refusal
@@ -87,9 +87,11 @@ def _refuse_what_cannot_work(options: dict[str, Any] | None = None, **_: Any) ->
 
 
 def _model_problem() -> str | None:
-    """What keeps the model's client from being built; asked of workers that take turns."""
+    """What keeps the model's client, or a sandbox that is required, from being there; asked of who takes turns."""
     try:
         build_model(settings)
+        if settings.sandbox == "require":
+            build_sandbox(settings)
     except BadInput as error:
         return str(error)
     expect_turns()

@@ -27,7 +27,7 @@ def test_without_a_server(cli: CommandLine) -> None:
     found = levels(ran)
     assert found.pop("state server") == "problem"
     assert found.pop("API key") == "warning"
-    host = ("python", "file names", "packages", "tools", "workers package", "data folder", "quotas")
+    host = ("python", "file names", "packages", "tools", "sandbox", "workers package", "data folder", "quotas")
     assert found == dict.fromkeys(host, "ok")
     assert "neuraphage dev" in cli("doctor").out
 

@@ -13,7 +13,7 @@ from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.fork_guard import GUARD, ForkGuard
 from neuraphage.runtime.health import HealthReporter
 from neuraphage.runtime.watcher import Watcher
-from neuraphage.settings import RecoveryPolicy
+from neuraphage.setting_values import RecoveryPolicy
 from patience import PATIENCE_S
 
 LIMIT_S = PATIENCE_S

@@ -1,0 +1,49 @@
+"""What a command in a sandbox sees, and may change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class SandboxKind(StrEnum):
+    """What confines the commands of tasks."""
+
+    BUBBLEWRAP = "bubblewrap"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxView:
+    """What a command in a sandbox sees and may change. All paths are absolute and resolved.
+
+    The place that is named closest to a file decides about it.
+
+    Args:
+        working_dir: it may change what is in it.
+        guarded: below it, read-only all the same (.git/hooks, .git/config).
+        hidden: files and directories that it can neither read nor change.
+        shown: below a hidden directory, to be read all the same (tool chains in a home).
+        proxy_socket: unix socket of the proxy that reaches the allowed hosts; None for no network at all.
+    """
+
+    working_dir: str
+    guarded: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
+    proxy_socket: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLimits:
+    """What a command in a sandbox may use; its time has a limit of its own.
+
+    Args:
+        memory_bytes: data of each of its processes.
+        processes: processes and threads of it.
+        file_bytes: the largest file that it may write.
+    """
+
+    memory_bytes: int
+    processes: int
+    file_bytes: int

@@ -1,0 +1,30 @@
+"""The seam to what confines commands."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from neuraphage.model.sandbox import SandboxKind
+from neuraphage.ports.detached import SpoolCommand
+
+
+class Sandbox(Protocol):
+    """Runs commands so that they reach only what they may."""
+
+    @property
+    def kind(self) -> SandboxKind:
+        """What confines them; NONE for nothing."""
+        ...
+
+    @property
+    def why_none(self) -> str:
+        """Why there is none, and what to do about it; empty where there is one."""
+        ...
+
+    def confined(self, command: SpoolCommand) -> SpoolCommand:
+        """The command as it is to be started.
+
+        Raises:
+            SpoolError: it cannot be confined; nothing may be started then.
+        """
+        ...

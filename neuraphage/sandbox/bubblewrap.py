@@ -1,0 +1,102 @@
+"""A command under bubblewrap: a root of its own, and namespaces of users, processes, networks and messages.
+
+Only the command line changes: whoever starts and ends it needs to know nothing of it. The end of bubblewrap's first
+process is the end of all that the command has started, wherever it has gone (user_namespaces(7), pid_namespaces(7)).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+
+from neuraphage.model.sandbox import CommandLimits, SandboxView
+from neuraphage.sandbox.view import TEMPORARY
+
+_NAMESPACES = (
+    "--unshare-all", "--unshare-user", "--disable-userns", "--cap-drop", "ALL", "--die-with-parent",
+    "--hostname", "sandbox",
+)  # fmt: skip
+OUTER = 'trap "" TERM; exec "$@"'
+"""bubblewrap is not to die of the signal that asks the command to end: the command would be killed with it."""
+OUTER_FILTERED = 'trap "" TERM; filter="$1"; shift; exec "$@" 9<"$filter"'
+FILTER_FILE = 9
+INNER = 'umask 077; ulimit -c 0; ulimit -d "$1"; ulimit -f "$2"; ulimit -u "$3"; shift 3; exec "$@"'
+"""Fixed text: what differs is given as arguments. A limit that the system has set lower stays."""
+_KIB = 1024
+_DEFAULT_SIGNALS = ("/usr/bin/env", "--default-signal=TERM", "--")
+
+
+def under_bubblewrap(
+    argv: Sequence[str],
+    view: SandboxView,
+    limits: CommandLimits,
+    *,
+    program: str,
+    shell: str,
+    temporary: str,
+    filter_path: str | None = None,
+) -> tuple[str, ...]:
+    """The command line that runs another one in a sandbox.
+
+    Args:
+        argv: program and arguments.
+        view: what it sees.
+        limits: what it may use.
+        program: path of bubblewrap.
+        shell: path of bash.
+        temporary: an existing folder that it gets as /tmp; it holds `tmp` and `var-tmp`.
+        filter_path: file of a compiled seccomp filter.
+    """
+    outer = (OUTER, "neuraphage") if filter_path is None else (OUTER_FILTERED, "neuraphage", filter_path)
+    filtered = () if filter_path is None else ("--seccomp", str(FILTER_FILE))
+    inner = (INNER, "neuraphage", *_amounts(limits), *_DEFAULT_SIGNALS, *argv)
+    mounts = tuple(_mounts(view, temporary))
+    start = ("--chdir", view.working_dir, "--", shell, "-c", *inner)
+    return ("/bin/sh", "-c", *outer, program, *_NAMESPACES, *filtered, *mounts, *start)
+
+
+def _amounts(limits: CommandLimits) -> tuple[str, str, str]:
+    """As bash counts them: data and files by 1,024 bytes."""
+    return str(limits.memory_bytes // _KIB), str(limits.file_bytes // _KIB), str(limits.processes)
+
+
+def _mounts(view: SandboxView, temporary: str) -> Iterator[str]:
+    """The root, and what lies over it: of two places the deeper one is mounted later, and so decides."""
+    yield from ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+    places: dict[str, tuple[str, ...]] = {}
+    sealed = []
+    for path in view.hidden:
+        if os.path.isdir(path):  # noqa: PTH112 - as in view.py
+            places[path] = ("--tmpfs", path)
+            sealed.append(path)
+        else:
+            places[path] = ("--ro-bind", "/dev/null", path)
+    for path, own in zip(TEMPORARY, ("tmp", "var-tmp"), strict=False):
+        real = os.path.realpath(path)
+        places[real] = ("--bind", f"{temporary}/{own}", real)
+    for path in view.shown:
+        places[path] = ("--ro-bind-try", path, path)
+    for path in _ways(view):
+        places[path] = ("--bind", path, path)
+    for path in view.guarded:
+        places[path] = ("--ro-bind", path, path)
+    for path in sorted(places, key=_depth):
+        yield from places[path]
+    for path in sealed:  # after all that lies in them was mounted: what a command writes there must not seem to be kept
+        yield from ("--remount-ro", path)
+
+
+def _ways(view: SandboxView) -> list[str]:
+    """The working directory, and what lies between it and what is guarded.
+
+    Each is a mount of its own, since a directory that is one cannot be moved away with what is guarded in it.
+    """
+    root, found = PurePosixPath(view.working_dir), [view.working_dir]
+    for path in view.guarded:
+        found += [str(parent) for parent in PurePosixPath(path).parents if root in parent.parents]
+    return list(dict.fromkeys(found))
+
+
+def _depth(path: str) -> int:
+    return len(PurePosixPath(path).parts)

@@ -1,0 +1,78 @@
+"""Kinds of values that settings have: what is accepted, and the forms in which a variable may write it."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from neuraphage.decide.rules.reading import read_rule
+from neuraphage.errors import BadInput
+
+MAX_S = 100 * 365 * 86_400.0
+"""A century: "for ever" in seconds. Servers, timers and sockets refuse much longer times, in the midst of a step."""
+MAX_AMOUNT = 10**15
+"""Numbers up to this are exact in the server's scripts."""
+Seconds = Annotated[float, Field(ge=0.001, le=MAX_S)]
+"""A time; the server counts in whole milliseconds."""
+SocketSeconds = Annotated[float, Field(ge=0.001, le=7 * 86_400.0)]
+"""A time that a socket waits; it takes no more than 24 days."""
+_DOTTED = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
+_TOOL_REFERENCE = re.compile(f"{_DOTTED}:{_DOTTED}")
+_TOOL_REFERENCE_CHARS = 500
+
+
+class RecoveryPolicy(StrEnum):
+    """What happens to an orphan."""
+
+    AUTO = "auto"
+    """It goes on from its marker."""
+    CONFIRM = "confirm"
+    """Paused until a person resumes it."""
+    OFF = "off"
+    """As confirm, and the watcher does not look for dead processes."""
+
+
+def _words(value: Any) -> Any:
+    """A variable holds a list as one text, with commas or blanks between."""
+    return tuple(re.split(r"[\s,]+", value.strip())) if isinstance(value, str) and value.strip() else value
+
+
+def _references(value: tuple[str, ...]) -> tuple[str, ...]:
+    for one in value:
+        if len(one) > _TOOL_REFERENCE_CHARS or not _TOOL_REFERENCE.fullmatch(one):
+            raise ValueError(f"{one[:_TOOL_REFERENCE_CHARS]!r}: write package.module:object")
+    return value
+
+
+ToolReferences = Annotated[tuple[str, ...], Field(max_length=100), BeforeValidator(_words), AfterValidator(_references)]
+"""Objects of packages, each as package.module:object."""
+
+
+def _lines(value: Any) -> Any:
+    """A variable holds rules as one text, each on a line of its own or behind a semicolon."""
+    parts = re.split(r"[;\n]", value) if isinstance(value, str) else ()
+    return tuple(part.strip() for part in parts if part.strip()) if isinstance(value, str) else value
+
+
+def _readable(value: tuple[str, ...]) -> tuple[str, ...]:
+    for one in value:
+        try:
+            read_rule(one)
+        except BadInput as error:
+            raise ValueError(str(error)) from None
+    return value
+
+
+RuleLines = Annotated[tuple[str, ...], Field(max_length=1_000), BeforeValidator(_lines), AfterValidator(_readable)]
+"""Rules, each as `EFFECT TOOL` or `EFFECT TOOL: PATTERN`."""
+
+
+def _one_or_word(value: Any) -> Any:
+    return 1 if value == "1" else value
+
+
+OneOrWord = BeforeValidator(_one_or_word)
+"""A variable holds the number 1 as a text."""
