@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from neuraphage.decide.allowed_hosts import read_allowed_host
 from neuraphage.decide.rules.reading import read_rule
 from neuraphage.errors import BadInput
 
@@ -57,17 +59,23 @@ def _lines(value: Any) -> Any:
     return tuple(part.strip() for part in parts if part.strip()) if isinstance(value, str) else value
 
 
-def _readable(value: tuple[str, ...]) -> tuple[str, ...]:
-    for one in value:
-        try:
-            read_rule(one)
-        except BadInput as error:
-            raise ValueError(str(error)) from None
-    return value
+def _readable_by(read: Callable[[str], object]) -> AfterValidator:
+    def check(value: tuple[str, ...]) -> tuple[str, ...]:
+        for one in value:
+            try:
+                read(one)
+            except BadInput as error:
+                raise ValueError(str(error)) from None
+        return value
+
+    return AfterValidator(check)
 
 
-RuleLines = Annotated[tuple[str, ...], Field(max_length=1_000), BeforeValidator(_lines), AfterValidator(_readable)]
+_MANY = Field(max_length=1_000)
+RuleLines = Annotated[tuple[str, ...], _MANY, BeforeValidator(_lines), _readable_by(read_rule)]
 """Rules, each as `EFFECT TOOL` or `EFFECT TOOL: PATTERN`."""
+AllowedHosts = Annotated[tuple[str, ...], _MANY, BeforeValidator(_words), _readable_by(read_allowed_host)]
+"""Hosts, each as `pypi.org`, `*.pythonhosted.org` or `host:port`."""
 
 
 def _one_or_word(value: Any) -> Any:

@@ -19,6 +19,7 @@ from neuraphage.setting_relations import clashes
 from neuraphage.setting_sources import PREFIX, layers
 from neuraphage.setting_values import (
     MAX_AMOUNT,
+    AllowedHosts,
     OneOrWord,
     RecoveryPolicy,
     RuleLines,
@@ -142,6 +143,8 @@ class Settings(BaseModel):
     """Most processes and threads of a command in a sandbox."""
     command_file_bytes: int = Field(default=10 * 1024**3, ge=1024**2, le=MAX_AMOUNT)
     """Largest file that a command in a sandbox may write."""
+    allow_hosts: AllowedHosts = ()
+    """Hosts that commands in a sandbox may reach, as `pypi.org` or `*.pythonhosted.org:443`; see docs/sandbox.md."""
 
     # limits
     max_turns: int = Field(default=50, ge=0, le=MAX_AMOUNT)

@@ -1,0 +1,75 @@
+"""Addresses of a host, and which of them the proxy may connect to."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+from neuraphage.decide.allowed_hosts import AllowedHost, address_of, inner_kind, is_allowed
+
+
+def addresses_of(host: str, port: int) -> list[str]:
+    """Addresses of a host, as the machine resolves names.
+
+    Raises:
+        OSError: none is known.
+    """
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(place[0]) for *_, place in found))
+
+
+def sorted_out(found: Iterable[str], entries: Sequence[AllowedHost], port: int) -> tuple[list[str], str]:
+    """Leave out what is inside: this machine and its networks, unless an entry names the very address.
+
+    Args:
+        found: addresses.
+        entries: of the setting.
+        port: that is to be reached.
+
+    Returns:
+        The addresses that are left; and what the last one that is not was, for people.
+    """
+    usable, left_out = [], "no address"
+    for text in found:
+        address = address_of(text)
+        kind = "no address" if address is None else inner_kind(address)
+        if kind is None or (address is not None and is_allowed(entries, str(address), port)):
+            usable.append(text)
+        else:
+            left_out = kind
+    return usable, left_out
+
+
+def in_thread(work: Callable[[], list[str]]) -> Awaitable[list[str]]:
+    """Do what blocks in a thread of its own: one that hangs must keep no process from its end.
+
+    Raises:
+        OSError: the work failed, or no thread is to be had.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[list[str]] = loop.create_future()
+
+    def settle(result: list[str] | None) -> None:
+        if future.done():
+            return
+        if result is None:
+            future.set_exception(OSError())
+        else:
+            future.set_result(result)
+
+    def run() -> None:
+        try:
+            result = work()
+        except (OSError, UnicodeError):
+            result = None
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(settle, result)
+
+    try:
+        threading.Thread(target=run, name="sandbox-resolve", daemon=True).start()
+    except RuntimeError as error:
+        raise OSError(str(error)) from error
+    return future
