@@ -19,11 +19,14 @@ import sys
 
 TYPE_CHECKING = False  # type checkers know this name; importing typing would double the start
 if TYPE_CHECKING:
-    import signal as _signal
     import socket
     from typing import NoReturn
+
+    from neuraphage.sandbox import becoming
 else:
-    import _signal  # what is below `signal`, which takes longer to import than all the rest here
+    # run by path, outside the package: importing the package would load the whole library
+    sys.path.append(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - pathlib doubles the start
+    import becoming
 
 ADDRESS = "127.0.0.1"
 CONNECTIONS = 128
@@ -35,7 +38,6 @@ _FILES = 65_536
 """More than a process that has just begun has open."""
 _LOOK_MS = 200
 """How often it is looked whether the command lives, on a kernel that does not tell."""
-_NOT_FOUND, _NOT_RUNNABLE = 127, 126
 _GONE = (
     b"HTTP/1.1 502 neuraphage: the proxy to the allowed hosts is gone\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 )
@@ -55,25 +57,8 @@ def main() -> NoReturn:
         leave_behind(listener.fileno(), path)
         listener.close()
     except (OSError, ValueError) as error:
-        end(step, error, _NOT_RUNNABLE)
-    become(argv)
-
-
-def become(argv: list[str]) -> NoReturn:
-    """Turn into the command."""
-    for signum in (_signal.SIGPIPE, _signal.SIGXFSZ):  # Python ignores them, and ignored ones stay so
-        _signal.signal(signum, _signal.SIG_DFL)
-    try:
-        os.execvp(argv[0], argv)  # noqa: S606 - no shell: argv as it was given
-    except (OSError, ValueError) as error:
-        end(f"run {argv[0]!r}", error, _NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_RUNNABLE)
-
-
-def end(step: str, error: Exception, code: int) -> NoReturn:
-    """Say why the command does not run, and exit as a shell would."""
-    reason = error.strerror if isinstance(error, OSError) else str(error)
-    os.write(2, f"neuraphage: cannot {step}: {reason}\n".encode(errors="replace"))
-    os._exit(code)
+        becoming.end(step, error)
+    becoming.become(argv)
 
 
 def leave_behind(listener: int, path: str) -> None:

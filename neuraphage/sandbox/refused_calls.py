@@ -103,5 +103,6 @@ WEIGHED = {
     "personality": (135, 92),
     "socket": (41, 198),
     "socketpair": (53, 199),
+    "prlimit64": (302, 261),
 }
 """Calls of which some arguments are refused; see seccomp.py."""

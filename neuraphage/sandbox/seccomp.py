@@ -39,12 +39,13 @@ Step = tuple[int, int, int, int]
 """struct sock_filter: code, steps to leave out if true, if false, and a number."""
 
 
-def compiled_filter(machine: str, *, sockets: bool = True) -> bytes | None:
+def compiled_filter(machine: str, *, namespaces: bool = True) -> bytes | None:
     """The filter for a machine.
 
     Args:
         machine: as uname names it (`platform.machine()`).
-        sockets: whether sockets may be made at all; False leaves pairs of connected ones, which reach nothing else.
+        namespaces: whether the command has namespaces of its own. Without them it gets no sockets but pairs of
+            connected ones, which reach nothing else, and sets no limits of other processes.
 
     Returns:
         An array of struct sock_filter; None for a machine that the numbers of the calls are not known of.
@@ -63,19 +64,19 @@ def compiled_filter(machine: str, *, sockets: bool = True) -> bytes | None:
         number = numbers[column]
         if number is not None:
             steps += _if_equal(number, [_refuse(error)])
-    for name, weigh in _weighed(sockets).items():
+    for name, weigh in _weighed(namespaces).items():
         steps += _if_equal(refused_calls.WEIGHED[name][column], weigh)
     return b"".join(struct.pack("<HBBI", *step) for step in [*steps, _answer(ALLOW)])
 
 
-def _weighed(sockets: bool) -> dict[str, list[Step]]:
+def _weighed(namespaces: bool) -> dict[str, list[Step]]:
     """What decides about a call by its arguments; each ends with an answer."""
     denied, unknown = [_refuse(errno.EPERM)], [_refuse(errno.EAFNOSUPPORT)]
-    namespaces = refused_calls.NEW_NAMESPACES
+    new = refused_calls.NEW_NAMESPACES
     families = (refused_calls.UNIX, refused_calls.INET, refused_calls.INET6)
     return {
-        "clone": [*_if_any_bit(0, namespaces, denied), _answer(ALLOW)],
-        "unshare": [*_if_any_bit(0, namespaces | refused_calls.NEW_TIME, denied), _answer(ALLOW)],
+        "clone": [*_if_any_bit(0, new, denied), _answer(ALLOW)],
+        "unshare": [*_if_any_bit(0, new | refused_calls.NEW_TIME, denied), _answer(ALLOW)],
         "ioctl": [*_if_one_of(1, refused_calls.TERMINAL_INPUT, denied), _answer(ALLOW)],
         "personality": [*_if_one_of(0, refused_calls.PERSONALITIES, [_answer(ALLOW)]), *denied],
         "socket": [
@@ -83,9 +84,10 @@ def _weighed(sockets: bool) -> dict[str, list[Step]]:
             *_if_one_of(0, [refused_calls.NETLINK], _if_one_of(2, [refused_calls.ROUTE], [_answer(ALLOW)])),
             *unknown,
         ]
-        if sockets
+        if namespaces
         else denied,
         "socketpair": [*_if_one_of(0, [refused_calls.UNIX], [_answer(ALLOW)]), *unknown],
+        "prlimit64": [_answer(ALLOW)] if namespaces else [*_if_one_of(0, [0], [_answer(ALLOW)]), *denied],
     }
 
 

@@ -41,14 +41,14 @@ def answer(program: bytes, arch: int, number: int, *arguments: int) -> int:
             at += if_true if outcome else if_false
 
 
-def of(machine: str, number: int, *arguments: int, sockets: bool = True) -> int:
-    program = compiled_filter(machine, sockets=sockets)
+def of(machine: str, number: int, *arguments: int, namespaces: bool = True) -> int:
+    program = compiled_filter(machine, namespaces=namespaces)
     assert program is not None
     return answer(program, MACHINES[machine], number, *arguments)
 
 
-def weighed(machine: str, name: str, *arguments: int, sockets: bool = True) -> int:
-    return of(machine, WEIGHED[name][list(MACHINES).index(machine)], *arguments, sockets=sockets)
+def weighed(machine: str, name: str, *arguments: int, namespaces: bool = True) -> int:
+    return of(machine, WEIGHED[name][list(MACHINES).index(machine)], *arguments, namespaces=namespaces)
 
 
 @BOTH
@@ -155,11 +155,14 @@ def test_families_of_sockets(machine: str) -> None:
 
 
 @BOTH
-def test_without_sockets_only_pairs_are_left(machine: str) -> None:
-    """For a sandbox without a network of its own: programs talk to their children by pairs."""
+def test_without_namespaces_only_pairs_of_sockets_are_left(machine: str) -> None:
+    """Programs talk to their children by them. And no limits of other processes are set, by whatever id."""
     families = (1, 2, 10, 16, 40)
-    assert {weighed(machine, "socket", family, sockets=False) for family in families} == {ERRNO | errno.EPERM}
-    assert weighed(machine, "socketpair", 1, sockets=False) == ALLOW
+    assert {weighed(machine, "socket", family, namespaces=False) for family in families} == {ERRNO | errno.EPERM}
+    assert weighed(machine, "socketpair", 1, namespaces=False) == ALLOW
+    assert weighed(machine, "prlimit64", 0, namespaces=False) == ALLOW
+    assert weighed(machine, "prlimit64", 7, namespaces=False) == ERRNO | errno.EPERM
+    assert weighed(machine, "prlimit64", 7) == ALLOW
 
 
 def test_no_filter_for_a_machine_that_is_not_known() -> None:
