@@ -18,11 +18,10 @@ from dataclasses import dataclass
 from neuraphage.decide.allowed_hosts import AllowedHost, is_allowed
 from neuraphage.sandbox.relay import Relay, together
 from neuraphage.sandbox.request_head import RefusedRequest, RequestHead, read_head
-from neuraphage.sandbox.resolving import in_thread, sorted_out
+from neuraphage.sandbox.resolving import Streams, first_connection, in_thread, sorted_out
 
 Report = Callable[[str, int, bool], None]
 Resolve = Callable[[str, int], Iterable[str]]
-Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 _log = logging.getLogger(__name__)
 
 
@@ -102,11 +101,10 @@ class Gate:
             )
         addresses = await self._addresses(head)
         self._tell(head, allowed=True)
-        for address in addresses:
-            with contextlib.suppress(OSError):
-                async with asyncio.timeout(self._limits.connect_s):
-                    return await asyncio.open_connection(address, head.port)
-        raise RefusedRequest(502, f"neuraphage: no connection to {place}")
+        server = await first_connection(addresses, head.port, self._limits.connect_s)
+        if server is None:
+            raise RefusedRequest(502, f"neuraphage: no connection to {place}")
+        return server
 
     async def _addresses(self, head: RequestHead) -> list[str]:
         """Addresses that may be connected to; there is one at least."""

@@ -1,4 +1,4 @@
-"""Addresses of a host, and which of them the proxy may connect to."""
+"""Addresses of a host, which of them the proxy may connect to, and the first connection that one of them takes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ import threading
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from neuraphage.decide.allowed_hosts import AllowedHost, address_of, inner_kind, is_allowed
+
+_NEXT_S = 0.25
+"""How long one address is waited for before the next one is tried beside it (RFC 8305)."""
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 def addresses_of(host: str, port: int) -> list[str]:
@@ -41,6 +45,41 @@ def sorted_out(found: Iterable[str], entries: Sequence[AllowedHost], port: int) 
         else:
             left_out = kind
     return usable, left_out
+
+
+async def first_connection(addresses: Sequence[str], port: int, limit_s: float) -> Streams | None:
+    """Connect to the address that takes it first; networks without a way for version 6 drop what is sent there.
+
+    Args:
+        addresses: in the order in which they are tried.
+        port: to connect to.
+        limit_s: for all of them, in seconds.
+
+    Returns:
+        The connection; None when none of them took it.
+    """
+    loop = asyncio.get_running_loop()
+    until_s = loop.time() + limit_s
+    tasks: list[asyncio.Task[Streams]] = []
+    waiting: set[asyncio.Task[Streams]] = set()
+    won: asyncio.Task[Streams] | None = None
+    left = list(addresses)
+    try:
+        while won is None and (left or waiting) and loop.time() < until_s:
+            if left:
+                tasks.append(asyncio.create_task(asyncio.open_connection(left.pop(0), port)))
+                waiting.add(tasks[-1])
+            patience_s = min(_NEXT_S if left else limit_s, until_s - loop.time())
+            done, waiting = await asyncio.wait(waiting, timeout=patience_s, return_when=asyncio.FIRST_COMPLETED)
+            won = next((task for task in done if task.exception() is None), None)
+    finally:
+        for task in tasks:
+            task.cancel()
+        ended = await asyncio.gather(*tasks, return_exceptions=True)
+        for task, result in zip(tasks, ended, strict=True):
+            if task is not won and isinstance(result, tuple):
+                result[1].transport.abort()
+    return None if won is None else won.result()
 
 
 def in_thread(work: Callable[[], list[str]]) -> Awaitable[list[str]]:
