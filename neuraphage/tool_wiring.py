@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from neuraphage.decide.policy import Ruled
+    from neuraphage.model.sandbox import SandboxKind
     from neuraphage.model.tool import ToolDeclaration
     from neuraphage.model.tool_traits import ToolTraits
     from neuraphage.ports import LoadedTools, Tool
@@ -73,11 +74,11 @@ def judged_call(
     return ruled(CalledTool(tool, params, line, working_dir, writers), rules, {}, None)
 
 
-def why_no_sandbox(settings: Settings) -> str | None:
-    """Why commands of tasks would not be confined by a worker of this host, and what to do; None where they would."""
-    from neuraphage.sandbox.choice import why_none  # noqa: PLC0415 - as above
+def found_sandbox(settings: Settings) -> tuple[SandboxKind, str]:
+    """What a worker of this host would confine commands by; of NONE also why, and what to do."""
+    from neuraphage.sandbox.choice import find_sandbox  # noqa: PLC0415 - as above
 
-    return why_none(settings.sandbox)
+    return find_sandbox(settings.sandbox)
 
 
 def built_in_traits() -> Mapping[str, ToolTraits]:

@@ -54,13 +54,13 @@ def command_spool(settings: Settings, redact: Redact | None = None) -> CommandSp
         settings.spool_max_bytes,
         quota_bytes=settings.spool_quota_bytes,
         redact=redact,
-        expiring=[task_folders(settings).expire],
+        expiring=[TaskFolders(_sandbox_folder(settings)).expire],
     )
 
 
-def task_folders(settings: Settings) -> TaskFolders:
+def _sandbox_folder(settings: Settings) -> Path:
     """Where the commands of each task have their /tmp."""
-    return TaskFolders(Path(settings.data_dir) / SANDBOX / settings.namespace)
+    return Path(settings.data_dir) / SANDBOX / settings.namespace
 
 
 def build_sandbox(settings: Settings) -> Sandbox:
@@ -77,7 +77,9 @@ def build_sandbox(settings: Settings) -> Sandbox:
     urls = (settings.state_url.get_secret_value(), settings.broker_url.get_secret_value())
     sockets = [path for url in urls if (path := socket_of(url)) is not None]
     private = [str(settings.data_dir), *sockets]
-    sandbox = choose_sandbox(settings.sandbox, task_folders(settings), limits, private)
+    sandbox = choose_sandbox(settings.sandbox, _sandbox_folder(settings), limits, private, settings.allow_hosts)
+    if sandbox.kind is SandboxKind.LANDLOCK:
+        log.warning("commands are confined by Landlock alone; install bubblewrap to hide more from them")
     if sandbox.kind is SandboxKind.NONE and settings.sandbox != "off":
         log.warning("commands run without a sandbox, with all rights of this worker: %s", sandbox.why_none)
     return sandbox

@@ -13,7 +13,8 @@ import pytest
 
 from neuraphage.model.sandbox import CommandLimits
 from neuraphage.ports import SpoolCommand, SpoolStatus
-from neuraphage.sandbox.choice import Bubblewrap, trial
+from neuraphage.sandbox.choice import bubblewrap_problem, filter_in
+from neuraphage.sandbox.confinement import Bubblewrap
 from neuraphage.sandbox.task_folders import TaskFolders
 from neuraphage.spool import CommandSpool
 
@@ -35,7 +36,7 @@ class Calm:
 def find_bubblewrap() -> str:
     """The program. Where it cannot run the test is skipped; in CI it fails, or nobody would look at the sandbox."""
     path = shutil.which("bwrap")
-    problem = "no bwrap on PATH; install it: apt-get install bubblewrap" if path is None else trial(path)
+    problem = "no bwrap on PATH; install it: apt-get install bubblewrap" if path is None else bubblewrap_problem(path)
     if path is not None and problem is None:
         return path
     if os.environ.get("CI"):
@@ -62,7 +63,9 @@ class SandboxedHost:
             made.mkdir(parents=True)
         self.folders = TaskFolders(self.data / "sandbox")
         self.spool = CommandSpool(self.data / "spool", 1_000_000)
-        self.sandbox = Bubblewrap(find_bubblewrap(), self.folders, self.limits, [str(self.data)])
+        self.sandbox = Bubblewrap(
+            find_bubblewrap(), self.folders, self.limits, [str(self.data)], filter_in(self.folders.root)
+        )
 
     def command(self, line: str, *, task_id: str = "task", timeout_s: float = 300.0) -> SpoolCommand:
         """A command line in the sandbox, with an id of its own."""

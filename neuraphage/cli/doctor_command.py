@@ -30,7 +30,7 @@ from neuraphage.ports import StoredForm
 from neuraphage.setting_sources import user_file
 from neuraphage.settings import Settings
 from neuraphage.stack_note import script_of_running_stack
-from neuraphage.tool_wiring import installed_tools, why_no_sandbox
+from neuraphage.tool_wiring import found_sandbox, installed_tools
 
 _MARKS = {Level.OK: ("ok", "green"), Level.WARNING: ("warning", "yellow"), Level.PROBLEM: ("PROBLEM", "bold red")}
 
@@ -76,7 +76,7 @@ def _findings(settings: Settings) -> Iterator[Finding]:
         plays_script=script_of_running_stack(settings.data_dir) is not None,
     )
     yield _tools(settings)
-    yield host_findings.sandbox_finding(settings.sandbox, why_no_sandbox(settings))
+    yield host_findings.sandbox_finding(settings.sandbox, *found_sandbox(settings))
     try:
         settings = server_settings()
     except NeuraphageError as error:

@@ -27,9 +27,10 @@ from neuraphage.cli.task_view import TaskView
 from neuraphage.cli.text_input import TextFile, given_text
 from neuraphage.cli.viewer import Viewer
 from neuraphage.errors import BadInput, IllegalMove, StoreError, StoreUnavailable
+from neuraphage.model.sandbox import SandboxKind
 from neuraphage.model.task import TERMINAL, Mode, TaskRecord
 from neuraphage.settings import Settings
-from neuraphage.tool_wiring import why_no_sandbox
+from neuraphage.tool_wiring import found_sandbox
 
 Resume = Annotated[
     str | None,
@@ -118,9 +119,10 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
 
 def _tell_unconfined(settings: Settings, view: Viewer) -> None:
     """That commands of tasks run without a sandbox here, where somebody did not choose so."""
-    why = why_no_sandbox(settings) if settings.sandbox == "auto" and not settings.names_servers else None
-    if why is not None:
-        view.line(f"commands run without a sandbox: {why}", "yellow")
+    if settings.sandbox == "auto" and not settings.names_servers:
+        kind, why = found_sandbox(settings)
+        if kind is SandboxKind.NONE:
+            view.line(f"commands run without a sandbox: {why}", "yellow")
 
 
 def _refuse_at_odds(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.filesize import decimal
 
 from neuraphage.decide.findings import Finding, Level
+from neuraphage.model.sandbox import SandboxKind
 
 OLDEST_PYTHON = (3, 11)
 
@@ -48,15 +49,19 @@ def packages_finding(wrong: Sequence[str], count: int) -> Finding:
     return Finding("packages", Level.OK, f"{count} libraries are of versions that fit")
 
 
-def sandbox_finding(setting: str, why_none: str | None) -> Finding:
+def sandbox_finding(setting: str, kind: SandboxKind, why_none: str) -> Finding:
     """What commands of tasks reach.
 
     Args:
         setting: the setting `sandbox`.
-        why_none: why they are not confined, and what to do; None where they are.
+        kind: what confines them.
+        why_none: why nothing does, and what to do.
     """
-    if why_none is None:
-        return Finding("sandbox", Level.OK, "commands run in a sandbox (bubblewrap)")
+    if kind is SandboxKind.LANDLOCK:
+        to_do = "install the package bubblewrap, which hides more and lets hosts be allowed"
+        return Finding("sandbox", Level.WARNING, "commands are confined by Landlock alone", to_do)
+    if kind is not SandboxKind.NONE:
+        return Finding("sandbox", Level.OK, f"commands run in a sandbox ({kind.value})")
     problem, _, to_do = why_none.partition("; ")
     if setting == "off":
         return Finding("sandbox", Level.OK, f"commands run with all rights of their worker: {problem}")

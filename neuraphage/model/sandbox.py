@@ -10,6 +10,8 @@ class SandboxKind(StrEnum):
     """What confines the commands of tasks."""
 
     BUBBLEWRAP = "bubblewrap"
+    LANDLOCK = "landlock"
+    SEATBELT = "seatbelt"
     NONE = "none"
 
 

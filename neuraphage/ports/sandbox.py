@@ -21,6 +21,11 @@ class Sandbox(Protocol):
         """Why there is none, and what to do about it; empty where there is one."""
         ...
 
+    @property
+    def told(self) -> str:
+        """What the model is told of it, so that it takes no refusal for a fault of the machine; empty without one."""
+        ...
+
     def confined(self, command: SpoolCommand) -> SpoolCommand:
         """The command as it is to be started.
 

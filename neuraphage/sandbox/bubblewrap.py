@@ -10,30 +10,27 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from neuraphage.model.sandbox import CommandLimits, SandboxView
+from neuraphage.model.sandbox import SandboxView
 from neuraphage.sandbox.view import TEMPORARY
 
 _NAMESPACES = (
     "--unshare-all", "--unshare-user", "--disable-userns", "--cap-drop", "ALL", "--die-with-parent",
     "--hostname", "sandbox",
 )  # fmt: skip
-OUTER = 'trap "" TERM; exec "$@"'
+_OUTER = 'trap "" TERM; exec "$@"'
 """bubblewrap is not to die of the signal that asks the command to end: the command would be killed with it."""
-OUTER_FILTERED = 'trap "" TERM; filter="$1"; shift; exec "$@" 9<"$filter"'
-FILTER_FILE = 9
-INNER = 'umask 077; ulimit -c 0; ulimit -d "$1"; ulimit -f "$2"; ulimit -u "$3"; shift 3; exec "$@"'
-"""Fixed text: what differs is given as arguments. A limit that the system has set lower stays."""
-_KIB = 1024
+_OUTER_FILTERED = 'trap "" TERM; filter="$1"; shift; exec "$@" 9<"$filter"'
+_FILTER_FILE = "9"
 _DEFAULT_SIGNALS = ("/usr/bin/env", "--default-signal=TERM", "--")
+PROXY_SOCKET = "/run/neuraphage-proxy"
+"""Where the proxy's socket is inside; nothing else is in that folder."""
 
 
 def under_bubblewrap(
     argv: Sequence[str],
     view: SandboxView,
-    limits: CommandLimits,
     *,
     program: str,
-    shell: str,
     temporary: str,
     filter_path: str | None = None,
 ) -> tuple[str, ...]:
@@ -42,23 +39,14 @@ def under_bubblewrap(
     Args:
         argv: program and arguments.
         view: what it sees.
-        limits: what it may use.
         program: path of bubblewrap.
-        shell: path of bash.
-        temporary: an existing folder that it gets as /tmp; it holds `tmp` and `var-tmp`.
+        temporary: an existing folder with what it gets as /tmp and /var/tmp: `tmp` and `var-tmp`.
         filter_path: file of a compiled seccomp filter.
     """
-    outer = (OUTER, "neuraphage") if filter_path is None else (OUTER_FILTERED, "neuraphage", filter_path)
-    filtered = () if filter_path is None else ("--seccomp", str(FILTER_FILE))
-    inner = (INNER, "neuraphage", *_amounts(limits), *_DEFAULT_SIGNALS, *argv)
-    mounts = tuple(_mounts(view, temporary))
-    start = ("--chdir", view.working_dir, "--", shell, "-c", *inner)
-    return ("/bin/sh", "-c", *outer, program, *_NAMESPACES, *filtered, *mounts, *start)
-
-
-def _amounts(limits: CommandLimits) -> tuple[str, str, str]:
-    """As bash counts them: data and files by 1,024 bytes."""
-    return str(limits.memory_bytes // _KIB), str(limits.file_bytes // _KIB), str(limits.processes)
+    outer = (_OUTER, "neuraphage") if filter_path is None else (_OUTER_FILTERED, "neuraphage", filter_path)
+    filtered = () if filter_path is None else ("--seccomp", _FILTER_FILE)
+    start = ("--chdir", view.working_dir, "--", *_DEFAULT_SIGNALS, *argv)
+    return ("/bin/sh", "-c", *outer, program, *_NAMESPACES, *filtered, *_mounts(view, temporary), *start)
 
 
 def _mounts(view: SandboxView, temporary: str) -> Iterator[str]:
@@ -81,6 +69,8 @@ def _mounts(view: SandboxView, temporary: str) -> Iterator[str]:
         places[path] = ("--bind", path, path)
     for path in view.guarded:
         places[path] = ("--ro-bind", path, path)
+    if view.proxy_socket is not None:
+        places[PROXY_SOCKET] = ("--ro-bind", view.proxy_socket, PROXY_SOCKET)
     for path in sorted(places, key=_depth):
         yield from places[path]
     for path in sealed:  # after all that lies in them was mounted: what a command writes there must not seem to be kept

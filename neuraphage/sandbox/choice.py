@@ -1,161 +1,143 @@
-"""Which sandbox this machine has, and commands in it."""
+"""Which sandbox this machine has."""
 
 from __future__ import annotations
 
 import os
-import resource
+import platform
 import shutil
 import subprocess
+import sys
 import tempfile
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import sha256
 from pathlib import Path
 
 from neuraphage.errors import SettingsError, SpoolError
-from neuraphage.model.sandbox import CommandLimits, SandboxKind, SandboxView
-from neuraphage.ports import SpoolCommand
-from neuraphage.ports.sandbox import Sandbox
-from neuraphage.sandbox.bubblewrap import under_bubblewrap
+from neuraphage.model.sandbox import CommandLimits, SandboxKind
+from neuraphage.ports import Sandbox, SpoolCommand
+from neuraphage.private_files import private_folder
+from neuraphage.sandbox.confinement import Bubblewrap, Landlock, NoSandbox, Seatbelt
+from neuraphage.sandbox.kernel_limits import landlock_abi
+from neuraphage.sandbox.landlock import LEAST_ABI
+from neuraphage.sandbox.seatbelt import SANDBOX_EXEC
+from neuraphage.sandbox.seccomp import compiled_filter
 from neuraphage.sandbox.task_folders import TaskFolders
-from neuraphage.sandbox.view import view_of
+from neuraphage.sandbox.way_out import WayOut
 
 PROGRAM = "bwrap"
-SHELL = "/bin/bash"
 _TRIAL_LIMIT_S = 60.0
 """The trial takes some hundredths of a second; a machine that is busy may take its time."""
-_PRIVATE_ENVIRONMENT = {"TMPDIR": "/tmp", "XDG_CACHE_HOME": "/tmp/.cache", "npm_config_cache": "/tmp/.npm"}  # noqa: S108 - its own
-_NOT_THERE = ("XDG_RUNTIME_DIR", "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST")
-"""Places of sockets that a command in a sandbox does not see."""
+_ANY = CommandLimits(memory_bytes=1 << 40, processes=1 << 20, file_bytes=1 << 40)
+Confine = Callable[[SpoolCommand], SpoolCommand]
 
 
-class NoSandbox:
-    """Commands with all rights of their worker (implements ports.Sandbox).
-
-    Args:
-        why: why there is none, and what to do about it.
-    """
-
-    kind = SandboxKind.NONE
-    why_none: str
-
-    def __init__(self, why: str) -> None:
-        self.why_none = why
-
-    def confined(self, command: SpoolCommand) -> SpoolCommand:
-        """See ports.Sandbox: as it is."""
-        return command
-
-
-class Bubblewrap:
-    """Commands under bubblewrap (implements ports.Sandbox).
-
-    Args:
-        program: its path.
-        folders: where each task's /tmp is.
-        limits: what a command may use.
-        private: files and folders that no command sees.
-    """
-
-    kind = SandboxKind.BUBBLEWRAP
-    why_none = ""
-
-    def __init__(self, program: str, folders: TaskFolders, limits: CommandLimits, private: Iterable[str] = ()) -> None:
-        self._program = program
-        self._folders = folders
-        self._limits = within_system_limits(limits)
-        self._private = (*private, str(folders.root))
-
-    def confined(self, command: SpoolCommand) -> SpoolCommand:
-        """See ports.Sandbox."""
-        environ = {name: value for name, value in command.env.items() if name not in _NOT_THERE} | _PRIVATE_ENVIRONMENT
-        view = view_of(command.cwd, self._private, command.env, command.env.get("HOME"))
-        self._refuse_own_folder(view)
-        argv = under_bubblewrap(
-            command.argv,
-            view,
-            self._limits,
-            program=self._program,
-            shell=SHELL,
-            temporary=str(self._folders.of_task(command.task_id)),
-        )
-        return replace(command, argv=argv, env=environ)
-
-    def _refuse_own_folder(self, view: SandboxView) -> None:
-        """A working directory that is private itself, or stands open to what is: nothing could be hidden in it."""
-        for place in self._private:
-            if os.path.realpath(place) == view.working_dir:
-                raise SpoolError(
-                    f"the working directory {view.working_dir} is where neuraphage keeps its own data, which no command"
-                    " may see; submit the task with another one"
-                )
-
-
-def within_system_limits(limits: CommandLimits) -> CommandLimits:
-    """These limits, lowered to what this process may set."""
-
-    def lowered(value: int, kind: int) -> int:
-        most = resource.getrlimit(kind)[1]
-        return value if most == resource.RLIM_INFINITY else min(value, most)
-
-    return CommandLimits(
-        memory_bytes=lowered(limits.memory_bytes, resource.RLIMIT_DATA),
-        processes=lowered(limits.processes, resource.RLIMIT_NPROC),
-        file_bytes=lowered(limits.file_bytes, resource.RLIMIT_FSIZE),
-    )
-
-
-def choose_sandbox(setting: str, folders: TaskFolders, limits: CommandLimits, private: Iterable[str] = ()) -> Sandbox:
-    """The sandbox of this machine, tried out.
+def choose_sandbox(
+    setting: str,
+    folder: Path,
+    limits: CommandLimits,
+    private: Iterable[str] = (),
+    allow_hosts: Sequence[str] = (),
+) -> Sandbox:
+    """The sandbox of this machine, tried out: bubblewrap, else Landlock; on macOS Seatbelt.
 
     Args:
         setting: auto, require or off.
-        folders: where each task's /tmp is.
+        folder: for each task's temporary files, and what else is needed; made when it is.
         limits: what a command may use.
         private: files and folders that no command sees.
+        allow_hosts: that commands may reach; bubblewrap alone lets them.
 
     Raises:
         SettingsError: `require`, and there is none.
+        SpoolError: the filter of system calls cannot be written.
     """
-    why = why_none(setting)
-    program = shutil.which(PROGRAM)
-    if why is None and program is not None:
-        return Bubblewrap(program, folders, limits, private)
+    kind, why = find_sandbox(setting)
+    folders = TaskFolders(folder)
+    if kind is SandboxKind.BUBBLEWRAP:
+        way_out = WayOut(folder, allow_hosts) if allow_hosts else None
+        return Bubblewrap(shutil.which(PROGRAM) or PROGRAM, folders, limits, private, filter_in(folder), way_out)
+    if kind is SandboxKind.LANDLOCK:
+        return Landlock(folders, limits, private)
+    if kind is SandboxKind.SEATBELT:
+        return Seatbelt(folders, limits, private)
     if setting == "require":
         raise SettingsError(f"the setting sandbox is require, and there is none: {why}, or set sandbox to auto")
-    return NoSandbox(why or "")
+    return NoSandbox(why)
 
 
-def why_none(setting: str) -> str | None:
-    """Why commands would not be confined here, and what to do about it; None where they would be.
+def find_sandbox(setting: str) -> tuple[SandboxKind, str]:
+    """What commands would be confined by here; of NONE also why, and what to do about it.
 
     Args:
         setting: auto, require or off.
     """
     if setting == "off":
-        return "the setting sandbox is off"
+        return SandboxKind.NONE, "the setting sandbox is off"
+    if sys.platform == "darwin":
+        found = Path(SANDBOX_EXEC).exists()
+        return (
+            (SandboxKind.SEATBELT, "") if found else (SandboxKind.NONE, f"there is no {SANDBOX_EXEC}; see the system")
+        )
     program = shutil.which(PROGRAM)
+    problem = "bubblewrap is not installed (the program bwrap)" if program is None else bubblewrap_problem(program)
+    if problem is None:
+        return SandboxKind.BUBBLEWRAP, ""
+    if landlock_abi() >= LEAST_ABI and compiled_filter(platform.machine()) and _landlock_problem() is None:
+        return SandboxKind.LANDLOCK, ""
+    advice = "install the package bubblewrap" if program is None else "allow user namespaces to this user"
+    return SandboxKind.NONE, f"{problem}; {advice}"
+
+
+def filter_in(folder: Path) -> str | None:
+    """The file of this machine's filter of system calls, written if it is not there; None where there is none.
+
+    Raises:
+        SpoolError: it cannot be written.
+    """
+    program = compiled_filter(platform.machine())
     if program is None:
-        return "bubblewrap is not installed (the program bwrap); install the package bubblewrap"
-    problem = trial(program)
-    return None if problem is None else f"{problem}; allow user namespaces to this user"
+        return None
+    path = folder.absolute().parent / f"filter-{sha256(program).hexdigest()[:16]}"
+    try:
+        private_folder(path.parent)
+        if not path.exists() or path.read_bytes() != program:
+            with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+                file.write(program)
+            Path(file.name).replace(path)
+    except OSError as error:
+        raise SpoolError(f"cannot write the filter of system calls to {path}: {error.strerror or error}") from error
+    return str(path)
 
 
-def trial(program: str) -> str | None:
+def bubblewrap_problem(program: str) -> str | None:
     """Why bubblewrap cannot run a command here; None when it can."""
-    limits = within_system_limits(CommandLimits(1 << 40, 1 << 20, 1 << 40))
+    return _problem("bubblewrap", lambda folder: Bubblewrap(program, TaskFolders(folder), _ANY))
+
+
+def _landlock_problem() -> str | None:
+    return _problem("Landlock", lambda folder: Landlock(TaskFolders(folder), _ANY))
+
+
+def _problem(name: str, made: Callable[[Path], Sandbox]) -> str | None:
+    """Try a command that does nothing."""
     with tempfile.TemporaryDirectory() as folder:
-        working, temporary = Path(folder, "work"), Path(folder, "temporary")
-        for made in (working, temporary / "tmp", temporary / "var-tmp"):
-            made.mkdir(parents=True)
-        view = view_of(os.path.realpath(working), (), {}, None)
-        argv = under_bubblewrap(["/bin/true"], view, limits, program=program, shell=SHELL, temporary=str(temporary))
+        working_dir = Path(folder).resolve() / "work"
+        working_dir.mkdir()
+        command = SpoolCommand("trial", ("/bin/true",), str(working_dir), _TRIAL_LIMIT_S, {"PATH": os.defpath}, "trial")
         try:
-            ran = subprocess.run(  # noqa: S603 - a program that we found, fixed arguments
-                argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TRIAL_LIMIT_S, env={}, check=False
+            confined = made(Path(folder, "temporary")).confined(command)
+            ran = subprocess.run(  # noqa: S603 - programs that we found, fixed arguments
+                confined.argv,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_TRIAL_LIMIT_S,
+                cwd=confined.cwd,
+                env=dict(confined.env),
+                check=False,
             )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            return f"bubblewrap does not run here: {error}"
+        except (OSError, SpoolError, subprocess.TimeoutExpired) as error:
+            return f"{name} does not run here: {error}"
     if ran.returncode == 0:
         return None
     said = ran.stderr.decode("utf-8", "replace").strip().splitlines()
-    return f"bubblewrap does not run here: {said[-1] if said else f'exit status {ran.returncode}'}"
+    return f"{name} does not run here: {said[-1] if said else f'exit status {ran.returncode}'}"

@@ -11,7 +11,8 @@ from pathlib import Path
 from neuraphage.errors import SpoolError
 from neuraphage.private_files import private_folder
 
-PARTS = ("tmp", "var-tmp")
+TMP, VAR_TMP = "tmp", "var-tmp"
+PARTS = (TMP, VAR_TMP)
 _TASK_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _NAMELESS = "no-task"
 

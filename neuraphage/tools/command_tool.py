@@ -12,7 +12,6 @@ from pydantic import AfterValidator, Field
 from neuraphage.decide.given_result import interrupted_result
 from neuraphage.errors import SpoolError
 from neuraphage.model.effect import EffectClass
-from neuraphage.model.sandbox import SandboxKind
 from neuraphage.model.tool import ToolDeclaration, ToolResult
 from neuraphage.ports import Sandbox, SpoolCommand, SpoolStatus, ToolContext
 from neuraphage.tools.base import Params, ParsedTool, Text, ToolCallError, input_schema, no_nul
@@ -51,16 +50,6 @@ class RunCommandParams(Params):
     ] = DEFAULT_TIMEOUT_MS
 
 
-def _in_a_sandbox(sandbox: Sandbox | None) -> str:
-    """What the model is told of it, so that it takes no refusal for a fault of the machine."""
-    if sandbox is None or sandbox.kind is SandboxKind.NONE:
-        return ""
-    return (
-        " It runs in a sandbox: it can change only the working directory and /tmp, reaches no network, and sees no"
-        " secrets of the user; .git/config and .git/hooks cannot be changed. What it starts ends with it."
-    )
-
-
 class RunCommand(ParsedTool[RunCommandParams]):
     """Run a shell command in the working directory.
 
@@ -92,7 +81,7 @@ class RunCommand(ParsedTool[RunCommandParams]):
                     " they came) and"
                     " exit code. No editor opens and nobody answers questions: give messages and answers as options"
                     f" (git commit -m). Default limit {DEFAULT_TIMEOUT_MS} ms, highest {max_timeout_s * 1000:.0f} ms."
-                    f"{_in_a_sandbox(sandbox)}"
+                    f"{sandbox.told if sandbox is not None else ''}"
                 ),
                 input_schema=input_schema(RunCommandParams),
                 effect_class=EffectClass.OPAQUE,

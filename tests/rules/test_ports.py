@@ -16,7 +16,7 @@ from neuraphage.queue.dispatcher import QueueDispatcher
 from neuraphage.redaction.redactor import Redactor
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.held_lease import HeldLease
-from neuraphage.sandbox.choice import Bubblewrap, NoSandbox
+from neuraphage.sandbox.confinement import Bubblewrap, Landlock, NoSandbox, Seatbelt
 from neuraphage.shell import ShfmtReader
 from neuraphage.spool.command_spool import CommandSpool
 from neuraphage.standby import StandbyProcess
@@ -45,7 +45,7 @@ PARTS: dict[type, list[type]] = {
     ports.Presence: [NamedConnection],
     ports.ReadStore: [RedisReads],
     ports.Redaction: [Redactor],
-    ports.Sandbox: [Bubblewrap, NoSandbox],
+    ports.Sandbox: [Bubblewrap, Landlock, NoSandbox, Seatbelt],
     ports.ShellReader: [ShfmtReader],
     ports.Spool: [CommandSpool, UnspooledCommands],
     ports.SpoolWatch: [CommandSpool],

@@ -1,0 +1,169 @@
+"""Commands in each kind of sandbox (implement ports.Sandbox)."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from neuraphage.errors import SpoolError
+from neuraphage.model.sandbox import CommandLimits, SandboxKind, SandboxView
+from neuraphage.ports import SpoolCommand
+from neuraphage.sandbox.bubblewrap import PROXY_SOCKET, under_bubblewrap
+from neuraphage.sandbox.landlock import landlocked
+from neuraphage.sandbox.limits import limited, within_system_limits
+from neuraphage.sandbox.proxy_environment import bridged, proxy_environment
+from neuraphage.sandbox.seatbelt import seatbelt
+from neuraphage.sandbox.task_folders import TMP, TaskFolders
+from neuraphage.sandbox.view import view_of
+from neuraphage.sandbox.way_out import WayOut
+
+_NOT_THERE = ("XDG_RUNTIME_DIR", "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST")
+"""Places of sockets that a command in a sandbox does not reach."""
+_TOLD = (
+    " It runs in a sandbox: it can change only the working directory and {tmp}, {network}, and sees no secret of the"
+    " user's."
+)
+_NO_NETWORK = "reaches no network"
+
+
+class NoSandbox:
+    """Commands with all rights of their worker.
+
+    Args:
+        why: why there is none, and what to do about it.
+    """
+
+    kind = SandboxKind.NONE
+    told = ""
+    why_none: str
+
+    def __init__(self, why: str) -> None:
+        self.why_none = why
+
+    def confined(self, command: SpoolCommand) -> SpoolCommand:
+        """See ports.Sandbox: as it is."""
+        return command
+
+
+class _Confining(ABC):
+    """What all kinds share: what a command sees, and what it may use.
+
+    Args:
+        folders: where each task's temporary files are.
+        limits: what a command may use.
+        private: files and folders that no command sees.
+    """
+
+    why_none = ""
+
+    def __init__(self, folders: TaskFolders, limits: CommandLimits, private: Iterable[str] = ()) -> None:
+        self._folders = folders
+        self._limits = within_system_limits(limits)
+        self._private = (*private, str(folders.root))
+
+    def confined(self, command: SpoolCommand) -> SpoolCommand:
+        """See ports.Sandbox."""
+        view = view_of(command.cwd, self._private, command.env, command.env.get("HOME"))
+        self._refuse_own_folder(view)
+        folder = self._folders.of_task(command.task_id)
+        argv, environ = self._in_it(limited(command.argv, self._limits), view, str(folder))
+        own = {name: value for name, value in command.env.items() if name not in _NOT_THERE}
+        return replace(command, argv=argv, env=own | environ)
+
+    @abstractmethod
+    def _in_it(self, argv: Sequence[str], view: SandboxView, folder: str) -> tuple[tuple[str, ...], dict[str, str]]:
+        """The command line that confines another one, and what its environment has besides.
+
+        Args:
+            argv: of the command.
+            view: what it sees.
+            folder: of the task, for temporary files.
+        """
+
+    def _refuse_own_folder(self, view: SandboxView) -> None:
+        """Nothing could be hidden in a working directory that is private itself."""
+        for place in self._private:
+            if os.path.realpath(place) == view.working_dir:
+                raise SpoolError(
+                    f"the working directory {view.working_dir} is where neuraphage keeps its own data, which no command"
+                    " may see; submit the task with another one"
+                )
+
+
+class Bubblewrap(_Confining):
+    """Commands under bubblewrap.
+
+    Args:
+        program: its path.
+        folders: where each task's /tmp is.
+        limits: what a command may use.
+        private: files and folders that no command sees.
+        filter_path: file of a compiled seccomp filter; None for none.
+        way_out: to the hosts that are allowed; None for no network.
+    """
+
+    kind = SandboxKind.BUBBLEWRAP
+
+    def __init__(
+        self,
+        program: str,
+        folders: TaskFolders,
+        limits: CommandLimits,
+        private: Iterable[str] = (),
+        filter_path: str | None = None,
+        way_out: WayOut | None = None,
+    ) -> None:
+        super().__init__(folders, limits, private)
+        self._program = program
+        self._filter_path = filter_path
+        self._way_out = way_out
+
+    @property
+    def told(self) -> str:
+        """See ports.Sandbox."""
+        hosts = self._way_out.hosts if self._way_out is not None else ()
+        network = f"reaches {', '.join(hosts)} by HTTP(S) and no other host" if hosts else _NO_NETWORK
+        more = " .git/config and .git/hooks cannot be changed. What it starts ends with it."
+        return _TOLD.format(tmp="/tmp", network=network) + more  # noqa: S108 - its own
+
+    def _in_it(self, argv: Sequence[str], view: SandboxView, folder: str) -> tuple[tuple[str, ...], dict[str, str]]:
+        environ = _temporary("/tmp")  # noqa: S108 - its own
+        if self._way_out is not None:
+            view = replace(view, proxy_socket=str(self._way_out.socket()))
+            argv = bridged(argv, PROXY_SOCKET)
+            environ |= proxy_environment(self._way_out.hosts)
+        program, filter_path = self._program, self._filter_path
+        return under_bubblewrap(argv, view, program=program, temporary=folder, filter_path=filter_path), environ
+
+
+class Landlock(_Confining):
+    """Commands restricted by Landlock, where there is no bubblewrap; landlock.py tells what that leaves out.
+
+    What is guarded may be changed: else nothing could be made beside it, in the working directory itself.
+    """
+
+    kind = SandboxKind.LANDLOCK
+    told = _TOLD.format(tmp="$TMPDIR", network=_NO_NETWORK)
+
+    def _in_it(self, argv: Sequence[str], view: SandboxView, folder: str) -> tuple[tuple[str, ...], dict[str, str]]:
+        temporary = os.path.realpath(f"{folder}/{TMP}")
+        shown = replace(view, guarded=())
+        return tuple(landlocked(argv, shown, temporary, keep_guarded=False)), _temporary(temporary)
+
+
+class Seatbelt(_Confining):
+    """Commands under the sandbox of macOS; never tried there."""
+
+    kind = SandboxKind.SEATBELT
+    told = _TOLD.format(tmp="$TMPDIR", network=_NO_NETWORK)
+
+    def _in_it(self, argv: Sequence[str], view: SandboxView, folder: str) -> tuple[tuple[str, ...], dict[str, str]]:
+        temporary = os.path.realpath(f"{folder}/{TMP}")
+        return tuple(seatbelt(argv, view, temporary)), _temporary(temporary)
+
+
+def _temporary(folder: str) -> dict[str, str]:
+    """Where a command finds room for what it does not keep."""
+    return {"TMPDIR": folder, "XDG_CACHE_HOME": f"{folder}/.cache", "npm_config_cache": f"{folder}/.npm"}
