@@ -35,7 +35,8 @@ class DemoRun:
 
     def value(self, what: str) -> str:
         """The value of one line of the table."""
-        line = next(line for line in self.out.splitlines() if line.strip().startswith(what))
+        line = next((line for line in self.out.splitlines() if line.strip().startswith(what)), None)
+        assert line is not None, f"no line {what!r} in:\n{self.out}"
         return line.strip().removeprefix(what).split()[0]
 
 

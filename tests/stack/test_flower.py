@@ -145,7 +145,8 @@ def as_shown(flower: Flower, tasks: dict[str, str]) -> Shown:
             if not outcome.endswith(NOTHING_DONE):
                 said = said_first(said, (str(other["args"]) for other in turns), task)
             row = (said, seen["state"], outcome)
-            is_ours = kind == "finished" and row[0].startswith("turn 1 ") and row not in shown[kind]
+            is_stale = kind == "finished" and row[0].startswith("turn 1 ") and outcome == STALE
+            is_ours = is_stale and row not in shown[kind]  # one that was sent again may have found it leased
             if not outcome.endswith(NOTHING_DONE) or is_ours:
                 shown[kind].append(row)
     return shown
