@@ -36,6 +36,7 @@ _TEXTS: dict[str, EventText] = {
     EventKind.PERMISSION_DENIED: lambda d: (
         f"{d['tool']} not allowed by {d['by']}" if d["by"] != TIMEOUT else f"{d['tool']} not run: nobody had allowed it"
     ),
+    EventKind.PERMISSION_VOIDED: lambda d: f"{d['tool']} was allowed, but {d['why']} since",
     EventKind.TASK_RECOVERED: lambda d: f"recovered: its worker is {d['evidence']}. {d['reason']}",
     EventKind.TASK_PAUSED: lambda d: f"paused ({d['reason']})",
     EventKind.LIMITS_CHANGED: lambda d: f"limits set by {d['by']}: {_limits(d)}",

@@ -17,6 +17,7 @@ _OF_CALLS = frozenset(
         EventKind.TOOL_COMPLETED,
         EventKind.PERMISSION_GRANTED,
         EventKind.PERMISSION_DENIED,
+        EventKind.PERMISSION_VOIDED,
     }
 )
 

@@ -1,7 +1,7 @@
 """What a turn can do next: a closed union. The turn carries an action out and decides nothing.
 
-Some actions only bring a fact (`Foresee`, `LookAfter`, `AskDetached`): what others know is asked for, and the next
-decision is made with it.
+Some actions only bring a fact (`Foresee`, `LookAtSeal`, `LookAfter`, `AskDetached`): what others know is asked for, and
+the next decision is made with it.
 """
 
 from __future__ import annotations
@@ -79,6 +79,20 @@ class AskWhatHappened:
 @dataclass(frozen=True, slots=True)
 class Foresee:
     """Ask a tool whether a call that a person would be asked about can only fail as things stand."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class LookAtSeal:
+    """Look what an approval of a call would be bound to now."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class VoidApproval:
+    """Note that an approval does not hold, because what it is bound to has changed."""
 
     call: ToolCall
 
@@ -186,6 +200,8 @@ Action = (
     | AskPeople
     | AskWhatHappened
     | Foresee
+    | LookAtSeal
+    | VoidApproval
     | RunTool
     | LookAfter
     | AskDetached

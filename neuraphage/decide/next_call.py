@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from neuraphage.decide.actions import Action, AskPeople, Foresee, Record, RunTool, WaitUntil
+from neuraphage.decide.actions import Action, AskPeople, Foresee, LookAtSeal, Record, RunTool, VoidApproval, WaitUntil
 from neuraphage.decide.control import why_held_back
 from neuraphage.decide.policy import Ruled, Ruling, ruled, why_denied
 from neuraphage.decide.rules.judging import CalledTool
@@ -40,11 +40,20 @@ def next_call(snapshot: Snapshot, call: ToolCall) -> Action:
 
 
 def _run(snapshot: Snapshot, call: ToolCall, tool: ToolDeclaration) -> Action:
-    """Run it; later where a former owner that was only seen absent may still act, and this call would meet its work."""
+    """Run it; later where a former owner that was only seen absent may still act, and this call would meet its work.
+
+    What a person has allowed runs as it was shown to them, or it is judged anew.
+    """
     unsafe_until_ms = snapshot.record.unsafe_until_ms
     if tool.effect_class in _MEETS_OTHERS and snapshot.now_ms < unsafe_until_ms:
         return WaitUntil(unsafe_until_ms)
-    return RunTool(call)
+    entry = tool_effect(snapshot.journal, call.tool_use_id)
+    if entry is None or entry.digest is None:
+        return RunTool(call)
+    now = snapshot.seals.get(call.tool_use_id)
+    if now is None:
+        return LookAtSeal(call)
+    return RunTool(call) if now == entry.digest else VoidApproval(call)
 
 
 def _asked(snapshot: Snapshot, call: ToolCall) -> Action:

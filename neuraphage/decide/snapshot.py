@@ -53,6 +53,7 @@ class Snapshot:
         problems: tool_use id -> why the call cannot be run at all.
         foreseen: tool_use id -> why the call can only fail as things stand, or None; of calls whose tool was asked.
         lines: tool_use id -> what its command line runs, None where it cannot be read; of calls that have one.
+        seals: tool_use id -> what an approval would be bound to now; of calls that were looked at.
         rules: those of the settings.
         found: tool_use id -> what came of a call that a former lease had begun; of calls that were asked about.
         grants: remembered permissions by tool name.
@@ -77,6 +78,7 @@ class Snapshot:
     bounds: Bounds
     foreseen: Mapping[str, str | None] = field(default_factory=dict)
     lines: Mapping[str, ShellLine | None] = field(default_factory=dict)
+    seals: Mapping[str, str] = field(default_factory=dict)
     rules: tuple[Rule, ...] = ()
     found: Mapping[str, Found] = field(default_factory=dict)
     stop: Stop | None = None

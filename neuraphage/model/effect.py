@@ -126,6 +126,9 @@ class ToolEffect(_Effect):
         permission: what a person decided, if anyone was asked.
         permission_by: who decided it (`user`, `timeout`: nobody had answered in time).
         prompt_id: the prompt that asks about this call, if one was opened.
+        digest: what a yes of a person is bound to; None while nobody has given one, or of a release without digests.
+        asked: how many permission prompts were opened about this call.
+        voided: why an earlier yes did not hold, in words for people.
         result_hash: completed: sha256 of the result.
         is_error: completed: whether the result tells of an error.
     """
@@ -139,6 +142,9 @@ class ToolEffect(_Effect):
     permission: Permission | None = None
     permission_by: str | None = None
     prompt_id: str | None = None
+    digest: str | None = None
+    asked: int = 0
+    voided: str | None = None
     result_hash: str | None = None
     is_error: bool = False
 

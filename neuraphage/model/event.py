@@ -45,6 +45,8 @@ class EventKind(StrEnum):
     """A call was allowed."""
     PERMISSION_DENIED = "PermissionDenied"
     """A call was not allowed."""
+    PERMISSION_VOIDED = "PermissionVoided"
+    """A call was allowed, and what it would do has changed before it ran."""
     TASK_RECOVERED = "TaskRecovered"
     """It was taken from a worker that is gone, or stuck."""
     TASK_PAUSED = "TaskPaused"

@@ -27,7 +27,9 @@ class Prompt(Frozen):
         tool: permission: the tool that asks.
         tool_use_id: the call it belongs to.
         params_summary: permission, or a call that was interrupted: its parameters, shortened.
-        params_hash: permission: digest of tool and canonical parameters; the approval holds for these only.
+        params_hash: permission: digest of tool and canonical parameters.
+        digest: permission: what a yes is bound to (decide/sealing.py): the call, its files as they are, the rules; None
+            from a release that bound it to `params_hash`.
         opened_at_ms: server time.
         deadline_ms: server time at which `default_answer` is given for the person; None for no limit.
         default_answer: the answer given at the deadline.
@@ -42,6 +44,7 @@ class Prompt(Frozen):
     tool_use_id: str | None = None
     params_summary: str | None = None
     params_hash: str | None = None
+    digest: str | None = None
     opened_at_ms: int = 0
     deadline_ms: int | None = None
     default_answer: str | None = None

@@ -15,6 +15,7 @@ from neuraphage.model.prompt import PERMISSION_OPTIONS, InboxItem, Prompt, Promp
 from neuraphage.model.tool import ControlKind, ToolCall, ToolResult
 from neuraphage.model.tool_traits import ToolTraits
 from neuraphage.ports import Settled, SuspendTo
+from neuraphage.runtime.seals import Seals
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_step import ToolStep
 from neuraphage.runtime.unit_of_work import UnitOfWork
@@ -33,12 +34,14 @@ class PeopleStep:
         services: the ports.
         work: the working copy.
         tools: records results.
+        seals: what approvals are bound to.
     """
 
-    def __init__(self, services: Services, work: UnitOfWork, tools: ToolStep) -> None:
+    def __init__(self, services: Services, work: UnitOfWork, tools: ToolStep, seals: Seals) -> None:
         self._services = services
         self._work = work
         self._tools = tools
+        self._seals = seals
 
     def open_for(self, asked: Sequence[ToolCall], calls: Sequence[ToolCall]) -> None:
         """Note a prompt for each call that needs one.
@@ -48,7 +51,7 @@ class PeopleStep:
             calls: all of the reply, whose order the prompts keep.
         """
         opened = [self._prompt(call, calls.index(call)) for call in asked]
-        self._open(opened, {call.tool_use_id: self._tools.to_be_approved(call) for call in asked})
+        self._open(opened, {call.tool_use_id: self._seals.evidence(call) for call in asked})
 
     def wait(self) -> Settled:
         """Give the lease back until an open prompt is answered."""
@@ -123,18 +126,19 @@ class PeopleStep:
         if entry is None:
             raise AssertionError(f"a permission of a call without an entry: {call.tool_use_id}")
         permission, remembered = read_permission(text)
-        if prompt.params_hash != self._digest(call):
-            # an approval holds for the very parameters it was given for, and nothing else
+        if prompt.digest is None and prompt.params_hash != _params_hash(call):
+            # of a release without digests: an approval holds for the very parameters that it was given for
             self._work.note(journal=[entry.model_copy(update={"prompt_id": None})])
             return
+        digest = prompt.digest if permission is Permission.GRANTED else None
         if remembered:
             self._work.remember_grant(call.name, permission.value)
         self._work.note(
-            journal=[entry.model_copy(update={"permission": permission, "permission_by": item.by})],
+            journal=[entry.model_copy(update={"permission": permission, "permission_by": item.by, "digest": digest})],
             events=[
                 Event(
                     kind=_PERMISSION_EVENTS[permission],
-                    data={"tool": call.name, "id": call.tool_use_id, "by": item.by},
+                    data={"tool": call.name, "id": call.tool_use_id, "by": item.by, "digest": prompt.digest},
                 )
             ],
         )
@@ -153,6 +157,8 @@ class PeopleStep:
             )
             if approved is not None:
                 entry = entry.model_copy(update={"evidence": approved.get(key)})
+            if prompt.kind is PromptKind.PERMISSION:
+                entry = entry.model_copy(update={"asked": entry.asked + 1})
             planned.append(entry.model_copy(update={"prompt_id": prompt.prompt_id}))
         self._work.note(journal=planned)
 
@@ -172,17 +178,21 @@ class PeopleStep:
                 opened_at_ms=now_ms,
                 call_index=index,
             )
-        # other parameters are another prompt: one commit cannot close and open the same id
-        purpose = f"permission:{self._digest(call)}"
+        entry = self._work.tool_effect(call.tool_use_id)
+        digest, before = self._seals.digest(call), entry.asked if entry else 0
+        # each asking is another prompt: one commit cannot close and open the same id, and a late answer is for none
+        purpose = f"permission:{digest}:{before}" if before else f"permission:{digest}"
+        since = f" It was allowed before, but {entry.voided} since." if entry and entry.voided else ""
         return Prompt(
             prompt_id=self._prompt_id(call, purpose),
             kind=PromptKind.PERMISSION,
-            text=f"May {call.name} run?",
+            text=f"May {call.name} run?{since}",
             options=PERMISSION_OPTIONS,
             tool=call.name,
             tool_use_id=call.tool_use_id,
             params_summary=self._summary(call),
-            params_hash=self._digest(call),
+            params_hash=_params_hash(call),
+            digest=digest,
             opened_at_ms=now_ms,
             deadline_ms=None if timeout_s is None else now_ms + int(timeout_s * 1000),
             default_answer=None if timeout_s is None else "no",
@@ -194,9 +204,6 @@ class PeopleStep:
         name = call_name(call.tool_use_id, record.resets)
         return prompt_id(record.task_id, record.counters.iteration, name, purpose)
 
-    def _digest(self, call: ToolCall) -> str:
-        return sha256_hex([call.name, call.params])
-
     def _summary(self, call: ToolCall) -> str:
         declaration = self._services.declarations.get(call.name)
         return self._clean(params_summary(call.params, declaration.traits if declaration else ToolTraits()))
@@ -204,3 +211,7 @@ class PeopleStep:
     def _clean(self, text: str) -> str:
         # in this order: a cut could leave half of a secret, which nothing recognizes
         return shorten(self._services.redaction.text(text), SUMMARY_CHARS)
+
+
+def _params_hash(call: ToolCall) -> str:
+    return sha256_hex([call.name, call.params])

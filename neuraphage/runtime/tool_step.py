@@ -63,16 +63,6 @@ class ToolStep:
             self.log_failure("refusal", call, failed)
             return None
 
-    def to_be_approved(self, call: ToolCall) -> dict[str, Any] | None:
-        """Evidence for the journal of a call that a person is asked about: its file as it is now. None without one."""
-        declaration = self.tool(call)[1]
-        change = declaration.traits.change
-        path = call.params.get(change.path) if change is not None else None
-        if not isinstance(path, str):
-            return None
-        state = self._services.files.sight(path, self.context(call, declaration, 0))
-        return None if state is None else as_evidence(state)
-
     def run(self, call: ToolCall, *, attempt: int = 0, kept: Mapping[str, Any] | None = None) -> None:
         """Announce the call with its evidence, run it, note its result.
 

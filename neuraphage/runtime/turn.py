@@ -18,18 +18,21 @@ from neuraphage.decide.actions import (
     Foresee,
     GiveBack,
     LookAfter,
+    LookAtSeal,
     NextTurn,
     Record,
     Rest,
     RunTool,
     StopAtLimit,
     TakeAnswers,
+    VoidApproval,
     WaitUntil,
 )
 from neuraphage.decide.begun_call import Found
 from neuraphage.decide.conversation import calls_of_turn
 from neuraphage.decide.machine import decide
 from neuraphage.decide.replies import unfinished_call, why_unfinished
+from neuraphage.decide.rules.reading import rules_of
 from neuraphage.decide.snapshot import Bounds, Snapshot, Stop
 from neuraphage.errors import CancelRequested, LeaseLost
 from neuraphage.logs import log_context
@@ -40,6 +43,7 @@ from neuraphage.ports import Settled, SuspendTo
 from neuraphage.runtime.begun_calls import BegunCalls
 from neuraphage.runtime.model_step import ModelStep
 from neuraphage.runtime.people_step import PeopleStep
+from neuraphage.runtime.seals import Seals
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_step import ToolStep
 from neuraphage.runtime.turn_end import TurnEnd
@@ -67,11 +71,13 @@ class Turn:
         self._model = ModelStep(services, work)
         self._tools = ToolStep(services, work)
         self._begun = BegunCalls(services, work, self._tools)
-        self._people = PeopleStep(services, work, self._tools)
+        self._seals = Seals(services, work, self._tools, (*services.rules, *rules_of(work.record.spec.allow)))
+        self._people = PeopleStep(services, work, self._tools, self._seals)
         self._end = TurnEnd(work, self._people)
         self._bounds = Bounds(services.settings.max_continues, services.settings.max_empty_replies)
         self._problems: dict[str, str] = {}
         self._foreseen: dict[str, str | None] = {}
+        self._looked_at: dict[str, str] = {}
         self._lines: dict[str, ShellLine | None] = {}
         self._found: dict[str, Found] = {}
         self._checked: set[str] = set()
@@ -141,6 +147,7 @@ class Turn:
             bounds=self._bounds,
             foreseen=self._foreseen,
             lines=self._lines,
+            seals=self._looked_at,
             rules=self._services.rules,
             found=self._found,
             stop=stop,
@@ -182,8 +189,8 @@ class Turn:
                 self._call_model(action)
             case TakeAnswers():
                 self._people.take(self._calls())
-            case Foresee(call=call):
-                self._foreseen[call.tool_use_id] = self._tools.refusal(call)
+            case Foresee() | LookAtSeal() | VoidApproval():
+                self._look_ahead(action)
             case RunTool():
                 self._tools.run(action.call, attempt=action.attempt, kept=action.evidence)
             case LookAfter() | AskDetached() | Attach():
@@ -205,6 +212,19 @@ class Turn:
             case _:
                 assert_never(action)
         return None
+
+    def _look_ahead(self, action: Foresee | LookAtSeal | VoidApproval) -> None:
+        """What is known of a call that has not started is a fact of the next decision."""
+        call = action.call
+        match action:
+            case Foresee():
+                self._foreseen[call.tool_use_id] = self._tools.refusal(call)
+            case LookAtSeal():
+                self._looked_at[call.tool_use_id] = self._seals.digest(call)
+            case VoidApproval():
+                self._seals.void(call)
+                self._looked_at.pop(call.tool_use_id, None)
+                self._foreseen.pop(call.tool_use_id, None)
 
     def _call_model(self, action: CallModel) -> None:
         self._work.held.effect_since_s = self._services.clock.boottime_s()

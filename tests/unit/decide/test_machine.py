@@ -21,12 +21,14 @@ from neuraphage.decide.actions import (
     Foresee,
     GiveBack,
     LookAfter,
+    LookAtSeal,
     NextTurn,
     Record,
     Rest,
     RunTool,
     StopAtLimit,
     TakeAnswers,
+    VoidApproval,
     WaitUntil,
 )
 from neuraphage.decide.begun_call import Finding, Found
@@ -406,6 +408,22 @@ def test_each_class_is_settled_in_its_way() -> None:
     assert decide(begun(EffectClass.OPAQUE)) == AskDetached(CALL)
 
 
+def approved(**more: Any) -> Snapshot:
+    """A call that a person has allowed, as it was shown to them."""
+    entry = tool_entry(EffectState.PLANNED, FENCE, permission=Permission.GRANTED, permission_by="user", digest="seal")
+    replied = model_entry(EffectState.COMPLETED, FENCE, stop_reason="end_turn")
+    return turn(replied, entry, calls=(CALL,), tools={"act": tool(asks=True)}, **more)
+
+
+def test_what_was_allowed_runs_as_it_was_shown() -> None:
+    """It is looked at first; what differs makes the yes void. Nothing is looked at while a former owner may write."""
+    assert decide(approved()) == LookAtSeal(CALL)
+    assert decide(approved(seals={"t1": "seal"})) == RunTool(CALL)
+    assert decide(approved(seals={"t1": "other"})) == VoidApproval(CALL)
+    waits = approved(record={"unsafe_until_ms": NOW_MS + 1})
+    assert decide(dataclasses.replace(waits, tools={"act": of_class(EffectClass.OPAQUE)})) == WaitUntil(NOW_MS + 1)
+
+
 @pytest.mark.parametrize("effect_class", [EffectClass.CHECKABLE, EffectClass.OPAQUE])
 def test_what_stays_unknown_is_told_or_asked(effect_class: EffectClass) -> None:
     """As the task wants it: the model is told, or a person says."""
@@ -522,6 +540,8 @@ def test_every_action_is_decided_somewhere() -> None:
         decide(begun(EffectClass.OPAQUE, found={"t1": Found(Finding.UNKNOWN, known)}, spec=asks)),
         decide(begun(EffectClass.OPAQUE, found={"t1": Found(Finding.RUNNING)})),
         decide(turn(stop=Stop.SHUTDOWN)),
+        decide(approved()),
+        decide(approved(seals={"t1": "other"})),
     ]
     assert {type(action) for action in actions} == set(get_args(Action))
 

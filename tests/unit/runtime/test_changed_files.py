@@ -145,15 +145,15 @@ def shown_hash(rig: Rig, task_id: str, call: str) -> str | None:
 def test_a_change_between_the_prompt_and_the_approval_is_kept(
     make_rig: MakeRig, call: tuple[str, str, dict[str, str]]
 ) -> None:
-    """What was approved was another change."""
+    """What was approved was another change; this one can only fail, so nobody is asked, and the model is told."""
     rig = make_rig(calls(READ, call), says("Done."))
     task_id, prompts = asked(rig)
     (rig.folder / "a.txt").write_text(THEIRS, encoding="utf-8")
     approve(rig, task_id, prompts)
     result = rig.results(task_id)[call[0]]
     assert result["is_error"]
-    assert "has changed since the user was asked about this call" in result["content"]
-    assert "asked anew" in result["content"]
+    assert "has changed since it was last read or written" in result["content"]
+    assert "PermissionVoided" in rig.kinds(task_id)
     assert (rig.folder / "a.txt").read_text(encoding="utf-8") == THEIRS
 
 
@@ -183,14 +183,20 @@ def test_a_changed_file_is_asked_about_anew(make_rig: MakeRig, call: tuple[str, 
 
 
 def test_an_approval_does_not_hold_for_what_the_model_read_after_it(make_rig: MakeRig) -> None:
-    """Both prompts open at once; the read between them makes the change known to the model, not to the person."""
+    """Both prompts open at once; the read between them makes the change known to the model, not to the person, who is
+    asked anew, about the file as it is now; what they allow then is made."""
     first = ("d1", "run_command", {"command": "true"})
     rig = make_rig(calls(("a0", *READ[1:]), first, ("d2", *READ[1:]), EDIT), says("Done."))
     task_id, prompts = asked(rig)
     (rig.folder / "a.txt").write_text(THEIRS, encoding="utf-8")
     approve(rig, task_id, prompts)
-    assert "has changed since the user was asked about this call" in rig.results(task_id)["e1"]["content"]
     assert (rig.folder / "a.txt").read_text(encoding="utf-8") == THEIRS
+    (anew,) = rig.get(task_id).prompts
+    assert (anew.tool_use_id, anew.prompt_id in prompts) == ("e1", False)
+    assert "It was allowed before, but its file has changed since." in anew.text
+    assert shown_hash(rig, task_id, "e1") == freshness.digest(THEIRS.encode())
+    approve(rig, task_id, [anew.prompt_id])
+    assert (rig.folder / "a.txt").read_text(encoding="utf-8") == THEIRS.replace("old", "new")
 
 
 def test_a_file_that_comes_to_be_between_prompt_and_approval_is_kept(make_rig: MakeRig) -> None:
@@ -199,7 +205,7 @@ def test_a_file_that_comes_to_be_between_prompt_and_approval_is_kept(make_rig: M
     task_id, prompts = asked(rig)
     (rig.folder / "b.txt").write_text(THEIRS, encoding="utf-8")
     approve(rig, task_id, prompts)
-    assert "did not exist when the user was asked" in rig.results(task_id)["w1"]["content"]
+    assert "exists already and was not read" in rig.results(task_id)["w1"]["content"]
     assert (rig.folder / "b.txt").read_text(encoding="utf-8") == THEIRS
 
 

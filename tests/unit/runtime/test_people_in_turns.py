@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from neuraphage.client_wiring import new_task_id
-from neuraphage.decide.hashing import prompt_id, sha256_hex
+from neuraphage.decide.hashing import prompt_id
 from neuraphage.errors import BadInput
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.prompt import PromptKind
@@ -98,12 +98,12 @@ def test_what_each_answer_means_for_the_next_call(make_rig: MakeRig, answer: str
 
 
 def test_an_approval_holds_for_its_parameters_only(make_rig: MakeRig) -> None:
-    """An answer to a prompt about other parameters decides nothing: the person is asked again."""
+    """A yes that is bound to something else decides nothing: the person is asked again, by another prompt."""
     tool = guarded()
     rig = make_rig(calls(("t1", "guarded", {"path": "a"})), says("Done."), extra=[tool])
     task_id = rig.run(allow=())
     (prompt,) = rig.get(task_id).prompts
-    stale = prompt.model_copy(update={"prompt_id": "0" * 16, "params_hash": "0" * 64})
+    stale = prompt.model_copy(update={"prompt_id": "0" * 16, "digest": "0" * 64})
     keys = rig.kit.keys
     rig.client.hdel(keys.task(task_id), f"p:{prompt.prompt_id}")
     rig.client.hset(keys.task(task_id), f"p:{stale.prompt_id}", stale.model_dump_json())
@@ -113,7 +113,9 @@ def test_an_approval_holds_for_its_parameters_only(make_rig: MakeRig) -> None:
     rig.drain()
     assert tool.runs == []
     (again,) = rig.get(task_id).prompts
-    assert (again.prompt_id, again.params_hash) == (prompt.prompt_id, prompt.params_hash)
+    assert again.digest == prompt.digest
+    assert again.prompt_id not in (prompt.prompt_id, stale.prompt_id)
+    assert again.text.startswith("May guarded run? It was allowed before, but")
     rig.people.answer(task_id, rig.get(task_id).prompts[0].prompt_id, "yes")
     rig.drain()
     assert len(tool.runs) == 1
@@ -226,9 +228,8 @@ def test_prompt_ids_are_the_same_for_the_same_call(make_rig: MakeRig) -> None:
     """A prompt announced again after a recovery keeps its id, so that an answer on its way still fits."""
     rig = make_rig(calls(("t1", "guarded", {})), extra=[guarded()])
     task_id = rig.run(allow=())
-    assert rig.get(task_id).prompts[0].prompt_id == prompt_id(
-        task_id, 0, "t1", f"permission:{sha256_hex(['guarded', {}])}"
-    )
+    (prompt,) = rig.get(task_id).prompts
+    assert prompt.prompt_id == prompt_id(task_id, 0, "t1", f"permission:{prompt.digest}")
 
 
 def test_a_repeated_answer_counts_once(make_rig: MakeRig) -> None:

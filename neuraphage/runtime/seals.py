@@ -1,0 +1,94 @@
+"""What an approval is bound to, as a call would find it now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from neuraphage.decide.approved_file import approved_file, as_evidence
+from neuraphage.decide.files_seen import SeenFile, files_seen
+from neuraphage.decide.sealing import as_asked, seal
+from neuraphage.model.effect import ToolEffect
+from neuraphage.model.event import Event, EventKind
+from neuraphage.model.rule import Rule
+from neuraphage.model.tool import FileSight, SightKind, ToolCall
+from neuraphage.runtime.services import Services
+from neuraphage.runtime.tool_step import ToolStep
+from neuraphage.runtime.unit_of_work import UnitOfWork
+
+OTHER_FILE, OTHER_RULES = "its file has changed", "the rules or the tool have changed"
+
+
+class Seals:
+    """Digests of the calls of one turn.
+
+    Args:
+        services: the ports.
+        work: the working copy.
+        tools: knows declarations.
+        rules: those in force for the task.
+    """
+
+    def __init__(self, services: Services, work: UnitOfWork, tools: ToolStep, rules: Sequence[Rule]) -> None:
+        self._services = services
+        self._work = work
+        self._tools = tools
+        self._rules = rules
+
+    def digest(self, call: ToolCall) -> str:
+        """What an approval of this call would be bound to now."""
+        files, approved = self._files(call), approved_file(self._work.tool_effect(call.tool_use_id))
+        seen: dict[str, SeenFile] = {} if approved is None else files_seen(self._work.entries)
+        declaration = self._tools.tool(call)[1]
+        return seal(declaration, call.params, [as_asked(file, approved, seen) for file in files], self._rules)
+
+    def evidence(self, call: ToolCall) -> dict[str, object] | None:
+        """The file that a call changes, as the journal keeps it from the asking on; None without one."""
+        change = self._tools.tool(call)[1].traits.change
+        state = None if change is None else self._sight(call, change.path)
+        return None if state is None else as_evidence(state)
+
+    def void(self, call: ToolCall) -> None:
+        """Note that an approval does not hold: the call is judged, and perhaps asked about, as it is now."""
+        entry = self._work.tool_effect(call.tool_use_id)
+        if entry is None:
+            raise AssertionError(f"an approval of a call without an entry: {call.tool_use_id}")
+        why = self._what_differs(call, entry)
+        data = {"tool": call.name, "id": call.tool_use_id, "digest": entry.digest, "why": why}
+        fresh = {"permission": None, "permission_by": None, "digest": None, "prompt_id": None, "evidence": None}
+        self._work.note(
+            journal=[entry.model_copy(update={**fresh, "voided": why})],
+            events=[Event(kind=EventKind.PERMISSION_VOIDED, data=data)],
+        )
+
+    def _what_differs(self, call: ToolCall, entry: ToolEffect) -> str:
+        approved, seen = approved_file(entry), files_seen(self._work.entries)
+        if approved is None:
+            return OTHER_RULES
+        now = [as_asked(file, approved, seen) for file in self._files(call)]
+        return OTHER_RULES if any(file.sha256 == approved.sha256 for file in now) else OTHER_FILE
+
+    def _files(self, call: ToolCall) -> list[FileSight]:
+        traits = self._tools.tool(call)[1].traits
+        changed = (traits.change.path,) if traits.change is not None else ()
+        written = _files_of(call, dict.fromkeys((*changed, *traits.writes)))
+        read = _files_of(call, (name for name in traits.reads if name not in written))
+        found = [self._sight(call, name) or _unseen(path) for name, path in written.items()]
+        places = [self._sight(call, name) or _unseen(path) for name, path in read.items()]
+        return [*found, *(place.model_copy(update={"sha256": None}) for place in places)]
+
+    def _sight(self, call: ToolCall, name: str) -> FileSight | None:
+        path = call.params.get(name)
+        declaration = self._tools.tool(call)[1]
+        if not isinstance(path, str):
+            return None
+        return self._services.files.sight(path, self._tools.context(call, declaration, 0))
+
+
+def _files_of(call: ToolCall, names: Iterable[str]) -> dict[str, str]:
+    """Paths that a call gives by these parameters."""
+    return {name: path for name in names if isinstance(path := call.params.get(name), str)}
+
+
+def _unseen(path: str) -> FileSight:
+    """A place that cannot be looked at stands as it was given."""
+    return FileSight(path=path, kind=SightKind.READ, sha256=None)
