@@ -32,9 +32,9 @@ _TEXTS: dict[str, EventText] = {
     EventKind.USER_INPUT_NEEDED: lambda _: "waits for you",
     EventKind.ANSWER_RECEIVED: lambda d: f"answered by {d['by']}" if d["by"] != TIMEOUT else "nobody answered in time",
     EventKind.INPUT_RECEIVED: lambda d: f"message from {d['by']}",
-    EventKind.PERMISSION_GRANTED: lambda d: f"{d['tool']} allowed by {d['by']}",
+    EventKind.PERMISSION_GRANTED: lambda d: f"{d['tool']} allowed by {_who(d)}",
     EventKind.PERMISSION_DENIED: lambda d: (
-        f"{d['tool']} not allowed by {d['by']}" if d["by"] != TIMEOUT else f"{d['tool']} not run: nobody had allowed it"
+        f"{d['tool']} not allowed by {_who(d)}" if d["by"] != TIMEOUT else f"{d['tool']} not run: nobody had allowed it"
     ),
     EventKind.PERMISSION_VOIDED: lambda d: f"{d['tool']} was allowed, but {d['why']} since",
     EventKind.TASK_RECOVERED: lambda d: f"recovered: its worker is {d['evidence']}. {d['reason']}",
@@ -63,6 +63,10 @@ STYLES: dict[str, str] = {
 """Rich styles by kind; the others are dim."""
 
 
+def _who(data: dict[str, Any]) -> str:
+    return f"the rule `{data['rule']}`" if data.get("rule") else str(data["by"])
+
+
 def _limits(data: dict[str, Any]) -> str:
     turns, cost = data.get("max_turns"), data.get("max_cost_microusd")
     said = [] if turns is None else [f"{turns:.0f} turns"]
@@ -89,6 +93,8 @@ def routine(event: Event) -> bool:
     match event.kind:
         case EventKind.TASK_STARTED | EventKind.TASK_RESUMED:
             return event.data.get("reason") in ("user_request", "user_input")
+        case EventKind.PERMISSION_GRANTED:
+            return bool(event.data.get("rule"))
         case EventKind.REQUEST_SENT:
             return bool(event.data.get("attempt") == 1)
         case _:

@@ -15,7 +15,7 @@ from neuraphage.cli.connection import load_settings
 from neuraphage.cli.console import harmless, one_line, out, plain_table, print_json, print_table, print_wrapped
 from neuraphage.cli.lazy_imports import without_plugins
 from neuraphage.errors import BadInput
-from neuraphage.model.rule import Rule
+from neuraphage.model.rule import Rule, RuleSource
 from neuraphage.model.tool import ToolDeclaration
 from neuraphage.tool_wiring import built_in_tools, installed_tools, judged_call
 
@@ -68,11 +68,12 @@ def explain(
     tool = _declared(name)
     found = judged_call(tool, _params(tool, what), load_settings(), tuple(allow or ()), existing_dir(directory))
     ruling = found.ruling.value
+    by_rule = next((rule for rule in found.rules if rule.source is not RuleSource.BUILT_IN), None)
     if as_json:
-        rule = None if found.rule is None else _row(found.rule)
+        rule = None if by_rule is None else _row(by_rule)
         print_json({"call": call, "ruling": ruling, "rule": rule, "reasons": list(found.reasons)})
         return
-    by = "" if found.rule is None else f", by `{found.rule}` of the {found.rule.source.value}"
+    by = "" if by_rule is None else f", by `{by_rule}` of {by_rule.source.owner}"
     out.print(harmless(f"{_WORDS[ruling]}{by}"))
     for part in found.reasons:
         print_wrapped(harmless(f"  {part}", indent=" " * 4), " " * 4)

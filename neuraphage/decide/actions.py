@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neuraphage.decide.snapshot import Stop
+from neuraphage.model.rule import Rule
 from neuraphage.model.tool import ToolCall, ToolResult
 
 
@@ -105,11 +106,13 @@ class RunTool:
         call: the call.
         attempt: starts of it that are known not to have run; part of its key.
         evidence: from before an earlier start that had no effect; None takes it now.
+        allowed_by: rules by which it runs; none of what a person has allowed, or nobody had to.
     """
 
     call: ToolCall
     attempt: int = 0
     evidence: Mapping[str, Any] | None = None
+    allowed_by: tuple[Rule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +138,17 @@ class Attach:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Note the result of a call that is not run."""
+    """Note the result of a call that is not run.
+
+    Args:
+        call: the call.
+        result: what the model is told.
+        denied_by: rules that forbid it; none of what a person has refused, or what could not run anyway.
+    """
 
     call: ToolCall
     result: ToolResult
+    denied_by: tuple[Rule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

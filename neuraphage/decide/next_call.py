@@ -30,16 +30,16 @@ def next_call(snapshot: Snapshot, call: ToolCall) -> Action:
     found = _ruled(snapshot, call, tool)
     match found.ruling:
         case Ruling.ALLOWED:
-            return _run(snapshot, call, tool)
+            return _run(snapshot, call, tool, found.rules)
         case Ruling.DENIED:
-            return _refused(call, _why_denied(snapshot, call, found.rule))
+            return _refused(call, _why_denied(snapshot, call, found.rule), found.rules)
         case Ruling.BLOCKED:
-            return _refused(call, DESTRUCTIVE)
+            return _refused(call, DESTRUCTIVE, found.rules)
         case Ruling.ASK:
             return _asked(snapshot, call)
 
 
-def _run(snapshot: Snapshot, call: ToolCall, tool: ToolDeclaration) -> Action:
+def _run(snapshot: Snapshot, call: ToolCall, tool: ToolDeclaration, by: tuple[Rule, ...]) -> Action:
     """Run it; later where a former owner that was only seen absent may still act, and this call would meet its work.
 
     What a person has allowed runs as it was shown to them, or it is judged anew.
@@ -49,7 +49,7 @@ def _run(snapshot: Snapshot, call: ToolCall, tool: ToolDeclaration) -> Action:
         return WaitUntil(unsafe_until_ms)
     entry = tool_effect(snapshot.journal, call.tool_use_id)
     if entry is None or entry.digest is None:
-        return RunTool(call)
+        return RunTool(call, allowed_by=by)
     now = snapshot.seals.get(call.tool_use_id)
     if now is None:
         return LookAtSeal(call)
@@ -102,10 +102,9 @@ def _ruled(snapshot: Snapshot, call: ToolCall, tool: ToolDeclaration) -> Ruled:
 
 def _why_denied(snapshot: Snapshot, call: ToolCall, by_rule: Rule | None) -> str:
     entry = tool_effect(snapshot.journal, call.tool_use_id)
-    asked = entry is not None and entry.permission is not None
-    by = (entry.permission_by if entry is not None else None) or ("user" if asked else None)
+    by = entry.permission_by if entry is not None else None
     return why_denied(call.name, by, snapshot.record.spec.permission_timeout_s, by_rule)
 
 
-def _refused(call: ToolCall, why: str) -> Record:
-    return Record(call, ToolResult(text=why, is_error=True))
+def _refused(call: ToolCall, why: str, by: tuple[Rule, ...] = ()) -> Record:
+    return Record(call, ToolResult(text=why, is_error=True), by)

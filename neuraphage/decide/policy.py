@@ -8,12 +8,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from neuraphage.decide.rules.judging import CalledTool, judge
+from neuraphage.decide.rules.reading import EVERY_TOOL
 from neuraphage.decide.shell.catastrophe import is_catastrophe
 from neuraphage.model.effect import Permission
-from neuraphage.model.rule import Rule, RuleEffect
+from neuraphage.model.rule import Rule, RuleEffect, RuleSource
 
 TIMEOUT = "timeout"
 """Who gave an answer that nobody gave in time."""
+_BUILT_IN = Rule(effect=RuleEffect.DENY, tool=EVERY_TOOL, source=RuleSource.BUILT_IN)
+NEVER_RUNS = _BUILT_IN.model_copy(update={"pattern": "commands that destroy"})
+ONLY_TELLS = _BUILT_IN.model_copy(update={"effect": RuleEffect.ALLOW, "pattern": "commands that only tell"})
 
 
 class Ruling(StrEnum):
@@ -82,13 +86,18 @@ class Ruled:
 
     Args:
         ruling: what it says.
-        rule: the rule that says so, if one does.
+        rules: those that say so, if any do; what was remembered of a person's answers is among them.
         reasons: why a person is asked, in words for people.
     """
 
     ruling: Ruling
-    rule: Rule | None = None
+    rules: tuple[Rule, ...] = ()
     reasons: tuple[str, ...] = ()
+
+    @property
+    def rule(self) -> Rule | None:
+        """The first of the rules."""
+        return self.rules[0] if self.rules else None
 
 
 def ruled(called: CalledTool, rules: Sequence[Rule], grants: Mapping[str, str], decided: Permission | None) -> Ruled:
@@ -108,22 +117,31 @@ def ruled(called: CalledTool, rules: Sequence[Rule], grants: Mapping[str, str], 
     if command is not None and (
         is_catastrophe(called.line) if called.line is not None else looks_catastrophic(command)
     ):
-        return Ruled(Ruling.BLOCKED)
+        return Ruled(Ruling.BLOCKED, (NEVER_RUNS,))
     judged = judge(called, rules)
     if judged.effect is RuleEffect.DENY:
-        return Ruled(Ruling.DENIED, judged.rule)
+        return Ruled(Ruling.DENIED, judged.rules)
     if decided is not None:
         return Ruled(Ruling.ALLOWED if decided is Permission.GRANTED else Ruling.DENIED)
     said = grants.get(tool.name)
     if said == Permission.DENIED.value:
-        return Ruled(Ruling.DENIED)
+        return Ruled(Ruling.DENIED, (remembered(RuleEffect.DENY, tool.name),))
     is_unread = command is not None and called.line is None
     if is_unread or judged.effect is RuleEffect.ASK:
         asks = tool.side_effecting or judged.effect is RuleEffect.ASK
-        return Ruled(Ruling.ASK if asks else Ruling.ALLOWED, judged.rule, judged.reasons)
-    if not tool.side_effecting or judged.effect is RuleEffect.ALLOW or said == Permission.GRANTED.value:
-        return Ruled(Ruling.ALLOWED, judged.rule)
+        return Ruled(Ruling.ASK if asks else Ruling.ALLOWED, judged.rules, judged.reasons)
+    if judged.effect is RuleEffect.ALLOW:
+        return Ruled(Ruling.ALLOWED, judged.rules or (ONLY_TELLS,))
+    if not tool.side_effecting:
+        return Ruled(Ruling.ALLOWED)
+    if said == Permission.GRANTED.value:
+        return Ruled(Ruling.ALLOWED, (remembered(RuleEffect.ALLOW, tool.name),))
     return Ruled(Ruling.ASK, reasons=judged.reasons)
+
+
+def remembered(effect: RuleEffect, tool: str) -> Rule:
+    """What `always` or `never` of a person comes to."""
+    return Rule(effect=effect, tool=tool, source=RuleSource.ANSWER)
 
 
 def read_permission(answer: str) -> tuple[Permission, bool]:
@@ -144,13 +162,15 @@ def why_denied(name: str, by: str | None, timeout_s: float | None, rule: Rule | 
 
     Args:
         name: of the tool.
-        by: who decided about this very call; None when a remembered answer did.
+        by: who decided about this very call.
         timeout_s: how long an answer was waited for.
         rule: what denied it, where no person was asked.
     """
+    if rule is not None and rule.source is RuleSource.ANSWER:
+        return f"A person has said before that {name} may never run in this task. This call was not run."
     if rule is not None:
         return (
-            f"The rule `{rule}` of the {rule.source.value} forbids this {name} call. It was not run, and no person is"
+            f"The rule `{rule}` of {rule.source.owner} forbids this {name} call. It was not run, and no person is"
             " asked. Do what can be done without it."
         )
     if by == TIMEOUT:
@@ -159,6 +179,4 @@ def why_denied(name: str, by: str | None, timeout_s: float | None, rule: Rule | 
             f"Nobody answered{waited} whether this {name} call may run, so it was not run. No person has refused it:"
             " most likely none was there. Do what can be done without it, or ask later."
         )
-    if by is None:
-        return f"A person has said before that {name} may never run in this task. This call was not run."
     return f"A person did not allow this {name} call. It was not run. Do not try it again unchanged."

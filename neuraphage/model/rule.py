@@ -20,6 +20,23 @@ class RuleSource(StrEnum):
 
     SETTINGS = "settings"
     TASK = "task"
+    ANSWER = "answer"
+    """A person, by an answer that the task remembers."""
+    BUILT_IN = "built-in"
+    """Nobody: it holds everywhere."""
+
+    @property
+    def owner(self) -> str:
+        """Whose rule it is, as people write it behind `of`."""
+        return _OWNERS[self]
+
+
+_OWNERS = {
+    RuleSource.SETTINGS: "the settings",
+    RuleSource.TASK: "the task",
+    RuleSource.ANSWER: "a person's answer",
+    RuleSource.BUILT_IN: "this program",
+}
 
 
 class Rule(Frozen):

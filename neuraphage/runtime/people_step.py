@@ -10,20 +10,16 @@ from neuraphage.decide.hashing import call_name, prompt_id, sha256_hex
 from neuraphage.decide.policy import TIMEOUT, read_permission
 from neuraphage.decide.shorten import shorten
 from neuraphage.model.effect import EffectState, Marker, MarkerName, Permission, ToolEffect
-from neuraphage.model.event import Event, EventKind
+from neuraphage.model.event import Event
 from neuraphage.model.prompt import PERMISSION_OPTIONS, InboxItem, Prompt, PromptKind
 from neuraphage.model.tool import ControlKind, ToolCall, ToolResult
 from neuraphage.model.tool_traits import ToolTraits
 from neuraphage.ports import Settled, SuspendTo
-from neuraphage.runtime.seals import Seals
+from neuraphage.runtime.seals import PERMISSION_EVENTS, Seals
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_step import ToolStep
 from neuraphage.runtime.unit_of_work import UnitOfWork
 
-_PERMISSION_EVENTS = {
-    Permission.GRANTED: EventKind.PERMISSION_GRANTED,
-    Permission.DENIED: EventKind.PERMISSION_DENIED,
-}
 UNKNOWN_OPTIONS = ("it ran", "it did not run")
 
 
@@ -137,7 +133,7 @@ class PeopleStep:
             journal=[entry.model_copy(update={"permission": permission, "permission_by": item.by, "digest": digest})],
             events=[
                 Event(
-                    kind=_PERMISSION_EVENTS[permission],
+                    kind=PERMISSION_EVENTS[permission],
                     data={"tool": call.name, "id": call.tool_use_id, "by": item.by, "digest": prompt.digest},
                 )
             ],

@@ -1,4 +1,4 @@
-"""What an approval is bound to, as a call would find it now."""
+"""What is decided about calls: what that is bound to, as a call would find it now, and the events that tell of it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from neuraphage.decide.approved_file import approved_file, as_evidence
 from neuraphage.decide.files_seen import SeenFile, files_seen
+from neuraphage.decide.rules.reading import MOST_CHARS
 from neuraphage.decide.sealing import as_asked, seal
-from neuraphage.model.effect import ToolEffect
+from neuraphage.model.effect import Permission, ToolEffect
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.rule import Rule
 from neuraphage.model.tool import FileSight, SightKind, ToolCall
@@ -15,11 +16,17 @@ from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_step import ToolStep
 from neuraphage.runtime.unit_of_work import UnitOfWork
 
+BY_RULE = "rule"
+"""Who decided about a call that nobody was asked about."""
+PERMISSION_EVENTS = {
+    Permission.GRANTED: EventKind.PERMISSION_GRANTED,
+    Permission.DENIED: EventKind.PERMISSION_DENIED,
+}
 OTHER_FILE, OTHER_RULES = "its file has changed", "the rules or the tool have changed"
 
 
 class Seals:
-    """Digests of the calls of one turn.
+    """Digests of the calls of one turn, and what was decided about them.
 
     Args:
         services: the ports.
@@ -59,6 +66,15 @@ class Seals:
             journal=[entry.model_copy(update={**fresh, "voided": why})],
             events=[Event(kind=EventKind.PERMISSION_VOIDED, data=data)],
         )
+
+    def decided(self, call: ToolCall, permission: Permission, rules: Sequence[Rule]) -> None:
+        """Note that rules have decided about a call, and about what; nothing where none has."""
+        if not rules:
+            return
+        sources = dict.fromkeys(rule.source.value for rule in rules)
+        said = {"by": BY_RULE, "rule": "; ".join(map(str, rules))[:MOST_CHARS], "source": ", ".join(sources)}
+        data = {"tool": call.name, "id": call.tool_use_id, **said, "digest": self.digest(call)}
+        self._work.note(events=[Event(kind=PERMISSION_EVENTS[permission], data=data)])
 
     def _what_differs(self, call: ToolCall, entry: ToolEffect) -> str:
         approved, seen = approved_file(entry), files_seen(self._work.entries)

@@ -36,6 +36,7 @@ from neuraphage.decide.rules.reading import rules_of
 from neuraphage.decide.snapshot import Bounds, Snapshot, Stop
 from neuraphage.errors import CancelRequested, LeaseLost
 from neuraphage.logs import log_context
+from neuraphage.model.effect import Permission
 from neuraphage.model.prompt import PromptKind
 from neuraphage.model.shell import ShellLine
 from neuraphage.model.tool import ToolCall
@@ -192,12 +193,14 @@ class Turn:
             case Foresee() | LookAtSeal() | VoidApproval():
                 self._look_ahead(action)
             case RunTool():
+                self._seals.decided(action.call, Permission.GRANTED, action.allowed_by)
                 self._tools.run(action.call, attempt=action.attempt, kept=action.evidence)
             case LookAfter() | AskDetached() | Attach():
                 self._find_out(action)
             case GiveBack(why=why):
                 return self._work.suspend(_GIVEN_BACK[why])
             case Record():
+                self._seals.decided(action.call, Permission.DENIED, action.denied_by)
                 self._tools.note(action.call, action.result)
             case WaitUntil():
                 return self._work.suspend(SuspendTo.TIMER, due_ms=action.due_ms)

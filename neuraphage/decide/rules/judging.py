@@ -62,12 +62,13 @@ class Judgement:
 
     Args:
         effect: what comes of the call; None where no rule says anything.
-        rule: the one that says so; None of what several allow together.
+        rules: those that say so: one that forbids or asks, all by which a call is allowed; none where that is no matter
+            of rules, as of a line that only tells.
         reasons: why a person is asked, in words for people: what no rule allows, or what is protected.
     """
 
     effect: RuleEffect | None = None
-    rule: Rule | None = None
+    rules: tuple[Rule, ...] = ()
     reasons: tuple[str, ...] = ()
 
 
@@ -82,10 +83,10 @@ def judge(called: CalledTool, rules: Sequence[Rule]) -> Judgement:
     restricting = [rule for rule in about if rule.effect is not RuleEffect.ALLOW]
     denying = next((rule for rule in restricting if rule.effect is RuleEffect.DENY and _touches(rule, called)), None)
     if denying is not None:
-        return Judgement(RuleEffect.DENY, denying)
+        return Judgement(RuleEffect.DENY, (denying,))
     asking = next((rule for rule in restricting if _touches(rule, called, fits_possibly)), None)
     if asking is not None:
-        return Judgement(RuleEffect.ASK, asking)
+        return Judgement(RuleEffect.ASK, (asking,))
     protected = tuple(dict.fromkeys(_protected(called)))
     if protected:
         return Judgement(RuleEffect.ASK, reasons=protected)
@@ -95,7 +96,7 @@ def judge(called: CalledTool, rules: Sequence[Rule]) -> Judgement:
     allowing = [rule for rule in about if rule.effect is RuleEffect.ALLOW]
     whole = next((rule for rule in allowing if rule.pattern is None), None)
     if whole is not None:
-        return Judgement(RuleEffect.ALLOW, whole)
+        return Judgement(RuleEffect.ALLOW, (whole,))
     patterns = [rule for rule in allowing if rule.pattern is not None]
     if not patterns:
         return Judgement()
@@ -103,7 +104,7 @@ def judge(called: CalledTool, rules: Sequence[Rule]) -> Judgement:
         return _line_allowed(called, patterns, rules)
     found = [_path_allowed(path, called, patterns) for path in called.paths]
     if found and all(found):
-        return Judgement(RuleEffect.ALLOW, found[0])
+        return Judgement(RuleEffect.ALLOW, tuple(dict.fromkeys(rule for rule in found if rule is not None)))
     missing = [path for path, rule in zip(called.paths, found, strict=True) if rule is None]
     return Judgement(reasons=tuple(f"no rule allows {path}" for path in missing))
 
@@ -149,14 +150,12 @@ def _line_allowed(called: CalledTool, patterns: Sequence[Rule], rules: Sequence[
         rule for rule in rules
         if rule.effect is RuleEffect.ALLOW and rule.pattern is not None and rule.tool in called.writers
     ]  # fmt: skip
-    missing += [
-        f"no rule allows {one.operator} {one.target.source}"
-        for one in line.redirects
-        if one.writes and not _may_write(one, called, writing)
-    ]
+    for one in line.redirects:
+        if one.writes and not _may_write(one, called, writing):
+            missing.append(f"no rule allows {one.operator} {one.target.source}")
     if missing:
         return Judgement(reasons=tuple(missing))
-    return Judgement(RuleEffect.ALLOW, used[0] if used else None)
+    return Judgement(RuleEffect.ALLOW, tuple(dict.fromkeys(used)))
 
 
 def _may_write(redirect: Redirect, called: CalledTool, writing: Sequence[Rule]) -> bool:

@@ -35,6 +35,8 @@ from neuraphage.decide.begun_call import Finding, Found
 from neuraphage.decide.machine import decide, move_of
 from neuraphage.decide.matrix import MATRIX, STARTED_SHAPES, Move, Origin, Shape, matrix_markdown
 from neuraphage.decide.next_call import DESTRUCTIVE
+from neuraphage.decide.policy import NEVER_RUNS
+from neuraphage.decide.rules.reading import read_rule
 from neuraphage.decide.snapshot import Bounds, Snapshot, Stop
 from neuraphage.model.effect import (
     TOOL_CLASSES,
@@ -49,6 +51,7 @@ from neuraphage.model.effect import (
 )
 from neuraphage.model.limits import Limits
 from neuraphage.model.prompt import Prompt, PromptKind
+from neuraphage.model.rule import Rule, RuleSource
 from neuraphage.model.task import Mode, OnUnknownOutcome, Status, TaskRecord, TaskSpec
 from neuraphage.model.tool import ControlKind, ToolCall, ToolDeclaration, ToolResult
 from neuraphage.model.tool_traits import ToolTraits
@@ -238,8 +241,12 @@ def test_a_prompt_that_is_gone_holds_nothing() -> None:
     assert decide(turn(model_entry(EffectState.COMPLETED, FENCE), asked, calls=(CALL,))) == RunTool(CALL)
 
 
-def refused(text: str, call: ToolCall = CALL) -> Record:
-    return Record(call, ToolResult(text=text, is_error=True))
+def refused(text: str, call: ToolCall = CALL, by: tuple[Rule, ...] = ()) -> Record:
+    return Record(call, ToolResult(text=text, is_error=True), by)
+
+
+def run_by(text: str, source: RuleSource = RuleSource.TASK, call: ToolCall = CALL) -> RunTool:
+    return RunTool(call, allowed_by=(read_rule(text, source),))
 
 
 ASKS = {"tools": {"act": tool(asks=True)}}
@@ -256,11 +263,11 @@ NEXT: list[tuple[dict[str, Any], Action]] = [
     (ASKS, Foresee(CALL)),
     (ASKS | {"foreseen": {"t1": None}}, AskPeople((CALL,))),
     (ASKS | {"foreseen": {"t1": "it would fail"}}, refused("it would fail")),
-    (ASKS | {"grants": {"act": "granted"}}, RunTool(CALL)),
-    (ASKS | {"grants": {"act": "denied"}}, refused(SAID_NO)),
+    (ASKS | {"grants": {"act": "granted"}}, run_by("allow act", RuleSource.ANSWER)),
+    (ASKS | {"grants": {"act": "denied"}}, refused(SAID_NO, by=(read_rule("deny act", RuleSource.ANSWER),))),
     (ASKS | {"grants": {"other": "granted"}}, Foresee(CALL)),
-    (ASKS | {"spec": {"allow": ("act",)}}, RunTool(CALL)),
-    (ASKS | {"spec": {"allow": ("*",)}}, RunTool(CALL)),
+    (ASKS | {"spec": {"allow": ("act",)}}, run_by("allow act")),
+    (ASKS | {"spec": {"allow": ("*",)}}, run_by("allow *")),
     (ASKS | {"spec": {"allow": ("ac",)}}, Foresee(CALL)),
     (
         {"tools": {"act": of_class(EffectClass.OPAQUE)}, "record": {"unsafe_until_ms": NOW_MS + 1}},
@@ -332,7 +339,7 @@ def test_a_catastrophic_command_is_blocked_whatever_was_allowed(parameter: str, 
     """
     means = ToolTraits(command=parameter)
     call = ToolCall(tool_use_id="t1", name="act", params={"command": "ls", parameter: "rm -rf /"})
-    assert decide(about_to_run(call, means, asks=asks)) == refused(DESTRUCTIVE, call)
+    assert decide(about_to_run(call, means, asks=asks)) == refused(DESTRUCTIVE, call, (NEVER_RUNS,))
 
 
 def about_to_run(call: ToolCall, means: ToolTraits, *, asks: bool = True) -> Snapshot:
@@ -349,7 +356,7 @@ def about_to_run(call: ToolCall, means: ToolTraits, *, asks: bool = True) -> Sna
 def test_a_text_that_is_no_command_line_is_none(means: ToolTraits) -> None:
     """Not by the name of its parameter: only the tool knows what a parameter means."""
     call = ToolCall(tool_use_id="t1", name="act", params={"command": "rm -rf /", "text": "rm -rf /", "line": "ls"})
-    assert decide(about_to_run(call, means)) == RunTool(call)
+    assert decide(about_to_run(call, means)) == run_by("allow *", call=call)
 
 
 # --- calls of the model ---
