@@ -146,6 +146,10 @@ class Settings(BaseModel):
     allow_hosts: AllowedHosts = ()
     """Hosts that commands in a sandbox may reach, as `pypi.org` or `*.pythonhosted.org:443`; see docs/sandbox.md."""
 
+    # people
+    permission_timeout_s: Seconds | Literal["none"] = 300.0
+    """How long a permission waits for an answer before the call is denied; "none" for ever. Questions wait for ever."""
+
     # limits
     max_turns: int = Field(default=50, ge=0, le=MAX_AMOUNT)
     """Turns of a task that sets no limit of its own."""

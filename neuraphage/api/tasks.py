@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
 
@@ -15,6 +15,7 @@ from neuraphage.errors import BadInput
 from neuraphage.model.limits import Limits
 from neuraphage.model.place import Place
 from neuraphage.model.task import Mode, OnUnknownOutcome, TaskSpec
+from neuraphage.settings import MAX_S
 
 if TYPE_CHECKING:
     from neuraphage.ports import Signalled
@@ -48,7 +49,7 @@ class Tasks(ApiBase):
         system: str = "",
         tags: Iterable[str] = (),
         priority: int = 2,
-        permission_timeout_s: float | None = None,
+        permission_timeout_s: float | Literal["none"] | None = None,
         key: str | None = None,
     ) -> str:
         """Submit a task.
@@ -66,7 +67,8 @@ class Tasks(ApiBase):
             system: extra system prompt text.
             tags: free labels.
             priority: 0 (critical) to 4 (low).
-            permission_timeout_s: seconds until an unanswered permission counts as denied.
+            permission_timeout_s: seconds until an unanswered permission counts as denied, "none" for no limit; that of
+                the settings when not given.
             key: idempotency key; a repeat returns the first task's id.
 
         Returns:
@@ -82,10 +84,19 @@ class Tasks(ApiBase):
         allowed = tuple(allow)
         for one in allowed:
             read_allowed(one)
-        asking = {"allow": allowed, "mode": mode, "permission_timeout_s": permission_timeout_s}
+        asking = {"allow": allowed, "mode": mode, "permission_timeout_s": self._timeout_s(permission_timeout_s)}
         fields = {**work, **shown, **asking, "on_unknown_outcome": on_unknown_outcome}
         self._ports.waker.prepare()  # a new task always needs it: nothing is to come between write and message
         return self._service.submit(self._spec(prompt, max_turns, max_cost_usd, fields), key)
+
+    def _timeout_s(self, given: float | Literal["none"] | None) -> float | None:
+        """How long permissions of a new task wait, as its spec holds it: None is no limit, never "not given"."""
+        timeout_s = self.settings.permission_timeout_s if given is None else given
+        if timeout_s == "none":
+            return None
+        if not 0 < timeout_s <= MAX_S:
+            raise BadInput(f'permission_timeout_s is {timeout_s}; give seconds, or "none"')
+        return timeout_s
 
     def _spec(
         self, prompt: str, max_turns: int | None, max_cost_usd: float | None, fields: Mapping[str, Any]

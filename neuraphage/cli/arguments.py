@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,6 +13,7 @@ from neuraphage.cli.flags import choose_flag
 from neuraphage.errors import BadInput
 from neuraphage.model.limits import MOST_TURNS
 from neuraphage.model.task import Mode, OnUnknownOutcome
+from neuraphage.settings import MAX_S
 
 TaskId = Annotated[str, typer.Argument(help="Task id, or any unique part of it.", autocompletion=task_ids)]
 _TURNS = "Limit of turns for one piece of work"
@@ -29,6 +30,14 @@ TaskMode = Annotated[
         help="autonomous, or conversational: it waits for your next message when the model has ended its turn.",
         metavar="<mode>",
         case_sensitive=False,
+    ),
+]
+PermissionTimeout = Annotated[
+    str | None,
+    typer.Option(
+        "--permission-timeout",
+        help="How long a permission waits for an answer before the call is denied: seconds, or none.",
+        metavar="SECONDS|none",
     ),
 ]
 WhenUnknown = Annotated[
@@ -56,6 +65,26 @@ Tools = Annotated[
         metavar="MODULE:OBJECT",
     ),
 ]
+FOREVER: Literal["none"] = "none"
+
+
+def timeout_s(text: str | None) -> float | Literal["none"] | None:
+    """What --permission-timeout was given; None when it was not.
+
+    Raises:
+        BadInput: it is neither a time nor none.
+    """
+    if text is None or text == FOREVER:
+        return text and FOREVER
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= MAX_S:
+        raise BadInput(f"--permission-timeout {text!r}: give seconds, more than 0, or none")
+    return seconds
+
+
 AsJson = Annotated[bool, typer.Option("--json", help="JSON with stable names, for programs.")]
 
 

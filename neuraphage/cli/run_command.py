@@ -12,7 +12,16 @@ import typer
 from neuraphage.api import Api
 from neuraphage.cli.allowing import Allow, hint_at_misspelt
 from neuraphage.cli.answer_command import Seen
-from neuraphage.cli.arguments import AsJson, MaxCost, MaxTurns, TaskMode, Tools, existing_dir
+from neuraphage.cli.arguments import (
+    AsJson,
+    MaxCost,
+    MaxTurns,
+    PermissionTimeout,
+    TaskMode,
+    Tools,
+    existing_dir,
+    timeout_s,
+)
 from neuraphage.cli.completion import task_ids
 from neuraphage.cli.connection import connect, load_settings
 from neuraphage.cli.console import console, short_id
@@ -63,6 +72,7 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     max_turns: MaxTurns = None,
     max_cost: MaxCost = None,
     mode: TaskMode = None,
+    permission_timeout: PermissionTimeout = None,
     resume: Resume = None,
     answer: Annotated[str | None, typer.Option(help="With --resume: answer what it asks.")] = None,
     to: Annotated[list[str] | None, typer.Option("--prompt", help="With --answer: the prompts that it is for.")] = None,
@@ -84,12 +94,13 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     _refuse_at_odds(has_text, resume, answer, script, is_precise=bool(to or seen))
     if resume is not None:
         _refuse_of_new_task({"--dir": directory, "--model": model, "--allow": allow, "--mode": mode})
+        _refuse_of_new_task({"--permission-timeout": permission_timeout})
     text = given_text("the prompt", prompt, file) if has_text else None
     if resume is None:
         check_new_task(text or "", model=model, max_turns=max_turns, max_cost=max_cost, script=script)
     else:
         check_limits(max_turns, max_cost)
-    working_dir = existing_dir(directory or Path())
+    working_dir, wait_s = existing_dir(directory or Path()), timeout_s(permission_timeout)
     hint_at_misspelt(allow or ())
     waiting = Viewer(console(stderr=as_json))
     with contextlib.ExitStack() as at_end:
@@ -110,6 +121,7 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
                     max_turns=max_turns,
                     max_cost_usd=max_cost,
                     mode=mode or Mode.AUTONOMOUS,
+                    permission_timeout_s=wait_s,
                 )
             _tell_unconfined(load_settings(), waiting)
             commands = NextCommands(task_id, stack.started, script)

@@ -15,10 +15,12 @@ from neuraphage.cli.arguments import (
     AsJson,
     MaxCost,
     MaxTurns,
+    PermissionTimeout,
     TaskId,
     TaskMode,
     WhenUnknown,
     existing_dir,
+    timeout_s,
 )
 from neuraphage.cli.connection import connect
 from neuraphage.cli.console import dollars, harmless, out, print_json, print_wrapped, short_id
@@ -55,6 +57,7 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
     max_turns: MaxTurns = None,
     max_cost: MaxCost = None,
     mode: TaskMode = None,
+    permission_timeout: PermissionTimeout = None,
     name: Annotated[str | None, typer.Option(help="A name for lists, in place of the prompt's first words.")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="A label for `list --tag`; may be repeated.")] = None,
     priority: Annotated[int, typer.Option(help="0 (critical) to 4 (low).", min=0, max=4)] = 2,
@@ -73,7 +76,7 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
     check_new_task(text, model=model, max_turns=max_turns, max_cost=max_cost, name=name)
     if any(not label.strip() for label in tag or ()):
         raise BadInput("--tag is empty; give a word")
-    working_dir = None if directory is None else existing_dir(directory)
+    working_dir, wait_s = None if directory is None else existing_dir(directory), timeout_s(permission_timeout)
     hint_at_misspelt(allow or ())
     with connect() as api:
         task_id = api.submit(
@@ -84,6 +87,7 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
             max_turns=max_turns,
             max_cost_usd=max_cost,
             mode=mode or Mode.AUTONOMOUS,
+            permission_timeout_s=wait_s,
             name=name,
             tags=tag or (),
             priority=priority,

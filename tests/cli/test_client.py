@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import orjson
 import pytest
 from pydantic import SecretStr
@@ -82,13 +84,30 @@ def test_a_name_made_from_the_prompt_holds_no_half_of_a_secret(bench: Bench, bef
 
 
 @pytest.mark.parametrize(
-    "fields", [{"max_turns": -1}, {"max_cost_usd": float("inf")}, {"priority": 9}, {"permission_timeout_s": 0.0}]
+    "fields",
+    [
+        {"max_turns": -1},
+        {"max_cost_usd": float("inf")},
+        {"priority": 9},
+        *({"permission_timeout_s": wrong} for wrong in (0.0, -1.0, float("inf"), float("nan"))),
+    ],
 )
 def test_submit_out_of_range(bench: Bench, fields: dict[str, float]) -> None:
     """Nothing is stored of a task that makes no sense."""
     with pytest.raises(BadInput):
         bench.client.submit("x", **fields)  # type: ignore[arg-type]  # wrong on purpose
     assert bench.client.list() == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "given", "stored"),
+    [(300.0, None, 300.0), (7.0, None, 7.0), ("none", None, None), (7.0, "none", None), ("none", 9.0, 9.0)],
+)
+def test_how_long_permissions_wait(bench: Bench, setting: Any, given: Any, stored: float | None) -> None:
+    """What is stored is always said: no time in a spec is no limit, never "not given"."""
+    object.__setattr__(bench.client.settings, "permission_timeout_s", setting)
+    task_id = bench.client.submit("x", permission_timeout_s=given)
+    assert bench.client.get(task_id).spec.permission_timeout_s == stored
 
 
 def test_find(bench: Bench) -> None:

@@ -21,6 +21,7 @@ PLAIN: dict[str, Any] = {
     "allow": [],
     "working_dir": None,
     "limits": {"max_turns": 50, "max_cost_microusd": 10_000_000},
+    "permission_timeout_s": 300.0,
 }
 """What a task is that is given nothing but a prompt."""
 OPTIONS: list[tuple[list[str], dict[str, Any]]] = [
@@ -33,6 +34,8 @@ OPTIONS: list[tuple[list[str], dict[str, Any]]] = [
     (["--allow", "edit", "--allow", "run_command"], {"allow": ["edit", "run_command"]}),
     (["--model", "claude-opus-5-5"], {"model": "claude-opus-5-5"}),
     (["--max-turns", "7"], {"limits": {"max_turns": 7, "max_cost_microusd": 10_000_000}}),
+    (["--permission-timeout", "2.5"], {"permission_timeout_s": 2.5}),
+    (["--permission-timeout", "none"], {"permission_timeout_s": None}),
     (["--max-cost", "0.25"], {"limits": {"max_turns": 50, "max_cost_microusd": 250_000}}),
 ]
 

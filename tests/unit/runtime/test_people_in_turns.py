@@ -281,3 +281,25 @@ def test_text_that_no_server_takes(make_rig: MakeRig, ask: Callable[[Rig, str], 
     with pytest.raises(BadInput):
         ask(rig, task_id)
     assert rig.kit.state() == before
+
+
+def test_what_is_still_open_after_a_recovery_is_announced_once_more(make_rig: MakeRig) -> None:
+    """The first prompt's call killed the worker: the other prompt keeps its id and its deadline."""
+
+    def deadly(params: Any, context: Any) -> ToolResult:
+        raise Killed
+
+    first = FakeTool(name="deadly", effect_class=EffectClass.PURE, side_effecting=True, act=deadly)
+    rig = make_rig(calls(("t1", "deadly", {}), ("t2", "guarded", {})), says("Done."), extra=[first, guarded()])
+    task_id = rig.run(allow=(), permission_timeout_s=300.0)
+    before = next(prompt for prompt in rig.get(task_id).prompts if prompt.tool_use_id == "t2")
+    rig.people.answer(task_id, ids_by_call(rig, task_id)["t1"], "yes")
+    rig.dies()
+    first.act = FakeTool.act
+    rig = rig.recover(task_id)
+    rig.drain()
+    for _ in range(2):
+        rig.sweep.run(guarded=False)
+        rig.drain()
+    assert rig.get(task_id).prompts == (before,)
+    assert rig.kinds(task_id).count("UserInputNeeded") == 2

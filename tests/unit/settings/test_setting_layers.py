@@ -259,6 +259,16 @@ def test_the_longest_wait_of_a_socket_is_one_that_it_takes(home: Path, name: str
     assert f":1: {name}: input should be less than or equal to" in complaint()
 
 
+@pytest.mark.parametrize(("text", "value"), [("none", "none"), ("45", 45.0), ("0.5", 0.5)])
+def test_how_long_a_permission_waits(home: Path, monkeypatch: pytest.MonkeyPatch, text: str, value: object) -> None:
+    """A time, or none for ever; five minutes where nobody says anything."""
+    assert load().permission_timeout_s == 300.0
+    monkeypatch.setenv("NEURAPHAGE_PERMISSION_TIMEOUT_S", text)
+    assert load().permission_timeout_s == value
+    monkeypatch.setenv("NEURAPHAGE_PERMISSION_TIMEOUT_S", "soon")
+    assert "NEURAPHAGE_PERMISSION_TIMEOUT_S" in complaint()
+
+
 def test_paths_mean_one_folder_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes of a stack work in other folders than the command that starts them."""
     monkeypatch.setenv("HOME", "/home/me")
