@@ -15,6 +15,7 @@ WORDS = ("password", "passwd", "passphrase", "passcode", "psk", "secret", "crede
 """Names by themselves and at the end of others."""
 KEYS = (
     *("api", "access", "secret", "private", "account", "shared", "encryption", "signing", "master", "auth", "storage"),
+    *("application", "app", "subscription"),
 )
 """What makes a secret of the word `key` behind it."""
 JOINED_WORDS = ("pat", "sk")
@@ -30,9 +31,12 @@ PASS_OF = (
 _KEY = rf"(?:{'|'.join(KEYS)})[_-]?key"
 _WORD = r"pass(?:word|wd|phrase|code)|psk|secret|credentials?|token|auth"
 _APART = rf"(?:{beginning('[A-Za-z0-9]')}|(?-i:(?<=[a-z])(?=P))|{'|'.join(f'(?<={word})(?=p)' for word in PASS_OF)})"
+_WHICH = r"(?:[_-](?:base|prod|production|staging|live|dev|old|new|primary|secondary|v?\d{1,2})(?![a-z0-9]))?"
+"""What parts several of one name: SECRET_KEY_BASE, DB_PASSWORD_PROD, API_KEY_2."""
 # The longest names first: `_ASSIGNED_REACH` takes the first one that fits, since nothing behind it has to follow.
-_NAME = rf"(?:{_KEY}|{_WORD}|[_-](?:{'|'.join(JOINED_WORDS)})|{_APART}(?:{'|'.join(SHORT_WORDS)}))"
-_NEEDLES = (
+NAME = rf"(?:(?:{_KEY}|{_WORD}|[_-](?:{'|'.join(JOINED_WORDS)})|{_APART}(?:{'|'.join(SHORT_WORDS)})){_WHICH})"
+"""The end of a name, from its last word that means a secret on."""
+NAME_NEEDLES = (
     *(word for word in WORDS if word != "credentials"),
     *(f"{gap}{word}" for gap in "_-" for word in JOINED_WORDS),
     *(f"{word}{gap}key" for gap in ("", "_", "-") for word in KEYS),
@@ -49,19 +53,19 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 # In JSON text that stands in JSON text the quotes are escaped.
 _QUOTE = r"""\\{0,3}["']"""
 _ASSIGNED = Regex(
-    rf"""{_NAME}(?:{_QUOTE})?[ \t]{{0,8}}(?::=|=>|[:=])[ \t]{{0,8}}[fbru]?(?P<quote>{_QUOTE})"""
+    rf"""(?P<name>{NAME})(?:{_QUOTE}\]?)?[ \t]{{0,8}}(?::=|=>|[:=])[ \t]{{0,8}}[fbru]?(?P<quote>{_QUOTE})"""
     r"""(?P<value>[^"'\s\\<>{}()\[\]]{8,512})(?P=quote)""",
     _FLAGS,
 )
 _ASSIGNED_REACH = Regex(
-    rf"""{_NAME}\\{{0,3}}["']?[ \t]{{0,8}}"""
+    rf"""{NAME}\\{{0,3}}(?:["']\]?)?[ \t]{{0,8}}"""
     r"""(?:(?::=|=>|[:=])[ \t]{0,8}[fbru]?(?:\\{0,3}["'][^"'\s\\<>{}()\[\]]{0,512}\\{0,3}["']?|\\{1,3})?)?""",
     _FLAGS,
 )
 # A shell assignment has no spaces. What follows tells it from a keyword argument or an expression. In a URL within a
 # URL the sign is escaped, and the value ends at the next such sign: so no run is looked at again.
 _SHELL = Regex(
-    rf"""{_NAME}(?:=|(?P<escaped>%3d))(?P<value>(?:[\w+/~@!^*.-]|%(?(escaped)(?!26|3d))){{8,}}+={{0,2}})(?=[\s;&|"'`#<\\]|%26|%3d|$)""",
+    rf"""{NAME}(?:=|(?P<escaped>%3d))(?P<value>(?:[\w+/~@!^*.-]|%(?(escaped)(?!26|3d))){{8,}}+={{0,2}})(?=[\s;&|"'`#<\\]|%26|%3d|$)""",
     _FLAGS,
 )
 # In capitals it is a setting of an environment, and no argument.
@@ -72,13 +76,13 @@ _SETTING = Regex(
 )
 # `password: x` of YAML and `key = x` of INI, to the end of the line. Code has more behind it, or a type.
 _LINE = Regex(
-    rf"""(?P<name>{_NAME})(?:{_QUOTE})?[ \t]{{0,8}}[:=][ \t]{{1,8}}(?P<value>[!#-&*-;=?-Z^-z|~]{{6,512}}+)"""
+    rf"""(?P<name>{NAME})(?:{_QUOTE})?[ \t]{{0,8}}[:=][ \t]{{1,8}}(?P<value>[!#-&*-;=?-Z^-z|~]{{6,512}}+)"""
     r"""(?=[ \t]{0,8}(?:[\r\n#]|\\[nr]|$))""",
     _FLAGS,
 )
 # Name and value side by side: an attribute each, a key of JSON each, a line of YAML each.
 _PAIR = Regex(
-    rf"""(?P<name>{_NAME})(?:{_QUOTE},?\s{{0,40}}|\s{{1,40}})(?:{_QUOTE})?value(?:{_QUOTE})?[ \t]{{0,8}}[:=]"""
+    rf"""(?P<name>{NAME})(?:{_QUOTE},?\s{{0,40}}|\s{{1,40}})(?:{_QUOTE})?value(?:{_QUOTE})?[ \t]{{0,8}}[:=]"""
     rf"""[ \t]{{0,8}}(?P<quote>{_QUOTE}|)(?P<value>[!#-&(-;=?-Z^-~]{{4,512}}+)(?P=quote)""",
     _FLAGS,
 )
@@ -99,10 +103,24 @@ def shell_value(match: re.Match[str]) -> bool:
     return not is_name and looks_random(value)
 
 
+def is_place(value: str) -> bool:
+    """Tell a path, an address or a name of code, which only leads to a value."""
+    return value[0] in "%/~." or "://" in value or _DOTTED.fullmatch(value) is not None
+
+
+def _assigned_value(match: re.Match[str]) -> bool:
+    """Tell a value in quotes from a word; a password may be nearly one, `hunter22`."""
+    value = match["value"]
+    if random_value(match):
+        return True
+    is_made_up = any(c.isdigit() for c in value) and any(c.isalpha() for c in value) and value.isascii()
+    is_named = value[0] in "$%{" or is_place(value) or _PASSWORDS.search(value) is not None
+    return _names_password(match) and is_made_up and not is_named
+
+
 def _setting_value(match: re.Match[str]) -> bool:
     value = match["value"]
-    is_place = value[0] in "%/~." or "://" in value or _DOTTED.fullmatch(value) is not None
-    return not is_place and is_made(value)
+    return not is_place(value) and is_made(value)
 
 
 def _line_value(match: re.Match[str]) -> bool:
@@ -149,10 +167,10 @@ ASSIGNMENTS: tuple[Pattern, ...] = (
         "token", "apikey", "api-key", "api_key", "accesskey", "access-key", "secretkey", "secret-key",
         "privatekey", "private-key",
     )), _ELEMENT, _made_value),
-    Pattern("assignment", _NEEDLES, _PAIR, _pair_value),
-    Pattern("assignment", _NEEDLES, _ASSIGNED, random_value, _ASSIGNED_REACH),
-    Pattern("assignment", _NEEDLES, _LINE, _line_value),
-    Pattern("assignment", _NEEDLES, _SHELL, shell_value),
+    Pattern("assignment", NAME_NEEDLES, _PAIR, _pair_value),
+    Pattern("assignment", NAME_NEEDLES, _ASSIGNED, _assigned_value, _ASSIGNED_REACH),
+    Pattern("assignment", NAME_NEEDLES, _LINE, _line_value),
+    Pattern("assignment", NAME_NEEDLES, _SHELL, shell_value),
     Pattern("assignment", ("passw", "passp", "passc", "pass=", "pwd=", "pw="), _SETTING, _setting_value),
 )  # fmt: skip
 """Every way to give a value to a name."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from neuraphage.redaction.beginnings import BEGINNING, beginning
-from neuraphage.redaction.patterns import MIN_VALUE_CHARS, Pattern, Regex, is_made
+from neuraphage.redaction.patterns import MIN_VALUE_CHARS, Pattern, Regex, is_made, random_value
 
 _FLAGS = re.IGNORECASE | re.ASCII
 _GAP = r"[ \t]{1,4}"
@@ -26,8 +26,13 @@ _LONG_OPTION = Regex(
     _FLAGS,
 )
 _LOGIN_OPTION = Regex(
-    rf"""{_OPTION_BEGINNING}(?:-u|--user|--proxy-user|-U)[ \t=]{{0,2}}["']?(?P<user>[\w.@-]{{1,64}}):"""
-    r"""(?P<value>[!#-&(-Z^-z~]{1,256}+)""",
+    rf"""{_OPTION_BEGINNING}(?:-u|--user|--proxy-user|-U|--(?:basic-|http-|proxy-)?auth)[ \t=]{{0,2}}["']?"""
+    r"""(?P<user>[\w.@-]{1,64}):(?P<value>[!#-&(-Z^-z~]{1,256}+)""",
+    re.ASCII,
+)
+_AUTH_OPTION = Regex(rf"{_OPTION_BEGINNING}--(?:[a-z]{{1,12}}-)?auth[ \t=]" + _ARGUMENT, _FLAGS)
+_HTTPIE = Regex(
+    rf"""{BEGINNING}https?(?:{_GAP}-[!-~]{{1,64}}){{0,1}}{_GAP}-a{_GAP}["']?(?P<user>[\w.@-]{{1,64}}):(?P<value>[!#-&(-Z^-z~]{{1,256}}+)""",
     re.ASCII,
 )
 _SAMBA_LOGIN = Regex(
@@ -42,7 +47,8 @@ _MYSQL = Regex(
     _FLAGS,
 )
 _LOGIN_P = Regex(
-    rf"""{BEGINNING}login(?:[ \t]{{1,4}}[\w.][\w.:/-]{{0,127}})?(?:[ \t]{{1,4}}-u[ \t]{{1,4}}[\w.@-]{{1,64}})?"""
+    rf"""{BEGINNING}login(?:{_GAP}--[a-z-]{{1,32}}|{_GAP}[\w.][\w.:/-]{{0,127}})?"""
+    rf"""(?:[ \t]{{1,4}}-u[ \t]{{1,4}}[\w.@-]{{1,64}})?"""
     r"""[ \t]{1,4}-p[ \t]{1,4}["']?(?P<value>[!#%&(-,.-9:-Z^-z~]{3,128}+)""",
     _FLAGS,
 )
@@ -97,7 +103,11 @@ COMMAND_LINES: tuple[Pattern, ...] = (
         "-storepass", "-keypass", "-srcstorepass", "-srckeypass", "-deststorepass", "-destkeypass", "-newstorepass",
         "-newkeypass", "-password", "-passphrase", "-pw ", "-pw=",
     ), _LONG_OPTION, _argument_value),
-    Pattern("password", ("-u", "--user", "--proxy-user"), _LOGIN_OPTION, _login_value),
+    Pattern("password", (
+        "-u", "--user", "--proxy-user", "--auth", "--basic-auth", "--http-auth", "--proxy-auth",
+    ), _LOGIN_OPTION, _login_value),
+    Pattern("password", ("--",), _AUTH_OPTION, random_value),
+    Pattern("password", ("http ", "https "), _HTTPIE, _login_value),
     Pattern("password", ("-u", "--user"), _SAMBA_LOGIN, _samba_value),
     Pattern("password", ("-u",), _SQL_SERVER),
     Pattern("password", ("sshpass",), _SSHPASS),

@@ -15,6 +15,7 @@ from neuraphage.redaction.assignments import ASSIGNMENTS, shell_value
 from neuraphage.redaction.beginnings import BEGINNING
 from neuraphage.redaction.command_lines import COMMAND_LINES
 from neuraphage.redaction.patterns import Pattern, Regex, looks_random, random_value
+from neuraphage.redaction.statements import STATEMENTS
 
 _FLAGS = re.IGNORECASE | re.ASCII
 # In JSON text the ends of lines and the quotes are escaped.
@@ -24,13 +25,19 @@ _AUTH_FIELD = Regex(
     rf"auth{_QUOTE}[ \t]{{0,8}}[:=][ \t]{{0,8}}{_QUOTE}(?P<value>[A-Za-z0-9+/]{{8,512}}+={{0,2}})", _FLAGS
 )
 _HEADER = Regex(
-    rf"authorization{_QUOTE}\s{{0,8}}[:=]\s{{0,8}}{_QUOTE}(?:bearer|basic|token|apikey|bot|key)(?:\s{{1,8}}|%20)"
+    rf"authorization{_QUOTE}\s{{0,8}}[:=]\s{{0,8}}{_QUOTE}(?:bearer|basic|token|apikey|bot|key|ssws)(?:\s{{1,8}}|%20)"
     r"(?P<value>[\w.~+/:-]{8,}+={0,2})",
     _FLAGS,
 )
+_HEADER_ALONE = Regex(
+    rf"authorization{_QUOTE}[ \t]{{0,8}}[:=][ \t]{{0,8}}{_QUOTE}(?P<value>[\w.~+/-]{{20,}}+={{0,2}})", _FLAGS
+)
+# A digest of the password, which may be guessed at home. Its order is free: it stands apart from its scheme.
+_DIGEST = Regex(r"""response=\\{0,3}"(?P<value>[0-9a-f]{32,64})\\{0,3}[",]""", _FLAGS)
 _BEARER_ALONE = Regex(rf"{BEGINNING}(?:bearer|basic)(?:[ \t]{{1,4}}|%20)(?P<value>[\w.~+/-]{{16,}}+={{0,2}})", _FLAGS)
 _HEADER_KEY = Regex(
-    rf"(?:x-api-key|api-key|(?:auth|vault|gitlab|private|access|csrf|security)-token){_QUOTE}[ \t]{{0,8}}:[ \t]{{0,8}}"
+    rf"(?:(?:api|auth|access|application|app|subscription|functions)-key|apikey"
+    rf"|(?:auth|vault|gitlab|private|access|csrf|security)-token){_QUOTE}[ \t]{{0,8}}:[ \t]{{0,8}}"
     rf"{_QUOTE}(?P<value>[\w+/.~-]{{8,}}+={{0,2}})",
     _FLAGS,
 )
@@ -41,6 +48,7 @@ _PARAMETER_BEGINNING = r"(?:(?<=[?&;])|(?<=\\u0026)|(?<=%26)|(?<=%3f))"
 _SIGNED = Regex(
     rf"{_PARAMETER_BEGINNING}(?:sig|x-amz-signature|x-goog-signature)(?:=|%3d)(?P<value>[\w%+/-]{{16,}}+=*)", _FLAGS
 )
+_SIGNED_HEADER = Regex(r"signature=(?P<value>[0-9a-f]{64})(?!\w)", _FLAGS)
 _PARAMETERS = (
     *("key", "apikey", "api_key", "api-key", "subscription-key", "token", "access_token", "auth_token", "id_token"),
     *("refresh_token", "secret", "client_secret", "password", "passwd", "pass", "pwd", "auth", "jwt"),
@@ -96,15 +104,19 @@ def _auth_value(match: re.Match[str]) -> bool:
 
 CONTEXTS: tuple[Pattern, ...] = (
     Pattern("authorization", ("authorization",), _HEADER, _bearer_value),
+    Pattern("authorization", ("authorization",), _HEADER_ALONE, random_value),
+    Pattern("authorization", ("response=",), _DIGEST),
     Pattern("authorization", ("bearer", "basic"), _BEARER_ALONE, random_value),
     Pattern("header_key", (
-        "x-api-key", "api-key", "auth-token", "vault-token", "gitlab-token", "private-token", "access-token",
+        "api-key", "auth-key", "access-key", "application-key", "app-key", "subscription-key", "functions-key",
+        "apikey", "auth-token", "vault-token", "gitlab-token", "private-token", "access-token",
         "csrf-token", "security-token",
     ), _HEADER_KEY, random_value),
     Pattern("url_password", ("://",), _URL_PASSWORD, reach=_URL_REACH),
     Pattern("url_password", ("://",), _URL_TOKEN, random_value),
     Pattern("url_password", ("@tcp(", "@unix("), _GO_DSN, _no_port, is_searched=True),
     Pattern("signature", ("sig=", "sig%3d", "x-amz-signature", "x-goog-signature"), _SIGNED),
+    Pattern("signature", ("signature=",), _SIGNED_HEADER),
     Pattern("parameter", (*_PARAMETERS[1:], "key=", "key%3d"), _PARAMETER, _parameter_value),
     Pattern("login", ("auth",), _AUTH_FIELD, _auth_value),
     Pattern("password", ("login",), _NETRC, _netrc_value),
@@ -112,6 +124,7 @@ CONTEXTS: tuple[Pattern, ...] = (
     Pattern("session", ("sess", "sid="), _SESSION, shell_value),
     Pattern("password", (":543", ":6432:", ":*:"), _PGPASS),
     *COMMAND_LINES,
+    *STATEMENTS,
     *ASSIGNMENTS,
 )  # fmt: skip
 """Every place."""

@@ -8,6 +8,7 @@ matches as long as there is enough of it, or is bounded.
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Callable
 
@@ -35,6 +36,11 @@ def _old_vault(match: re.Match[str]) -> bool:
     Taken apart into words, 24 random characters make about 11, and names of that length hardly ever more than 8.
     """
     return len(_WORDS_OF_A_NAME.findall(match[0][2:26])) >= 9
+
+
+def _encoded_key(match: re.Match[str]) -> bool:
+    """Tell a private key in base64, as Kubernetes keeps it, from a certificate."""
+    return b"PRIVATE KEY" in base64.b64decode(match[0][:52])
 
 
 def _no_name(match: re.Match[str]) -> bool:
@@ -102,8 +108,16 @@ TOKENS: tuple[Pattern, ...] = (
     _fixed("octopus_key", r"API-[A-Z0-9]{26}", "api-"),
     _token("sonar_token", r"sq[uap]_[0-9a-f]{40}(?!\w)", "squ_", "sqa_", "sqp_"),
     _fixed("clojars_token", r"CLOJARS_[0-9a-f]{60}", "clojars_"),
-    _token("atlassian_token", r"AT(?:ATT|CTT|BBT)3[\w-]{30,}+={0,2}", "atatt3", "atctt3", "atbbt3"),
+    _token("atlassian_token", r"AT(?:ATT|CTT|BBT)3[\w-]{30,}+(?:=[0-9A-F]{8}(?!\w)|={0,2})",
+        "atatt3", "atctt3", "atbbt3"),
+    _token("buildkite_token", rf"bk(?:ua|cr|ct|aa)_{_HEX}{{40,}}+", "bkua_", "bkcr_", "bkct_", "bkaa_"),
+    _token("circleci_token", rf"CCI(?:PAT|PRJ)_{_WORD}{{20,24}}_{_HEX}{{40,}}+", "ccipat_", "cciprj_"),
+    _fixed("launchdarkly_key", rf"(?:sdk|api)-{_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}", "sdk-", "api-"),
+    _token("private_key", r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{40,}+={0,2}", "ls0tls1crudjti", accept=_encoded_key),
     # clouds
+    _token("google_code", r"4/0A[\w-]{30,}+", "4/0a"),
+    _token("firebase_key", r"AAAA[\w-]{7}:APA91b[\w-]{100,}+", "aaaa"),
+    _token("mapbox_token", r"[st]k\.eyJ[\w-]{20,}+\.[\w-]{16,}+", "sk.eyj", "tk.eyj"),
     _fixed("aws_key_id", r"A(?:KIA|SIA|BIA|CCA)[0-9A-Z]{16}", "akia", "asia", "abia", "acca"),
     _token("aws_bedrock_key", r"ABSK[A-Za-z0-9+/]{100,}+={0,2}", "absk"),
     _token("google_key", r"AIza[\w-]{35,}+", "aiza"),

@@ -56,6 +56,13 @@ SECRETS = [
     'name="DB_PASS", "value": "s3cr3t"',
     "mongosh h -u me -p swordfish",
     "htpasswd -c -b f me swordfish",
+    "PASSPHRASE='correct horse battery staple again more'",
+    "identified with sha2 by 's3cr3t99x'",
+    "env -S MY_TOKEN s3cr3t99x",
+    "set -gx MY_TOKEN s3cr3t99x",
+    "login --service -u app -p s3cr3t99x",
+    "the api key is a1b2c3d4e5f6",
+    "os.putenv('TOKEN', 'a1b2c3d4e5f6')",
     "\\nghp_" + "Ab1" * 12,
     "\x1b[31mAKIA" + "ABCD1234" * 2,
     "ghp_" + "Ab1" * 12,
@@ -88,6 +95,7 @@ WORDS = [
     ";",
     "'",
     *("\\n", '\\"', "%22", "\x1b[31m", "value", "pass=", "-p", "-b", "_"),
+    *("env", "set -x", "passphrase='", "by", "', '", "']", "is"),
 ]
 GAPS = ["", " ", "\n", "  ", "\t", ", ", "\u00a0", "，", "。"]
 NO_GAPS = ["", "", "，", "。"]

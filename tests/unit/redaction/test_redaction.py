@@ -200,6 +200,8 @@ PIECES = st.one_of(
                 ":*:a:b:",
                 "SG." + "a1B2" * 5 + ".",
                 *("\\n", '\\"', "%22", "%3d", "\\u0026", "\x1b[31m", "pass=", "_PASS=", "pw: ", "&key=", "@tcp("),
+                *("passphrase='", "correct horse battery", ' is "', "env ", "set -x ", "', '", "by '", "$1$a$"),
+                *("requirepass ", "on >", " --auth ", "response=", "signature=", "oracle:thin:a/", "_base", "']", "_2"),
                 *(' value="', "zip -P ", "7z a -p", "-U a%", "-pass pass:", "-D cn=a -w ", "htpasswd -nb a "),
                 "-----BEGIN ",
                 "PRIVATE KEY-----",

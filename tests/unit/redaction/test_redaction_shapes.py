@@ -272,6 +272,16 @@ ADVERSARIAL = [
     "htpasswd -b ", "htpasswd -b a b ", "-U a%", "-U a -P ", "-pass pass:", "-pw ",
     "machine\\n", "machine a\\nlogin ", "login\\n",
     "\\\\\\\"", "password\\\": \\\"", "auth\\\":",
+    "password', '", "password','a1','", "password '", "identified by '", "identified with a by '", "set -x ", "setx a",
+    "env ", "env a_token ", "env token", "requirepass a1", "on >", "on >a1", "convertto-securestring \"a1",
+    "oracle:thin:", "oracle:thin:a/", "sqlplus a/a", "password is ", "password is a1 ", "token is a",
+    "passphrase='", "passphrase='abc ", "passphrase='abc abc", "passphrase: 'abc abc abc", "$1$", "$1$a$aaaa",
+    "$6$rounds=",
+    "$argon2id$", "$argon2id$a$", "$2b$10$a", "response=\"0",
+    "signature=0", "--auth ", "--a-auth a1", "http -a ", "http -a a:",
+    "token_2", "token_base_2=", "token']='", "sdk-0", "sk.eyJ", "sk.eyJaaaaaaaaaaaaaaaaaaaaa.", "aaaa",
+    "AAAAaaaaaaa:APA91b",
+    "4/0a", "LS0tLS1CRUdJTi", "bkua_0", "authorization:a1", "login --a -u a -p ",
     ".atlasv1.", "hooks.slack.com/services/", "api/webhooks/1/", "xoxb-", "sshpass -p ", "1//0", "[redacted:a]-u ",
 ]  # fmt: skip
 
