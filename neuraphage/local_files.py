@@ -34,15 +34,14 @@ class LocalFiles:
     def is_absent(self, path: str, folder: str | None) -> bool:
         """See ports.WorkingFiles."""
         from neuraphage.tools.base import ToolCallError  # noqa: PLC0415 - see the module docstring
+        from neuraphage.tools.beneath import is_there  # noqa: PLC0415 - as above
         from neuraphage.tools.paths import resolve  # noqa: PLC0415 - as above
 
         try:
-            resolve(path, folder).path.lstat()
-        except (FileNotFoundError, NotADirectoryError):
-            return True
+            place = resolve(path, folder)
+            return not is_there(place.pin, place.parts)
         except (ToolCallError, OSError):
-            pass
-        return False
+            return False
 
     def is_as_approved(self, approved: FileSight, folder: str, seen: SeenFile | None) -> bool | None:
         """See ports.WorkingFiles."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import stat
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -87,9 +85,6 @@ class ChangeTool(ParsedTool[P]):
         told = _to_tell(change)
         unchanged = "The file was not changed." if change.before else "Nothing was written."
         try:
-            if change.before is not None and not os.access(place.path, os.W_OK):
-                # A rename would get past the file's own write protection, so it is asked here.
-                raise PermissionError(errno.EACCES, "write protected")
             replace_file(place, change.after, context.effect_id, change.before)
         except OSError as error:
             raise os_failure("write", place.shown, error, unchanged) from error
@@ -113,13 +108,14 @@ class ChangeTool(ParsedTool[P]):
     def look_after(self, params: P, evidence: Mapping[str, Any], context: ToolContext) -> Probe:
         """Compare the file with the hashes taken before; also removes what a crashed write left."""
         place = resolve(params.path, context.working_dir)  # type: ignore[attr-defined]  # a tool that changes a file is told its path
-        discard_leftover(place.path, context.effect_id)
+        discard_leftover(place, context.effect_id)
         now = read_raw_or_none(place)
         verdict = self._compare(place, now, evidence) if "after_sha256" in evidence else self.guess(params, place, now)
         if verdict is not ProbeVerdict.HAPPENED or now is None:
             return Probe(verdict=verdict)
         try:
-            flush_directory(place.path.parent)  # the crash may have come between the rename and its flush
+            with place.holder() as (fd, _):
+                flush_directory(fd)  # the crash may have come between the rename and its flush
         except OSError:
             return Probe(verdict=ProbeVerdict.UNKNOWN)
         return Probe(
@@ -141,10 +137,10 @@ def _to_tell(change: Change) -> list[str]:
     if change.before is not None:
         return _lost(change.before)
     place = change.place
-    found = look_alike(place.root, place.path)
+    found = look_alike(place.pin, place.parts)
     if found is None:
         return []
-    wanted = "/".join(place.path.relative_to(place.root).parts[: found.count("/") + 1])
+    wanted = "/".join(place.parts[: found.count("/") + 1])
     return [
         f"Beside it there is {found!a}, which differs from {wanted!a} by {difference(found, wanted)} alone: if"
         " you meant that, make the change there and remove this one."

@@ -8,11 +8,15 @@ import stat
 from dataclasses import dataclass
 from enum import Enum
 
+from neuraphage.tools import beneath
 from neuraphage.tools.base import ToolCallError
 from neuraphage.tools.paths import ResolvedPath, os_failure
 
 MAX_FILE_BYTES = 10 * 1024 * 1024
 """Largest file that the tools read, edit or write."""
+
+READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
+"""How a file is opened that may be anything: no link is followed, and nothing is waited for."""
 
 _CHUNK_BYTES = 1024 * 1024
 _KINDS = [
@@ -81,28 +85,37 @@ def read_raw(place: ResolvedPath, action: str = "read") -> RawFile:
         ToolCallError: missing, not a regular file, too large, or unreadable.
     """
     try:
-        # Opening a device can already do something, so its kind is asked before and, against a swap, after.
-        _require_regular(place, action, place.path.lstat())
-        fd = os.open(place.path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY)
-        try:
-            info = os.fstat(fd)
-            _require_regular(place, action, info)
-            return RawFile(_read_all(place, action, fd), info)
-        finally:
-            os.close(fd)
+        with place.holder() as (fd, name):
+            return read_in(fd, name, place, action)
     except OSError as error:
         raise os_failure(action, place.shown, error, place=place) from error
+
+
+def read_in(directory_fd: int, name: str, place: ResolvedPath, action: str) -> RawFile:
+    """Read a file in a directory that is open already.
+
+    Raises:
+        OSError: it cannot be opened or read.
+        ToolCallError: it is not a regular file, or too large.
+    """
+    # Opening a device can already do something, so its kind is asked before and, against a swap, after.
+    _require_regular(place, action, os.stat(name, dir_fd=directory_fd, follow_symlinks=False))
+    fd = os.open(name, READ_FLAGS, dir_fd=directory_fd)
+    try:
+        info = os.fstat(fd)
+        _require_regular(place, action, info)
+        return RawFile(_read_all(place, action, fd), info)
+    finally:
+        os.close(fd)
 
 
 def read_raw_or_none(place: ResolvedPath, action: str = "read") -> RawFile | None:
     """As read_raw; None when nothing is there."""
     try:
-        place.path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
+        is_there = beneath.is_there(place.pin, place.parts)
     except OSError as error:
         raise os_failure(action, place.shown, error) from error
-    return read_raw(place, action)
+    return read_raw(place, action) if is_there else None
 
 
 def decode(data: bytes, shown: str) -> TextFile:
@@ -163,6 +176,8 @@ def _require_regular(place: ResolvedPath, action: str, info: os.stat_result) -> 
     if stat.S_ISREG(info.st_mode):
         require_size(info.st_size, place.shown, action)
         return
+    if stat.S_ISLNK(info.st_mode):  # the path was resolved: it was none then
+        raise OSError(beneath.EXCHANGED, "replaced meanwhile")
     kind = next((name for test, name in _KINDS if test(info.st_mode)), "special file")
     advice = (
         "Use list_directory to see what is in it."

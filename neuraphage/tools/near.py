@@ -8,8 +8,13 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING or __package__:
+    from neuraphage.tools import beneath
+else:
+    import beneath  # by search_child.py, which is run by path
 
 _LOOKALIKE = str.maketrans(
     {**dict.fromkeys("‘’‚‛′", "'"), **dict.fromkeys("“”„‟″", '"'), **dict.fromkeys("‐‑‒–—―−", "-"), "…": "..."}
@@ -109,38 +114,41 @@ def named_characters(characters: set[str]) -> str:
     return ", ".join(f"U+{ord(one):04X} {unicodedata.name(one, 'TAB' if one == chr(9) else '')}".strip() for one in odd)
 
 
-def near_path(root: Path, wanted: Path) -> str | None:
+def near_path(root: beneath.Pin, wanted: Sequence[str]) -> str | None:
     """A path below the root that exists and only looks different from one that does not; relative to the root."""
-    found = root
-    for part in wanted.relative_to(root).parts:
-        if not os.path.lexists(found / part):
-            name = _near_name(found, part)
-            if name is None:
-                return None
-            found /= name
-        else:
-            found /= part
-    return None if found == wanted else found.relative_to(root).as_posix()
+    found: list[str] = []
+    for part in wanted:
+        name = part if _is_there(root, [*found, part]) else _near_name(root, found, part)
+        if name is None:
+            return None
+        found.append(name)
+    return None if found == list(wanted) else "/".join(found)
 
 
-def look_alike(root: Path, wanted: Path) -> str | None:
+def look_alike(root: beneath.Pin, wanted: Sequence[str]) -> str | None:
     """What is there beside a path that does not exist, and differs from it by its looks alone; relative to the root.
 
     It may be a directory on the way: `src`, where `Src/new.py` is not there yet.
     """
-    found = root
-    for part in wanted.relative_to(root).parts:
-        if not os.path.lexists(found / part):
-            name = _near_name(found, part)
-            return None if name is None else (found / name).relative_to(root).as_posix()
-        found /= part
+    for depth, part in enumerate(wanted):
+        above = wanted[:depth]
+        if not _is_there(root, [*above, part]):
+            name = _near_name(root, above, part)
+            return None if name is None else "/".join([*above, name])
     return None
 
 
-def _near_name(directory: Path, name: str) -> str | None:
+def _is_there(root: beneath.Pin, parts: Sequence[str]) -> bool:
+    try:
+        return beneath.is_there(root, parts)
+    except OSError:
+        return False
+
+
+def _near_name(root: beneath.Pin, above: Sequence[str], name: str) -> str | None:
     key = _LEVELS[-1][1]
     try:
-        with os.scandir(directory) as entries:
+        with beneath.directory(root, above) as fd, beneath.readable(fd) as opened, os.scandir(opened) as entries:
             names = sorted(entry.name for _, entry in zip(range(_MAX_NAMES), entries, strict=False))
     except OSError:
         return None

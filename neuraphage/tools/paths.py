@@ -1,7 +1,6 @@
 """Paths resolve inside the working directory, links followed; what leads outside is refused.
 
-This keeps a mistaken path in its place. It is no wall against a command that swaps links meanwhile:
-commands run with the rights of the worker anyway.
+What is resolved is used by handles alone (see `beneath`), so a link that is exchanged afterwards leads nowhere.
 """
 
 from __future__ import annotations
@@ -9,10 +8,13 @@ from __future__ import annotations
 import errno
 import os
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from neuraphage.decide.shorten import printable, shorten
+from neuraphage.tools import beneath
 from neuraphage.tools.base import ToolCallError
 from neuraphage.tools.near import difference, near_path
 from neuraphage.tools.working_dir import WHAT_TO_DO, working_dir_report
@@ -23,6 +25,8 @@ _SHELL_WORD = re.compile(r"~\Z|(?:~[\w.-]*|\$HOME|\$\{HOME\}|\$PWD|\$\{PWD\})/")
 _FOUND: dict[int, str] = {
     errno.ENOENT: "it does not exist (or has just vanished). Look with list_directory or glob for the right path",
     errno.ENOTDIR: "a part of the path is a file, not a directory. Look with list_directory for the right path",
+    beneath.EXCHANGED: "a directory on the way to it was replaced meanwhile, or became a link. Nothing outside of the"
+    " working directory was touched. Look with list_directory at what is there now, then decide",
     errno.EISDIR: "it is a directory, not a file. Use list_directory to see what is in it, and name a file",
     errno.ELOOP: "its symbolic links form a loop. Name the real file, or repair the links",
     errno.ENAMETOOLONG: "the name is too long for the file system. Use a shorter name",
@@ -40,13 +44,27 @@ class ResolvedPath:
 
     Args:
         root: the working directory, resolved.
-        path: the place itself, resolved; it need not exist.
+        path: the place itself, resolved; it need not exist. A name: what is there is reached through `holder`.
         shown: the path relative to the root, fit to be shown.
+        pin: what the root was when the path was resolved.
     """
 
     root: Path
     path: Path
     shown: str
+    pin: beneath.Pin
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The names on the way from the root; none for the root itself."""
+        return self.path.relative_to(self.root).parts
+
+    @contextmanager
+    def holder(self, made: Callable[[int], None] | None = None) -> Iterator[tuple[int, str]]:
+        """A handle of the directory that holds the place, and its name there. See `beneath.directory`."""
+        parts = self.parts
+        with beneath.directory(self.pin, parts[:-1], made) as fd:
+            yield fd, parts[-1] if parts else "."
 
 
 def os_failure(
@@ -69,10 +87,10 @@ def os_failure(
 
 
 def _near(place: ResolvedPath) -> str:
-    found = near_path(place.root, place.path)
+    found = near_path(place.pin, place.parts)
     if found is None:
         return ""
-    what = difference(found, place.path.relative_to(place.root).as_posix())
+    what = difference(found, "/".join(place.parts))
     return f" There is {found!a}, which differs by {what} alone: did you mean that?"
 
 
@@ -102,6 +120,7 @@ def resolve(path: str, working_dir: str | None) -> ResolvedPath:
         ToolCallError: no working directory, a loop of links, or a place outside.
     """
     root = working_root(working_dir)
+    pin = _pinned(root)
     named = root / path
     _refuse_shell_words(path, root)
     try:
@@ -120,7 +139,14 @@ def resolve(path: str, working_dir: str | None) -> ResolvedPath:
             f"Could not use {shown_path(path)}: it leads outside the working directory. Use a path inside"
             f" {printable(str(root))}."
         )
-    return ResolvedPath(root, found, printable(found.relative_to(root).as_posix()))
+    return ResolvedPath(root, found, printable(found.relative_to(root).as_posix()), pin)
+
+
+def _pinned(root: Path) -> beneath.Pin:
+    try:
+        return beneath.pinned(str(root))
+    except OSError as error:  # it went this very moment
+        raise ToolCallError(working_dir_report(str(root)) or WHAT_TO_DO) from error
 
 
 def _refuse_shell_words(path: str, root: Path) -> None:

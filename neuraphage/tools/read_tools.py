@@ -14,12 +14,13 @@ from neuraphage.decide.shorten import printable
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.tool import SightKind, ToolDeclaration, ToolResult
 from neuraphage.ports import ToolContext
+from neuraphage.tools import beneath
 from neuraphage.tools.base import Params, ParsedTool, PathText, ToolCallError, input_schema
 from neuraphage.tools.builtin_traits import BUILTIN_TRAITS
 from neuraphage.tools.files import LineEnd, decode, read_raw_or_none
 from neuraphage.tools.freshness import absent, written
 from neuraphage.tools.numbered_lines import number_lines, numbered_lines
-from neuraphage.tools.paths import os_failure, resolve
+from neuraphage.tools.paths import ResolvedPath, os_failure, resolve
 from neuraphage.tools.unseen_characters import NOTE_CHARS, unseen_note
 
 FILE_TIMEOUT_S = 60.0
@@ -132,23 +133,30 @@ class ListDirectory(ParsedTool[ListDirectoryParams]):
         """One line an entry, at most MAX_ENTRIES_SHOWN."""
         place = resolve(params.path, context.working_dir)
         try:
-            if not stat.S_ISDIR(place.path.stat().st_mode):
-                raise ToolCallError(
-                    f"Could not list {place.shown}: it is a file, not a directory. Use read_file, or name a directory."
-                )
-            with os.scandir(place.path) as found:
-                entries = sorted(islice(found, _MAX_ENTRIES_READ), key=lambda entry: entry.name)
+            with place.holder() as (fd, name):
+                _require_directory(place, os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode)
+                with beneath.readable(fd, name) as opened, os.scandir(opened) as found:
+                    entries = sorted(islice(found, _MAX_ENTRIES_READ), key=lambda entry: entry.name)
+                    lines = [_describe(entry) for entry in entries[:MAX_ENTRIES_SHOWN]]
         except OSError as error:
             raise os_failure("list", place.shown, error, place=place) from error
         if not entries:
             return ToolResult(text=f"[{place.shown} is an empty directory]")
-        lines = [_describe(entry) for entry in entries[:MAX_ENTRIES_SHOWN]]
         if len(entries) > MAX_ENTRIES_SHOWN:
             count = f"{len(entries) - MAX_ENTRIES_SHOWN}{' or more' if len(entries) == _MAX_ENTRIES_READ else ''}"
             lines.append(f"[{count} entries left out; use glob with a pattern]")
         if unseen := unseen_note(lines):
             lines.append(unseen)
         return ToolResult(text="\n".join(lines))
+
+
+def _require_directory(place: ResolvedPath, mode: int) -> None:
+    if stat.S_ISLNK(mode):  # the path was resolved: it was none then
+        raise OSError(beneath.EXCHANGED, "replaced meanwhile")
+    if not stat.S_ISDIR(mode):
+        raise ToolCallError(
+            f"Could not list {place.shown}: it is a file, not a directory. Use read_file, or name a directory."
+        )
 
 
 def _describe(entry: os.DirEntry[str]) -> str:

@@ -16,23 +16,25 @@ import resource
 import signal
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING or __package__:
     from neuraphage.proc import kernel_ties
+    from neuraphage.tools import beneath
     from neuraphage.tools.search_near import NearLine, NearNames
     from neuraphage.tools.search_patterns import glob_regex
-    from neuraphage.tools.search_walk import MAX_DEPTH, MAX_FILE_BYTES, Stopped, Walk, read_regular
+    from neuraphage.tools.search_walk import MAX_DEPTH, MAX_FILE_BYTES, Stopped, Walk, parts_below, read_regular
 else:
     # run by path, outside the package: importing the package would load the whole library
     _HERE = Path(__file__).parent
     sys.path += [str(_HERE), str(_HERE.parent / "proc")]
+    import beneath
     import kernel_ties
     from search_near import NearLine, NearNames
     from search_patterns import glob_regex
-    from search_walk import MAX_DEPTH, MAX_FILE_BYTES, Stopped, Walk, read_regular
+    from search_walk import MAX_DEPTH, MAX_FILE_BYTES, Stopped, Walk, parts_below, read_regular
 
 MAX_LINE_CHARS = 500
 MARGIN_CHARS = 4_096
@@ -59,12 +61,17 @@ def limit_memory() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (most_bytes, most_bytes))
 
 
+def root_of(request: dict[str, Any]) -> beneath.Pin:
+    """The root as it was when its path was resolved."""
+    return beneath.Pin(request["root"], *request["root_id"])
+
+
 def find_names(request: dict[str, Any]) -> dict[str, Any]:
     """Answer a glob: paths, newest first, ties by name."""
     matcher = re.compile(glob_regex(request["pattern"]), re.DOTALL)
     pattern = request["pattern"]
     levels = MAX_DEPTH if "**" in pattern else pattern.count("/") + 1  # no need to look below these
-    walk = Walk(request["root"], request["base"], levels)
+    walk = Walk(root_of(request), request["base"], levels)
     start = os.path.relpath(request["base"], request["root"])
     cut = 0 if start == "." else len(start) + 1
     found: list[tuple[int, str]] = []
@@ -73,7 +80,9 @@ def find_names(request: dict[str, Any]) -> dict[str, Any]:
         for relative in walk.files():
             if matcher.fullmatch(relative[cut:]):
                 with contextlib.suppress(OSError):
-                    found.append((-os.lstat(f"{request['root']}/{relative}").st_mtime_ns, relative))
+                    name = relative.rpartition("/")[2]
+                    info = os.stat(name, dir_fd=walk.directory_fd, follow_symlinks=False)
+                    found.append((-info.st_mtime_ns, relative))
     except Stopped as limit:
         stopped = str(limit)
     names = [name for _, name in sorted(found)]
@@ -89,7 +98,7 @@ def find_near_names(request: dict[str, Any]) -> dict[str, Any]:
     cut = 0 if start == "." else len(start) + 1
     near = NearNames(pattern, glob_regex)
     with contextlib.suppress(Stopped):
-        for relative in Walk(request["root"], request["base"], levels).files():
+        for relative in Walk(root_of(request), request["base"], levels).files():
             if near.add(relative[cut:], relative):
                 break
     return {"near": near.found}
@@ -118,7 +127,7 @@ class Grep:
         self.matches = 0
         self.skipped: dict[str, int] = {}
         self.fitting = 0
-        self.walk = Walk(request["root"], request["base"])
+        self.walk = Walk(root_of(request), request["base"])
 
     def answer(self) -> dict[str, Any]:
         """Search the base, a file or a directory."""
@@ -144,13 +153,22 @@ class Grep:
         """Paths and texts of the files to search; what cannot be searched is counted."""
         root, base = self.request["root"], self.request["base"]
         start = os.path.relpath(base, root)
-        single = not stat.S_ISDIR(os.lstat(base).st_mode)
-        cut = 0 if single or start == "." else len(start) + 1
-        for relative in [start] if single else self.walk.files():
-            if not single and self.filter is not None and not self.filter.fullmatch(relative[cut:]):
+        parts = parts_below(root, base)
+        with beneath.directory(self.walk.pin, parts[:-1]) as above:
+            single = bool(parts) and not stat.S_ISDIR(os.stat(parts[-1], dir_fd=above, follow_symlinks=False).st_mode)
+            yield from self._texts_of([start], above, 0, None) if single else ()
+        if not single:
+            yield from self._texts_of(self.walk.files(), None, 0 if start == "." else len(start) + 1, self.filter)
+
+    def _texts_of(
+        self, paths: Iterable[str], directory_fd: int | None, cut: int, names: re.Pattern[str] | None
+    ) -> Iterator[tuple[str, str]]:
+        for relative in paths:
+            if names is not None and not names.fullmatch(relative[cut:]):
                 continue
             self.fitting += 1
-            data = read_regular(f"{root}/{relative}", MAX_FILE_BYTES)
+            fd = self.walk.directory_fd if directory_fd is None else directory_fd
+            data = read_regular(relative.rpartition("/")[2], MAX_FILE_BYTES, fd)
             if isinstance(data, bytes) and b"\0" in data:
                 data = "binary"
             if isinstance(data, str):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -65,13 +67,12 @@ class Glob(ParsedTool[GlobParams]):
             raise ToolCallError(
                 "The pattern of glob must be relative and without `..`. Put the directory into `path` instead."
             )
-        place = _searchable(params.path, context)
-        if not place.path.is_dir():
+        place, mode = _searchable(params.path, context)
+        if not stat.S_ISDIR(mode):
             raise ToolCallError(f"Could not search {place.shown}: it is a file, not a directory. Name a directory.")
         request = {
             "kind": "glob",
-            "root": str(place.root),
-            "base": str(place.path),
+            **_where(place),
             "pattern": params.pattern.removeprefix("./"),
             "max_results": MAX_NAMES,
         }
@@ -134,13 +135,12 @@ class Grep(ParsedTool[GrepParams]):
 
     def carry_out(self, params: GrepParams, context: ToolContext) -> ToolResult:
         """Matches, one a line."""
-        place = _searchable(params.path, context)
+        place, _ = _searchable(params.path, context)
         around = params.context_lines
         request = {
             **params.model_dump(exclude={"path", "context_lines"}),
             "kind": "grep",
-            "root": str(place.root),
-            "base": str(place.path),
+            **_where(place),
             "before_lines": around if params.before_lines is None else params.before_lines,
             "after_lines": around if params.after_lines is None else params.after_lines,
             # As in other search tools: a filter without a slash is about the file name, at any depth.
@@ -183,13 +183,19 @@ def cut_line(found: Mapping[str, Any], redact: Redact) -> str:
     return f"{found['head']}{shown} [{left_out_chars} characters left out]"
 
 
-def _searchable(path: str, context: ToolContext) -> ResolvedPath:
+def _searchable(path: str, context: ToolContext) -> tuple[ResolvedPath, int]:
+    """The place and its mode."""
     place = resolve(path, context.working_dir)
     try:
-        place.path.lstat()
+        with place.holder() as (fd, name):
+            return place, os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode
     except OSError as error:
         raise os_failure("search", place.shown, error, place=place) from error
-    return place
+
+
+def _where(place: ResolvedPath) -> dict[str, Any]:
+    """What the process that searches is told of the place: it goes down from the very root that was resolved."""
+    return {"root": str(place.root), "base": str(place.path), "root_id": [place.pin.device, place.pin.inode]}
 
 
 def _limits(answer: dict[str, Any]) -> list[str]:

@@ -140,8 +140,8 @@ BUGS = (
     ),
     Bug(
         "B21", "neuraphage/tools/atomic_write.py",
-        "            temp.replace(target)\n    except (OSError",
-        "            target.write_bytes(data)\n    except (OSError",
+        "            os.replace(temp, name, src_dir_fd=fd, dst_dir_fd=fd)\n    except (OSError",
+        "            place.path.write_bytes(data)\n    except (OSError",
         "tests/unit/tools/test_write_tools.py::test_bytes_are_flushed_before_the_rename_and_the_name_after",
     ),
     Bug(

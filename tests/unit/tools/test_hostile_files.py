@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tools_fakes import place_of
 
 from neuraphage.ports import ToolContext
 from neuraphage.tools import search_child, search_patterns, search_tools
@@ -198,15 +199,15 @@ def test_directories_that_cannot_be_read_are_counted(root: Path) -> None:
         (root / name).mkdir()
     real = os.scandir
     request = {
-        "root": str(root), "base": str(root), "pattern": ".*", "glob": None, "case_insensitive": False,
+        **place_of(root), "pattern": ".*", "glob": None, "case_insensitive": False,
         "before_lines": 0, "after_lines": 0, "max_results": 9,
     }  # fmt: skip
-    refused = {f"{root}/shut", f"{root}/shut too"}
+    refused = {(root / name).stat().st_ino for name in ("shut", "shut too")}
 
-    def scan(path: str) -> object:
-        if path in refused:
+    def scan(fd: int) -> object:
+        if os.fstat(fd).st_ino in refused:
             raise PermissionError(13, "Permission denied")
-        return real(path)
+        return real(fd)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "scandir", scan)
@@ -221,7 +222,7 @@ def test_a_search_opens_no_device(root: Path, context: ToolContext, monkeypatch:
     """Opening alone can do something: a watchdog restarts the machine, a tape is wound back."""
     os.mkfifo(root / "pipe")
     (root / "link").symlink_to("a.txt")
-    monkeypatch.setattr(search_child.os, "open", lambda path, _flags: pytest.fail(f"opened {path}"))
+    monkeypatch.setattr(search_child.os, "open", lambda path, _flags, dir_fd: pytest.fail(f"opened {path}"))
     assert search_child.read_regular(str(root / "pipe"), 10) == "special"
     assert search_child.read_regular(str(root / "link"), 10) == "link"
 

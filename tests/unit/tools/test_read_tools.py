@@ -128,8 +128,9 @@ def test_a_pipe_swapped_in_after_the_look_does_not_block(
     real = os.open
 
     def swap(path: Any, *args: Any, **kwargs: Any) -> int:
-        Path(path).unlink()
-        os.mkfifo(path)
+        if path == "a.txt":
+            (root / path).unlink()
+            os.mkfifo(root / path)
         return real(path, *args, **kwargs)
 
     monkeypatch.setattr(os, "open", swap)
@@ -158,7 +159,8 @@ def test_a_file_that_vanishes_before_it_is_opened_is_an_answer(
     real = os.open
 
     def vanish(path: Any, *args: Any, **kwargs: Any) -> int:
-        Path(path).unlink()
+        if path == "a.txt":
+            (root / path).unlink()
         return real(path, *args, **kwargs)
 
     monkeypatch.setattr(os, "open", vanish)

@@ -14,7 +14,7 @@ from typing import Any
 
 import psutil
 import pytest
-from tools_fakes import FakeInterrupt, until
+from tools_fakes import FakeInterrupt, place_of, until
 
 from neuraphage.errors import CancelRequested, LeaseLost
 from neuraphage.ports import ToolContext
@@ -257,7 +257,7 @@ def test_the_child_dies_with_a_killed_worker(root: Path) -> None:
         sys.path.insert(0, {str(Path(__file__).parent)!r})
         from tools_fakes import FakeInterrupt
         from neuraphage.tools.search_process import run_search
-        request = {{"kind": "grep", "root": {str(root)!r}, "base": {str(root)!r}, "pattern": "(a+)+$", "glob": None,
+        request = {{"kind": "grep", **{place_of(root)!r}, "pattern": "(a+)+$", "glob": None,
                     "case_insensitive": False, "before_lines": 0, "after_lines": 0, "max_results": 9}}
         run_search(request, 100, FakeInterrupt())
     """
@@ -274,7 +274,7 @@ def test_the_child_ends_by_itself_long_after_its_time(root: Path) -> None:
     """Even without a parent that watches, the kernel ends it (the alarm needs no interpreter)."""
     make(root, "a.txt", text="a" * 60 + "b")
     request = {
-        "kind": "grep", "root": str(root), "base": str(root), "pattern": "(a+)+$", "glob": None,
+        "kind": "grep", **place_of(root), "pattern": "(a+)+$", "glob": None,
         "parent_pid": os.getpid(),
         "case_insensitive": False, "before_lines": 0, "after_lines": 0, "max_results": 9, "timeout_s": -1.5,
     }  # fmt: skip

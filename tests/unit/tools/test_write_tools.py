@@ -258,7 +258,7 @@ def test_write_protection_of_the_file_itself_counts(
     """A rename could get past it, so it is asked first."""
     (root / "a.txt").write_text("before", encoding="utf-8")
     context = having_read(root / "a.txt")
-    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
     assert "permission denied" in WriteFile().run(WRITE, context).text
     assert (root / "a.txt").read_text(encoding="utf-8") == "before"
 
@@ -268,7 +268,7 @@ def test_a_directory_that_cannot_be_flushed_is_told(
 ) -> None:
     """The bytes are there, so the answer must not claim otherwise."""
 
-    def fail(_: Path) -> None:
+    def fail(_: int) -> None:
         raise OSError(errno.EIO, "broken")
 
     monkeypatch.setattr(atomic_write, "flush_directory", fail)
@@ -309,7 +309,7 @@ def test_a_frozen_writer_does_not_move_its_successors_file(
     """When another process has taken the temporary name, the first one gives up instead of renaming it."""
     (root / "a.txt").write_text("before", encoding="utf-8")
     context = having_read(root / "a.txt")
-    temp = atomic_write.temp_path(root / "a.txt", context.effect_id)
+    temp = root / atomic_write.temp_name(context.effect_id)
     real = os.fsync
 
     def overtaken(fd: int) -> None:
@@ -463,9 +463,9 @@ def test_a_write_without_evidence_compares_the_content(root: Path, context: Tool
     assert WriteFile().probe(WRITE, {}, context).verdict is ProbeVerdict.HAPPENED
 
 
-def test_the_temporary_name_is_hidden_and_derived(root: Path) -> None:
+def test_the_temporary_name_is_hidden_and_derived() -> None:
     """It holds the effect id; an id that no file name can hold is hashed."""
-    assert atomic_write.temp_path(root / "a.txt", "abc123") == root / ".np-abc123.tmp"
-    odd = atomic_write.temp_path(root / "a.txt", "../../etc")
-    assert odd.parent == root
-    assert odd == atomic_write.temp_path(root / "b.txt", "../../etc")
+    assert atomic_write.temp_name("abc123") == ".np-abc123.tmp"
+    odd = atomic_write.temp_name("../../etc")
+    assert "/" not in odd
+    assert odd == atomic_write.temp_name("../../etc") != atomic_write.temp_name("../../usr")

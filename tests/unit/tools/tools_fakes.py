@@ -5,11 +5,18 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 from neuraphage.errors import CancelRequested
 
 T = TypeVar("T")
+
+
+def place_of(root: Path) -> dict[str, object]:
+    """What a search is told of where to search."""
+    info = root.stat()
+    return {"root": str(root), "base": str(root), "root_id": [info.st_dev, info.st_ino]}
 
 
 class FakeInterrupt:
