@@ -137,6 +137,8 @@ class Settings(BaseModel):
     # commands
     sandbox: Literal["auto", "require", "off"] = "auto"
     """Whether commands run in a sandbox: auto where there is one, require to start no worker without, off."""
+    auto_allow_sandboxed: bool = False
+    """Whether command lines that run in a sandbox without a network run without asking."""
     command_memory_bytes: int = Field(default=8 * 1024**3, ge=64 * 1024**2, le=MAX_AMOUNT)
     """Most data of one process of a command in a sandbox."""
     command_processes: int = Field(default=4_096, ge=16, le=MAX_AMOUNT)

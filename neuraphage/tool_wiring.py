@@ -64,13 +64,20 @@ def judged_call(
     """
     from neuraphage.decide.policy import ruled  # noqa: PLC0415 - as above
     from neuraphage.decide.rules.judging import CalledTool  # noqa: PLC0415 - as above
-    from neuraphage.decide.rules.reading import read_allowed, read_rule  # noqa: PLC0415 - as above
+    from neuraphage.decide.rules.reading import read_allowed, rules_in  # noqa: PLC0415 - as above
+    from neuraphage.model.sandbox import SandboxKind  # noqa: PLC0415 - as above
     from neuraphage.shell import ShfmtReader  # noqa: PLC0415 - as above
 
     command = tool.command_of(params)
     line = None if command is None else ShfmtReader().read(command)
     writers = frozenset(one.declaration.name for one in built_in_tools() if one.declaration.traits.writes)
-    rules = [*map(read_rule, settings.rules), *map(read_allowed, allow)]
+    rules = [
+        *rules_in(settings.rules, allow_sandboxed=settings.auto_allow_sandboxed),
+        *map(read_allowed, allow),
+    ]
+    is_ours = any(one.declaration == tool for one in built_in_tools())
+    if is_ours and tool.detached and not settings.allow_hosts:
+        tool = tool.model_copy(update={"confined": found_sandbox(settings)[0] is not SandboxKind.NONE})
     return ruled(CalledTool(tool, params, line, working_dir, writers), rules, {}, None)
 
 

@@ -15,7 +15,7 @@ from neuraphage.errors import BadInput
 from neuraphage.model.limits import Limits
 from neuraphage.model.place import Place
 from neuraphage.model.task import Mode, OnUnknownOutcome, TaskSpec
-from neuraphage.settings import MAX_S
+from neuraphage.setting_values import MAX_S
 
 if TYPE_CHECKING:
     from neuraphage.ports import Signalled

@@ -10,6 +10,7 @@ import typer
 
 from neuraphage.cli.console import complain
 from neuraphage.decide.rules.reading import read_allowed
+from neuraphage.model.rule import SANDBOXED
 
 _EVERY_TOOL = "*"
 
@@ -33,6 +34,21 @@ Allow = Annotated[
         autocompletion=side_effecting_tools,
     ),
 ]
+
+
+AutoAllowSandboxed = Annotated[
+    bool, typer.Option("--auto-allow-sandboxed", help="Command lines in a sandbox without a network need no asking.")
+]
+
+
+def allowed_by(allow: Iterable[str] | None, *, sandboxed: bool) -> list[str]:
+    """What a task may do without asking.
+
+    Args:
+        allow: of --allow.
+        sandboxed: of --auto-allow-sandboxed.
+    """
+    return [*(allow or ()), *([f"{_EVERY_TOOL}: {SANDBOXED}"] if sandboxed else ())]
 
 
 def hint_at_misspelt(allowed: Iterable[str]) -> None:

@@ -13,7 +13,7 @@ from neuraphage.cli.flags import choose_flag
 from neuraphage.errors import BadInput
 from neuraphage.model.limits import MOST_TURNS
 from neuraphage.model.task import Mode, OnUnknownOutcome
-from neuraphage.settings import MAX_S
+from neuraphage.setting_values import MAX_S
 
 TaskId = Annotated[str, typer.Argument(help="Task id, or any unique part of it.", autocompletion=task_ids)]
 _TURNS = "Limit of turns for one piece of work"

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from neuraphage.api import Api
-from neuraphage.cli.allowing import Allow, hint_at_misspelt
+from neuraphage.cli.allowing import Allow, AutoAllowSandboxed, allowed_by, hint_at_misspelt
 from neuraphage.cli.answer_command import Seen
 from neuraphage.cli.arguments import (
     AsJson,
@@ -69,6 +69,7 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     ] = None,
     model: Annotated[str | None, typer.Option(help="Model id.")] = None,
     allow: Allow = None,
+    auto_allow_sandboxed: AutoAllowSandboxed = False,
     max_turns: MaxTurns = None,
     max_cost: MaxCost = None,
     mode: TaskMode = None,
@@ -94,7 +95,8 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     _refuse_at_odds(has_text, resume, answer, script, is_precise=bool(to or seen))
     if resume is not None:
         _refuse_of_new_task({"--dir": directory, "--model": model, "--allow": allow, "--mode": mode})
-        _refuse_of_new_task({"--permission-timeout": permission_timeout})
+        of_asking = {"--permission-timeout": permission_timeout, "--auto-allow-sandboxed": auto_allow_sandboxed or None}
+        _refuse_of_new_task(of_asking)
     text = given_text("the prompt", prompt, file) if has_text else None
     if resume is None:
         check_new_task(text or "", model=model, max_turns=max_turns, max_cost=max_cost, script=script)
@@ -116,7 +118,7 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
                 task_id = api.submit(
                     text or "",
                     working_dir=working_dir,
-                    allow=allow or (),
+                    allow=allowed_by(allow, sandboxed=auto_allow_sandboxed),
                     model=model,
                     max_turns=max_turns,
                     max_cost_usd=max_cost,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from neuraphage.cli.allowing import Allow, hint_at_misspelt
+from neuraphage.cli.allowing import Allow, AutoAllowSandboxed, allowed_by, hint_at_misspelt
 from neuraphage.cli.arguments import (
     AnyCost,
     AnyTurns,
@@ -53,6 +53,7 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
         Path | None, typer.Option("--dir", help="Directory that the tools work in; without it they have no files.")
     ] = None,
     allow: Allow = None,
+    auto_allow_sandboxed: AutoAllowSandboxed = False,
     model: Annotated[str | None, typer.Option(help="Model id.")] = None,
     max_turns: MaxTurns = None,
     max_cost: MaxCost = None,
@@ -82,7 +83,7 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
         task_id = api.submit(
             text,
             working_dir=working_dir,
-            allow=allow or (),
+            allow=allowed_by(allow, sandboxed=auto_allow_sandboxed),
             model=model,
             max_turns=max_turns,
             max_cost_usd=max_cost,

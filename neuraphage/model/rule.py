@@ -6,6 +6,9 @@ from enum import StrEnum
 
 from neuraphage.model.base import Frozen
 
+SANDBOXED = "@sandboxed"
+"""A pattern: calls whose command line runs in a sandbox that reaches no network."""
+
 
 class RuleEffect(StrEnum):
     """What comes of a call that a rule is about. The first one here beats those after it."""
@@ -46,7 +49,7 @@ class Rule(Frozen):
         effect: what comes of such a call.
         tool: name of the tool; `*` for every one.
         pattern: which of its calls: words of a command (`git push *`), or a path below the working directory
-            (`docs/**`). None for all.
+            (`docs/**`), or SANDBOXED. None for all.
         source: who has made it.
     """
 

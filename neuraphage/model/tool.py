@@ -112,6 +112,7 @@ class ToolDeclaration(Frozen):
         version: of what a call means. A call that was begun under another version is never begun again: its outcome
             counts as unknown.
         traits: what its parameters and results mean to policy and to surfaces.
+        confined: whether its command lines run in a sandbox that reaches no network.
     """
 
     name: str
@@ -125,6 +126,7 @@ class ToolDeclaration(Frozen):
     detached: bool = False
     version: str = "1"
     traits: ToolTraits = ToolTraits()
+    confined: bool = False
 
     def command_of(self, params: Mapping[str, Any]) -> str | None:
         """The command line of a call; None for a call without one."""

@@ -26,6 +26,11 @@ class Sandbox(Protocol):
         """What the model is told of it, so that it takes no refusal for a fault of the machine; empty without one."""
         ...
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether commands are confined, and reach no network at all."""
+        ...
+
     def confined(self, command: SpoolCommand) -> SpoolCommand:
         """The command as it is to be started.
 

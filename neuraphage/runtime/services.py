@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from neuraphage.decide.rules.reading import read_rule
+from neuraphage.decide.rules.reading import rules_in
 from neuraphage.model.rule import Rule
 from neuraphage.model.tool import ToolDeclaration
 from neuraphage.model.usage import Usage
@@ -58,5 +58,7 @@ class Services:
     rules: tuple[Rule, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rules", tuple(map(read_rule, self.settings.rules)))  # read once: the settings stay
+        chosen = self.settings
+        rules = rules_in(chosen.rules, allow_sandboxed=chosen.auto_allow_sandboxed)  # read once: the settings stay
+        object.__setattr__(self, "rules", rules)
         self.declarations.update({d.name: d for d in self.tools.declarations()})

@@ -36,6 +36,7 @@ class NoSandbox:
     """
 
     kind = SandboxKind.NONE
+    is_closed = False
     told = ""
     why_none: str
 
@@ -121,6 +122,11 @@ class Bubblewrap(_Confining):
         self._way_out = way_out
 
     @property
+    def is_closed(self) -> bool:
+        """See ports.Sandbox."""
+        return self._way_out is None
+
+    @property
     def told(self) -> str:
         """See ports.Sandbox."""
         hosts = self._way_out.hosts if self._way_out is not None else ()
@@ -145,6 +151,7 @@ class Landlock(_Confining):
     """
 
     kind = SandboxKind.LANDLOCK
+    is_closed = True
     told = _TOLD.format(tmp="$TMPDIR", network=_NO_NETWORK)
 
     def _in_it(self, argv: Sequence[str], view: SandboxView, folder: str) -> tuple[tuple[str, ...], dict[str, str]]:
@@ -157,6 +164,7 @@ class Seatbelt(_Confining):
     """Commands under the sandbox of macOS; never tried there."""
 
     kind = SandboxKind.SEATBELT
+    is_closed = True
     told = _TOLD.format(tmp="$TMPDIR", network=_NO_NETWORK)
 
     def _in_it(self, argv: Sequence[str], view: SandboxView, folder: str) -> tuple[tuple[str, ...], dict[str, str]]:

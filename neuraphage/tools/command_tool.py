@@ -89,6 +89,7 @@ class RunCommand(ParsedTool[RunCommandParams]):
                 timeout_s=max_timeout_s + END_GRACE_S,
                 detached=True,
                 traits=BUILTIN_TRAITS["run_command"],
+                confined=sandbox is not None and sandbox.is_closed,
             )
         )
 

@@ -7,6 +7,7 @@ import pytest
 from clikit import CommandLine
 from neuraphage.configuration import load
 from neuraphage.errors import SettingsError
+from sandboxkit import find_bubblewrap
 
 RULES = "deny run_command: git push *; allow run_command: pytest *\nask read_file: **/.env*"
 
@@ -75,3 +76,15 @@ def test_a_rule_that_cannot_be_read_is_told_with_its_place(monkeypatch: pytest.M
     monkeypatch.setenv("NEURAPHAGE_RULES", "deny run_command: x; forbid edit")
     with pytest.raises(SettingsError, match="NEURAPHAGE_RULES: 'forbid edit' begins with none of deny, ask, allow"):
         load()
+
+
+def test_what_the_sandbox_allows_is_explained(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a worker of this machine would judge it: with a sandbox it runs, with a network or without one it asks."""
+    find_bubblewrap()
+    monkeypatch.setenv("NEURAPHAGE_AUTO_ALLOW_SANDBOXED", "true")
+    explained = ("rules", "explain", "run_command: make all", "--json")
+    assert cli(*explained).json["ruling"] == "allowed"
+    for name, value in (("SANDBOX", "off"), ("ALLOW_HOSTS", "pypi.org")):
+        with monkeypatch.context() as other:
+            other.setenv(f"NEURAPHAGE_{name}", value)
+            assert cli(*explained).json["ruling"] == "ask"

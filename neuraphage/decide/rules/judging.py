@@ -14,7 +14,7 @@ from neuraphage.decide.rules.matching import fits_as_written, fits_certainly, fi
 from neuraphage.decide.rules.protected import is_protected, is_secret, protected_in_line
 from neuraphage.decide.rules.reading import EVERY_TOOL
 from neuraphage.decide.shell.line_takers import SHELLS
-from neuraphage.model.rule import Rule, RuleEffect
+from neuraphage.model.rule import SANDBOXED, Rule, RuleEffect
 from neuraphage.model.shell import Redirect, ShellLine, SimpleCommand
 from neuraphage.model.tool import ToolDeclaration
 
@@ -97,7 +97,10 @@ def judge(called: CalledTool, rules: Sequence[Rule]) -> Judgement:
     whole = next((rule for rule in allowing if rule.pattern is None), None)
     if whole is not None:
         return Judgement(RuleEffect.ALLOW, (whole,))
-    patterns = [rule for rule in allowing if rule.pattern is not None]
+    of_sandbox = next((rule for rule in allowing if rule.pattern == SANDBOXED), None)
+    if of_sandbox is not None and called.tool.confined and line is not None:
+        return Judgement(RuleEffect.ALLOW, (of_sandbox,))
+    patterns = [rule for rule in allowing if rule.pattern not in (None, SANDBOXED)]
     if not patterns:
         return Judgement()
     if called.has_line:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import lru_cache
 
 from neuraphage.errors import BadInput
-from neuraphage.model.rule import Rule, RuleEffect, RuleSource
+from neuraphage.model.rule import SANDBOXED, Rule, RuleEffect, RuleSource
 
 MOST_CHARS = 1_000
 FORM = "write `deny run_command: git push *`, `ask edit` or `allow write_file: docs/**`"
@@ -41,6 +41,20 @@ def read_allowed(text: str) -> Rule:
         BadInput: it is neither.
     """
     return _about(RuleEffect.ALLOW, text, RuleSource.TASK, text)
+
+
+def rules_in(texts: Iterable[str], *, allow_sandboxed: bool) -> tuple[Rule, ...]:
+    """The rules of the settings.
+
+    Args:
+        texts: of the setting `rules`.
+        allow_sandboxed: the setting `auto_allow_sandboxed`.
+
+    Raises:
+        BadInput: one is none.
+    """
+    automatic = Rule(effect=RuleEffect.ALLOW, tool=EVERY_TOOL, pattern=SANDBOXED)
+    return (*map(read_rule, texts), *((automatic,) if allow_sandboxed else ()))
 
 
 def rules_of(allow: Iterable[str]) -> Iterator[Rule]:

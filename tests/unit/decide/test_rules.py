@@ -27,12 +27,16 @@ READ = SHELL.model_copy(update={"name": "read_file", "side_effecting": False, "t
 PLAIN = SHELL.model_copy(update={"name": "charge", "traits": ToolTraits()})
 
 
+CONFINED = SHELL.model_copy(update={"confined": True})
+
+
 def says(
     rules: list[str], call: ToolDeclaration, value: str = "", *, allow: tuple[str, ...] = (), **decided: Any
 ) -> tuple[Ruling, str]:
     """What comes of a call, and the rule that says so."""
-    params = {"command": value} if call is SHELL else {"path": value}
-    line = READER.read(value) if call is SHELL else None
+    has_line = call.traits.command is not None
+    params = {"command": value} if has_line else {"path": value}
+    line = READER.read(value) if has_line else None
     called = CalledTool(call, params, line, "/work", frozenset({"write_file"}))
     found = ruled(called, [*map(read_rule, rules), *rules_of(allow)], decided.get("grants", {}), decided.get("decided"))
     return found.ruling, str(found.rule or "")
@@ -212,3 +216,30 @@ def test_a_pattern_where_there_is_nothing_to_match() -> None:
     """A tool without a line and without paths: nothing is allowed by a pattern, and anything is denied."""
     assert says(["allow charge: x"], PLAIN)[0] is Ruling.ASK
     assert says(["deny charge: x"], PLAIN)[0] is Ruling.DENIED
+
+
+@pytest.mark.parametrize("rule", ["allow run_command: @sandboxed", "allow *: @sandboxed"])
+def test_what_runs_in_a_sandbox_without_a_network_may_be_allowed_as_such(rule: str) -> None:
+    """Also what no pattern could allow; the same line without the sandbox is asked about."""
+    line = "$x; make > out; PATH=y ./configure"
+    assert says([rule], CONFINED, line) == (Ruling.ALLOWED, rule)
+    assert says([rule], SHELL, line)[0] is Ruling.ASK
+    assert says([], CONFINED, line)[0] is Ruling.ASK
+    assert says([rule], WRITE, "a")[0] is Ruling.ASK
+    assert says([rule], SHELL, "@sandboxed")[0] is Ruling.ASK
+
+
+@pytest.mark.parametrize(
+    ("rules", "line", "ruling"),
+    [
+        (["deny run_command: git push *"], "git push", Ruling.DENIED),
+        (["ask run_command: make *"], "make", Ruling.ASK),
+        (["deny run_command: git push *"], "$x push", Ruling.ASK),
+        ([], "echo x > .git/hooks/pre-commit", Ruling.ASK),
+        ([], "echo )", Ruling.ASK),
+        ([], " ".join(("rm", "-rf", "/")), Ruling.BLOCKED),
+    ],
+)
+def test_a_sandbox_allows_nothing_that_is_forbidden_or_asked_about(rules: list[str], line: str, ruling: Ruling) -> None:
+    """What is denied, asked about, protected, unread or never runs stays so."""
+    assert says(["allow *: @sandboxed", *rules], CONFINED, line)[0] is ruling

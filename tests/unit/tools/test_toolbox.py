@@ -17,6 +17,7 @@ from neuraphage.errors import BadInput, CancelRequested
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.tool import ControlKind, ProbeVerdict
 from neuraphage.ports import ToolBox, ToolContext
+from neuraphage.sandbox.confinement import NoSandbox
 from neuraphage.testing.output_buffer import OutputBuffer
 from neuraphage.tools.read_tools import ReadFile
 from neuraphage.tools.registry import StaticToolBox, default_toolbox
@@ -208,3 +209,18 @@ def test_a_torn_last_character_is_shown_as_one() -> None:
     buffer.add("é".encode()[:1])
     buffer.add(b"", final=True)
     assert buffer.text(100) == "\ufffd"
+
+
+@pytest.mark.parametrize(("is_closed", "confined"), [(True, True), (False, False)])
+def test_a_command_is_declared_confined_where_it_reaches_nothing(is_closed: bool, confined: bool) -> None:
+    """Policy may allow it for that; the model is told of the sandbox."""
+
+    class Somewhat(NoSandbox):
+        told = " In a sandbox."
+
+    sandbox = Somewhat("")
+    sandbox.is_closed = is_closed
+    tool = default_toolbox(sandbox=sandbox).get("run_command")
+    assert tool is not None
+    assert tool.declaration.confined is confined
+    assert tool.declaration.description.endswith(" In a sandbox.")
