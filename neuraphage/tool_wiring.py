@@ -88,6 +88,34 @@ def found_sandbox(settings: Settings) -> tuple[SandboxKind, str]:
     return find_sandbox(settings.sandbox)
 
 
+def proposed_rules(
+    tool: str, traits: ToolTraits, params: Mapping[str, Any], working_dir: str | None
+) -> tuple[str, ...]:
+    """Rules that a person may want to make of a call, as `TOOL: PATTERN`; none for most.
+
+    Args:
+        tool: its name.
+        traits: what its parameters mean.
+        params: of the call.
+        working_dir: of the task.
+    """
+    if traits.command is None and not (traits.writes or traits.reads):
+        return ()
+    from neuraphage.decide.rules.judging import CalledTool  # noqa: PLC0415 - as above
+    from neuraphage.decide.rules.proposing import proposals  # noqa: PLC0415 - as above
+    from neuraphage.model.effect import EffectClass  # noqa: PLC0415 - as above
+    from neuraphage.model.tool import ToolDeclaration  # noqa: PLC0415 - as above
+    from neuraphage.shell import ShfmtReader  # noqa: PLC0415 - as above
+
+    declared = ToolDeclaration(
+        name=tool, description="", input_schema={}, effect_class=EffectClass.OPAQUE, side_effecting=True, timeout_s=0,
+        traits=traits,
+    )  # fmt: skip
+    command = declared.command_of(params)
+    line = None if command is None else ShfmtReader().read(command)
+    return proposals(CalledTool(declared, params, line, working_dir))
+
+
 def built_in_traits() -> Mapping[str, ToolTraits]:
     """What the parameters and results of built-in tools mean, by name; no tool is loaded for it."""
     from neuraphage.tools.builtin_traits import BUILTIN_TRAITS  # noqa: PLC0415 - as above

@@ -32,8 +32,8 @@ class People(ApiBase):
         """Answer an open prompt.
 
         Args:
-            text: the answer; a permission prompt takes yes, no, always or never, a question one of its options or the
-                number of one.
+            text: the answer; a permission prompt takes yes, no, always or never, `no: WORDS` which the model is told,
+                or `always: PATTERN` for such calls of the task; a question one of its options or the number of one.
             prompt_id: which prompt, by id or a unique beginning of at least four characters. A permission is answered
                 by it only; a question needs none when no other prompt is open.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 
+from neuraphage.decide.answers import refuse_too_many
 from neuraphage.decide.asking import asks_line, meant, named, short_prompt_id
 from neuraphage.decide.going_on import anew, going_on, reset
 from neuraphage.decide.limits import limit_failure, limit_reached
@@ -85,7 +86,8 @@ class TaskService:
         Args:
             task_id: the task.
             prompt_id: which prompt, by id or unique beginning; None only for a question, when no other prompt is open.
-            text: the answer; a permission prompt takes yes, no, always or never, a question its options' numbers too.
+            text: the answer; a permission prompt takes what decide/answers.py reads, a question its options' numbers
+                too.
             key: idempotency key.
 
         Raises:
@@ -93,8 +95,11 @@ class TaskService:
             BadInput: no prompt is named where one must be, several fit, or the answer is none of the options.
             TaskNotFound, IllegalMove: see the message.
         """
-        prompt = _meant_prompt(self._store.get(task_id), prompt_id, text)
+        record = self._store.get(task_id)
+        prompt = _meant_prompt(record, prompt_id, text)
         word = self._redaction.text(meant(prompt, text))
+        if prompt.kind is PromptKind.PERMISSION:
+            refuse_too_many(word, prompt.tool, record.grants)
         return self._signal(task_id, Signal(SignalKind.ANSWER, key or self._new_key(), word, prompt.prompt_id))
 
     def pause(self, task_id: str, key: str | None = None) -> Signalled:

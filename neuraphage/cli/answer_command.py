@@ -15,10 +15,11 @@ from neuraphage.cli.changed_files import tell_changed
 from neuraphage.cli.connection import connect
 from neuraphage.cli.console import complain, harmless, out, print_wrapped, short_id, shortened
 from neuraphage.cli.exit_codes import WAITING_EXIT
-from neuraphage.cli.prompts import ALLOWS, is_listed_whole, show_open_prompt
+from neuraphage.cli.prompts import is_listed_whole, show_open_prompt
 from neuraphage.cli.text_input import Edit, TextFile, given_text
 from neuraphage.cli.transcript import Call, Transcript
 from neuraphage.cli.viewer import Viewer
+from neuraphage.decide.answers import allows
 from neuraphage.decide.asking import asks_line, meant, named, short_prompt_id
 from neuraphage.errors import BadInput
 from neuraphage.model.prompt import Prompt
@@ -50,8 +51,9 @@ def answer(
 
     Without an answer: show all of what it asks, nothing left out (exit 3 if something is open).
 
-    A permission takes yes, no, always or never, and is answered by its prompt's id only. A question takes one of its
-    options or its number, or any text; it needs no id when nothing else is open.
+    A permission takes yes, no, always or never, 'no: WORDS' which the model is told, or 'always: PATTERN' for such
+    calls of the task, and is answered by its prompt's id only. A question takes one of its options or its number, or
+    any text; it needs no id when nothing else is open.
     """
     given = list(words or ())
     has_argument = bool(given) and file is None and not edit
@@ -112,7 +114,7 @@ def send_answer(api: Api, record: TaskRecord, wanted: Sequence[str], text: str, 
         api.answer(record.task_id, text, prompt_id=failing)
         return 1
     prompts = list({one.prompt_id: one for one in chosen}.values())
-    if any(meant(one, text) in ALLOWS for one in prompts):
+    if any(allows(one, meant(one, text)) for one in prompts):
         if not seen:
             _refuse_unseen(api, record, prompts)
         tell_changed(api, record, prompts, complain)

@@ -9,9 +9,10 @@ from neuraphage.api import Api
 from neuraphage.cli.asked_text import spelled
 from neuraphage.cli.changed_files import tell_changed
 from neuraphage.cli.line_reader import Left, LineReader
-from neuraphage.cli.prompts import ALLOWS, END_WORD, PERMISSION_DEFAULT, leaves, meant_here, show_prompt
+from neuraphage.cli.prompts import END_WORD, PERMISSION_DEFAULT, leaves, meant_here, show_prompt
 from neuraphage.cli.transcript import Call, Transcript
 from neuraphage.cli.viewer import Viewer
+from neuraphage.decide.answers import allows
 from neuraphage.decide.asking import asks_line
 from neuraphage.errors import BadInput, IllegalMove, NeuraphageError, PromptNotOpen
 from neuraphage.model.prompt import Prompt, PromptKind
@@ -109,6 +110,7 @@ class Asker:
         if permissions:
             self._viewer.line("  y = yes, n = no, v = show all of it", "dim")
             self._viewer.line(f"  always, never: for every {_tools(permissions)} call of this task", "dim")
+            self._viewer.line("  always: PATTERN for such calls, no: WORDS with words to the model", "dim")
         if len(permissions) > 1:
             self._viewer.line(f"  all = yes to these {len(permissions)}, none = no to these {len(permissions)}", "dim")
         if any(prompt.kind is PromptKind.CONVERSATION for prompt in prompts):
@@ -135,7 +137,7 @@ class Asker:
         try:
             answer = meant_here(prompt, answer)
             self._refuse_unseen(targets, answer)
-            if answer in ALLOWS:
+            if any(allows(target, answer) for target in targets):
                 tell_changed(self._api, record, targets, lambda text: self._viewer.line(f"  {text}", "yellow"))
             for target in targets:
                 self._send(record, target, answer)
@@ -145,7 +147,7 @@ class Asker:
     def _refuse_unseen(self, targets: Sequence[Prompt], answer: str) -> None:
         """Nothing runs that the person was not shown in full."""
         for target in targets:
-            if target.kind is PromptKind.PERMISSION and answer in ALLOWS and not self._listed.get(target.prompt_id):
+            if allows(target, answer) and not self._listed.get(target.prompt_id):
                 raise BadInput("not all of it was shown: type v to see the rest first; n denies it unseen")
 
     def _send(self, record: TaskRecord, prompt: Prompt, answer: str) -> None:

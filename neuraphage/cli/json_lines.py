@@ -52,7 +52,7 @@ class JsonLines:
                 "turn": turn_number(record),
                 "tokens": counters.tokens_used,
                 "cost_microusd": counters.cost_microusd,
-                "prompts": [_prompt(prompt, transcript) for prompt in record.prompts],
+                "prompts": [_prompt(record, prompt, transcript) for prompt in record.prompts],
             },
             None,
         )
@@ -63,25 +63,36 @@ def named(task_id: str) -> dict[str, str]:
     return {"task_id": task_id, "task": task_id}
 
 
-def with_params(record: TaskRecord, transcript: Transcript) -> dict[str, Any]:
+def with_params(record: TaskRecord, transcript: Transcript, *, rules: bool = False) -> dict[str, Any]:
     """A record as JSON; each open prompt with the parameters of the call that it is about, nothing left out.
 
     Args:
         record: the task.
         transcript: holds the calls.
+        rules: whether each has the rules that may be made of it, too; they take a look at its command line.
     """
     plain = record.model_dump(mode="json")
     prompts = [{**prompt.model_dump(mode="json"), "params": _params(prompt, transcript)} for prompt in record.prompts]
+    for prompt, shown in zip(record.prompts, prompts if rules else (), strict=False):
+        shown["proposed_rules"] = _proposed(record, prompt, transcript)
     plain["prompts"] = prompts
     if isinstance(record.detail, WaitingForUserDetail):
         plain["detail"]["prompts"] = prompts
     return plain
 
 
-def _prompt(prompt: Prompt, transcript: Transcript) -> dict[str, Any]:
+def _prompt(record: TaskRecord, prompt: Prompt, transcript: Transcript) -> dict[str, Any]:
     params = _params(prompt, transcript)
     plain = prompt.model_dump(mode="json", exclude_none=True)
-    return plain if params is None else {**plain, "params": params}
+    rules = _proposed(record, prompt, transcript)
+    return plain if params is None else {**plain, "params": params, "proposed_rules": rules}
+
+
+def _proposed(record: TaskRecord, prompt: Prompt, transcript: Transcript) -> list[str]:
+    from neuraphage.cli.prompts import proposed  # noqa: PLC0415 - few documents have an open prompt
+
+    call = transcript.call(prompt.tool_use_id) if prompt.tool_use_id else None
+    return list(proposed(record, prompt, call))
 
 
 def _params(prompt: Prompt, transcript: Transcript) -> dict[str, Any] | None:

@@ -18,10 +18,9 @@ from neuraphage.local_files import LocalFiles
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.task import TaskRecord
 from neuraphage.model.tool import ControlKind
+from neuraphage.tool_wiring import proposed_rules
 
 PERMISSION_DEFAULT = "no"
-ALLOWS = frozenset({"yes", "always"})
-"""Answers that let a call run: only for a call that was seen in full."""
 END_WORD = "/end"
 """What a person types to leave a conversation."""
 
@@ -65,6 +64,8 @@ def show_prompt(
             viewer.line(f"  {CHANGED}", "yellow")
     if prompt.deadline_ms is not None:
         viewer.line(f"  no answer until {local_time(prompt.deadline_ms)} counts as {prompt.default_answer}", "dim")
+    for rule in () if shown.left_out else proposed(record, prompt, call):  # of what was seen
+        viewer.line(f"  always: {spelled(rule)}", "dim")
     if prompt.kind is not PromptKind.PERMISSION:
         marks = [f"{n} =" if numbered(prompt.options) else "-" for n in range(1, len(prompt.options) + 1)]
         for mark, option in zip(marks, prompt.options, strict=True):
@@ -72,6 +73,13 @@ def show_prompt(
     if shown.left_out:
         viewer.line(f"  NOT SHOWN: {shown.left_out}", "yellow")
     return not shown.left_out
+
+
+def proposed(record: TaskRecord, prompt: Prompt, call: Call | None) -> tuple[str, ...]:
+    """Rules that a person may answer a permission with, behind `always: `."""
+    if prompt.kind is not PromptKind.PERMISSION or call is None:
+        return ()
+    return proposed_rules(call.tool, traits_of(call.tool), call.params, record.spec.working_dir)
 
 
 def _question_text(prompt: Prompt, call: Call | None) -> str:
@@ -147,4 +155,4 @@ def meant_here(prompt: Prompt, typed: str) -> str:
     try:
         return meant(prompt, typed) if typed.strip() else PERMISSION_DEFAULT
     except BadInput:
-        raise BadInput("type y, n, always, never or v") from None
+        raise BadInput("type y, n, always, never or v; also: no: WORDS, always: PATTERN") from None

@@ -73,7 +73,7 @@ def show(
         if record.prompts:
             transcript.skip()
     if as_json:
-        plain = with_params(record, transcript)
+        plain = with_params(record, transcript, rules=True)
         plain["journal"] = {key: _plain(entry) for key, entry in journal.items()}
         plain["last_messages"] = entries
         plain["decisions"] = [decision.model_dump(mode="json") for decision in why.decisions]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from neuraphage.decide.answers import FORMS, NO_ANSWER, read_answer
 from neuraphage.errors import BadInput
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.tool_traits import ToolTraits
@@ -15,7 +16,6 @@ LEAST_ID_CHARS = 4
 """Of a prompt's id that a person gives; fewer might fit another prompt tomorrow."""
 LINE_CHARS = 300
 SUMMARY_CHARS = 2_000
-_PERMISSION_WORDS = {"y": "yes", "n": "no", "a": "always"}
 
 
 def short_prompt_id(prompt: Prompt) -> str:
@@ -69,17 +69,30 @@ def meant(prompt: Prompt, typed: str) -> str:
         raise BadInput("the answer is empty; write what the task should know")
     if not prompt.options:
         return word
-    wanted = (_PERMISSION_WORDS.get(word.lower(), word) if prompt.kind is PromptKind.PERMISSION else word).casefold()
+    if prompt.kind is PromptKind.PERMISSION:
+        return _meant_permission(prompt, word)
+    wanted = word.casefold()
     for option in prompt.options:
         if option.strip().casefold() == wanted:
             return option
-    has_numbers = prompt.kind is not PromptKind.PERMISSION and numbered(prompt.options)
+    has_numbers = numbered(prompt.options)
     if has_numbers and word.isdecimal() and 1 <= int(word) <= len(prompt.options):
         return prompt.options[int(word) - 1]
     numbers = f", or a number from 1 to {len(prompt.options)}" if has_numbers else ""
     raise BadInput(
         f"{_short(word)!r} is no answer to {_short(prompt.text)!r}; answer one of: {', '.join(prompt.options)}{numbers}"
     )
+
+
+def _meant_permission(prompt: Prompt, word: str) -> str:
+    try:
+        return str(read_answer(word, prompt.tool))
+    except BadInput as error:
+        why = "" if str(error) == NO_ANSWER else f" ({error})"
+        raise BadInput(
+            f"{_short(word)!r} is no answer to {_short(prompt.text)!r}{why}; answer one of:"
+            f" {', '.join(prompt.options)}. {FORMS}"
+        ) from None
 
 
 def _short(text: str) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
 from neuraphage.decide.rules.judging import CalledTool, judge
-from neuraphage.decide.rules.reading import EVERY_TOOL
+from neuraphage.decide.rules.reading import EVERY_TOOL, read_rule
 from neuraphage.decide.shell.catastrophe import is_catastrophe
+from neuraphage.errors import BadInput
 from neuraphage.model.effect import Permission
 from neuraphage.model.rule import Rule, RuleEffect, RuleSource
 
@@ -109,7 +111,7 @@ def ruled(called: CalledTool, rules: Sequence[Rule], grants: Mapping[str, str], 
     Args:
         called: the call.
         rules: those of the settings and of the task.
-        grants: remembered answers (always, never) by tool name.
+        grants: remembered answers (always, never) by tool, or by tool and pattern.
         decided: what a person said about this very call.
     """
     tool = called.tool
@@ -118,7 +120,7 @@ def ruled(called: CalledTool, rules: Sequence[Rule], grants: Mapping[str, str], 
         is_catastrophe(called.line) if called.line is not None else looks_catastrophic(command)
     ):
         return Ruled(Ruling.BLOCKED, (NEVER_RUNS,))
-    judged = judge(called, rules)
+    judged = judge(called, [*rules, *_remembered_patterns(grants)])
     if judged.effect is RuleEffect.DENY:
         return Ruled(Ruling.DENIED, judged.rules)
     if decided is not None:
@@ -144,20 +146,15 @@ def remembered(effect: RuleEffect, tool: str) -> Rule:
     return Rule(effect=effect, tool=tool, source=RuleSource.ANSWER)
 
 
-def read_permission(answer: str) -> tuple[Permission, bool]:
-    """What an answer to a permission prompt means; anything but a clear yes is a no.
-
-    Returns:
-        The permission, and whether it is remembered for the tool.
-    """
-    word = answer.strip().lower()
-    return (
-        Permission.GRANTED if word in {"yes", "y", "always"} else Permission.DENIED,
-        word in {"always", "never"},
-    )
+def _remembered_patterns(grants: Mapping[str, str]) -> Iterator[Rule]:
+    """What `always: PATTERN` of a person comes to; what is no rule allows nothing."""
+    for subject, said in grants.items():
+        if ":" in subject and said == Permission.GRANTED.value:
+            with suppress(BadInput):
+                yield read_rule(f"allow {subject}", RuleSource.ANSWER)
 
 
-def why_denied(name: str, by: str | None, timeout_s: float | None, rule: Rule | None = None) -> str:
+def why_denied(name: str, by: str | None, timeout_s: float | None, rule: Rule | None = None, words: str = "") -> str:
     """What the model is told of a call that was not allowed.
 
     Args:
@@ -165,6 +162,7 @@ def why_denied(name: str, by: str | None, timeout_s: float | None, rule: Rule | 
         by: who decided about this very call.
         timeout_s: how long an answer was waited for.
         rule: what denied it, where no person was asked.
+        words: of the person who denied it.
     """
     if rule is not None and rule.source is RuleSource.ANSWER:
         return f"A person has said before that {name} may never run in this task. This call was not run."
@@ -179,4 +177,5 @@ def why_denied(name: str, by: str | None, timeout_s: float | None, rule: Rule | 
             f"Nobody answered{waited} whether this {name} call may run, so it was not run. No person has refused it:"
             " most likely none was there. Do what can be done without it, or ask later."
         )
-    return f"A person did not allow this {name} call. It was not run. Do not try it again unchanged."
+    said = f" They say: {words}" if words else ""
+    return f"A person did not allow this {name} call. It was not run. Do not try it again unchanged.{said}"

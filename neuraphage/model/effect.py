@@ -125,6 +125,7 @@ class ToolEffect(_Effect):
             detached: `spool` and `at_ms`, whose spool knows of it and since when (server time).
         permission: what a person decided, if anyone was asked.
         permission_by: who decided it (`user`, `timeout`: nobody had answered in time).
+        words: what the person said with a no; the model is told.
         prompt_id: the prompt that asks about this call, if one was opened.
         digest: what a yes of a person is bound to; None while nobody has given one, or of a release without digests.
         asked: how many permission prompts were opened about this call.
@@ -141,6 +142,7 @@ class ToolEffect(_Effect):
     evidence: dict[str, Any] | None = None
     permission: Permission | None = None
     permission_by: str | None = None
+    words: str | None = None
     prompt_id: str | None = None
     digest: str | None = None
     asked: int = 0

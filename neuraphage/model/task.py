@@ -244,7 +244,7 @@ class TaskRecord(Frozen):
         place: outbox, leases, timers or waits; None when terminal.
         pause_requested, cancel_requested: flags set by people while a worker holds the task.
         prompts: open prompts.
-        grants: remembered permission answers, tool name to granted or denied.
+        grants: remembered permission answers, `TOOL` or `TOOL: PATTERN` to granted or denied.
         started_reason: why the present stretch of work began.
         unsafe_until_ms: until then a former owner that was only seen absent may still act.
         saved_at_ms: last commit, or the claim after a long rest, from which the age rule counts.

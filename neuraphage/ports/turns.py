@@ -104,7 +104,7 @@ class Changes:
         outcome: whether this commits the outcome of an effect (it clears the poison count).
         consumed: stored bytes of inbox items used up.
         prompts_opened, prompts_closed: prompts, prompt ids.
-        grants: tool name -> granted or denied, remembered.
+        grants: tool name, or tool name and pattern -> granted or denied, remembered.
         events: appended to the history.
     """
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from neuraphage.decide.answers import Scope, taken_answer
 from neuraphage.decide.asking import SUMMARY_CHARS, params_summary
 from neuraphage.decide.hashing import call_name, prompt_id, sha256_hex
-from neuraphage.decide.policy import TIMEOUT, read_permission
+from neuraphage.decide.policy import TIMEOUT
 from neuraphage.decide.shorten import shorten
 from neuraphage.model.effect import EffectState, Marker, MarkerName, Permission, ToolEffect
 from neuraphage.model.event import Event
@@ -121,16 +122,18 @@ class PeopleStep:
         entry = self._work.tool_effect(call.tool_use_id)
         if entry is None:
             raise AssertionError(f"a permission of a call without an entry: {call.tool_use_id}")
-        permission, remembered = read_permission(text)
+        answer = taken_answer(text, call.name)
+        permission = answer.permission
         if prompt.digest is None and prompt.params_hash != _params_hash(call):
             # of a release without digests: an approval holds for the very parameters that it was given for
             self._work.note(journal=[entry.model_copy(update={"prompt_id": None})])
             return
         digest = prompt.digest if permission is Permission.GRANTED else None
-        if remembered:
-            self._work.remember_grant(call.name, permission.value)
+        decided = {"permission": permission, "permission_by": item.by, "digest": digest}
+        if answer.scope is Scope.TASK:
+            self._work.remember_grant(answer.subject(call.name), permission.value)
         self._work.note(
-            journal=[entry.model_copy(update={"permission": permission, "permission_by": item.by, "digest": digest})],
+            journal=[entry.model_copy(update={**decided, "words": answer.words or None})],
             events=[
                 Event(
                     kind=PERMISSION_EVENTS[permission],

@@ -113,6 +113,42 @@ def test_one_word_answers_all_of_a_listed_set(cli: CommandLine, bench: Bench, th
     assert sorted(answers(bench, three)) == sorted((one, "no") for one in IDS.values())
 
 
+@pytest.mark.parametrize(
+    ("typed", "sent"),
+    [
+        ("no: use the other host", "no: use the other host"),
+        ("always: make deploy", "always: make deploy"),
+        ("always run_command: make *", "always: make *"),
+    ],
+)
+def test_more_than_yes_and_no(cli: CommandLine, bench: Bench, typed: str, sent: str) -> None:
+    """Words to the model, and a rule for such calls; what is neither is refused with the forms that there are."""
+    task_id = asking(bench, t1=("run_command", {"command": "make deploy"}))
+    ran = cli("answer", task_id, IDS["t1"], "yes: please")
+    assert ran.code == 2
+    assert "`no: WORDS`" in ran.err
+    assert cli("answer", task_id, IDS["t1"], typed).code == 0
+    assert answers(bench, task_id) == [(IDS["t1"], sent)]
+
+
+def test_rules_are_proposed_where_something_is_asked(cli: CommandLine, bench: Bench) -> None:
+    """By each command that shows a prompt, and in JSON; none for a shell, nor for what was not shown in full."""
+    task_id = asking(
+        bench,
+        Path("/"),
+        t1=("run_command", {"command": "pytest -q"}),
+        t2=("run_command", {"command": "bash run.sh"}),
+        t3=("run_command", {"command": "echo 1\n" * (LISTED_LINES + 1) + "touch hidden"}),
+    )
+    for command in ("answer", "attach", "show"):
+        shown = everything(cli(command, task_id))
+        assert "  always: run_command: pytest -q\n  always: run_command: pytest *\n" in shown
+        assert "always: run_command: bash" not in shown
+        assert ("always: run_command: touch" in shown) is (command == "answer")  # which shows all of it
+    found = [prompt["proposed_rules"] for prompt in cli("show", task_id, "--json").json["prompts"]]
+    assert found[:2] == [["run_command: pytest -q", "run_command: pytest *"], []]
+
+
 def test_a_permission_is_answered_by_its_id_only(cli: CommandLine, bench: Bench) -> None:
     """Also when it is the only one: a second `yes` would else go to the next question. The refusal says what works."""
     task_id = asking(bench, t1=("run_command", {"command": "make deploy"}))

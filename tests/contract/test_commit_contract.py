@@ -29,14 +29,14 @@ def test_writes_all_kinds_of_change(kit: StoreKit) -> None:
         add={"model_calls": 1, "cost_microusd": 9_007_199_254_740_000},
         consumed=(raw,),
         prompts_opened=(question(deadline_ms=77),),
-        grants={"bash": "granted"},
+        grants={"bash": "granted", "run_command: pytest *": "granted"},
         events=(Event(kind="Said", data={"a": 1}),),
     )
     assert kit.store.commit(lease, changes).verdict is CommitVerdict.COMMITTED
     record = kit.store.get(task_id)
     assert record.marker == changes.marker
     assert (record.counters.model_calls, record.counters.cost_microusd) == (1, 9_007_199_254_740_000)
-    assert record.grants == {"bash": "granted"}
+    assert record.grants == {"bash": "granted", "run_command: pytest *": "granted"}
     assert record.prompts == (question(deadline_ms=77),)
     assert kit.client.zscore(kit.keys.deadlines, f"{task_id}|{ASK}") == 77
     assert kit.inbox(task_id) == [kept]

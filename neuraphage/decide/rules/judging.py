@@ -147,7 +147,7 @@ def _line_allowed(called: CalledTool, patterns: Sequence[Rule], rules: Sequence[
         rule = next((rule for rule in patterns if fits_certainly(rule.pattern or "", command)), None)
         if rule is not None:
             used.append(rule)
-        elif not _is_harmless(command) and not _is_read_through(command, line):
+        elif not is_harmless(command) and not _is_read_through(command, line):
             missing.append(f"no rule allows {' '.join(word.source for word in command.words)}")
     writing = [
         rule for rule in rules
@@ -177,7 +177,7 @@ def _is_read_through(command: SimpleCommand, line: ShellLine) -> bool:
     return name in SHELLS and any(one.within == (*command.within, name) for one in line.commands)
 
 
-def _is_harmless(command: SimpleCommand) -> bool:
+def is_harmless(command: SimpleCommand) -> bool:
     """Whether a command is no matter of rules; what it runs in its turn is judged by itself."""
     name = command.words[0].text
     if name == "printf" and (len(command.words) < 2 or (command.words[1].text or "-").startswith("-")):

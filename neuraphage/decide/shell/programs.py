@@ -108,6 +108,13 @@ def inner_of(command: SimpleCommand) -> Inner:
     return Inner((SimpleCommand(rest, within),)) if rest else NOTHING
 
 
+def runs_others(command: SimpleCommand) -> bool:
+    """Whether a command is one of a program that runs others, or lines, whatever it runs this time."""
+    name = command.name
+    known = SHELLS | RUNNERS.keys() | _EVALUATES.keys() | _LINE_TAKERS | (_PARTICULAR.keys() - {"git"})
+    return name is None or name in known or inner_of(command) != NOTHING
+
+
 def _behind(runner: _Runner, words: Sequence[ShellWord]) -> tuple[ShellWord, ...]:
     """The words of the command that a runner runs; none where it runs none."""
     at, operands = 0, runner.operands
