@@ -5,7 +5,7 @@ from __future__ import annotations
 from neuraphage.decide.actions import Action, AskPeople, Foresee, LookAtSeal, Record, RunTool, VoidApproval, WaitUntil
 from neuraphage.decide.control import why_held_back
 from neuraphage.decide.policy import Ruled, Ruling, ruled, why_denied
-from neuraphage.decide.rules.judging import CalledTool
+from neuraphage.decide.rules.judging import CalledTool, outside_rule
 from neuraphage.decide.rules.reading import rules_of
 from neuraphage.decide.snapshot import Snapshot
 from neuraphage.model.effect import EffectClass, EffectState, tool_effect
@@ -85,19 +85,32 @@ def _needs_person(snapshot: Snapshot, call: ToolCall) -> bool:
     return _ruled(snapshot, call, tool).ruling is Ruling.ASK
 
 
+def runs_outside(snapshot: Snapshot, call: ToolCall) -> bool:
+    """Whether a rule lets the command line of a call run outside of the sandbox that its tool has."""
+    tool = snapshot.tools.get(call.name)
+    if tool is None or not tool.sandbox:
+        return False
+    return outside_rule(_called(snapshot, call, tool), _rules(snapshot)) is not None
+
+
 def _ruled(snapshot: Snapshot, call: ToolCall, tool: ToolDeclaration) -> Ruled:
     entry = tool_effect(snapshot.journal, call.tool_use_id)
     decided = entry.permission if entry is not None else None
-    spec = snapshot.record.spec
-    called = CalledTool(
+    return ruled(_called(snapshot, call, tool), _rules(snapshot), snapshot.grants, decided)
+
+
+def _rules(snapshot: Snapshot) -> tuple[Rule, ...]:
+    return (*snapshot.rules, *rules_of(snapshot.record.spec.allow))
+
+
+def _called(snapshot: Snapshot, call: ToolCall, tool: ToolDeclaration) -> CalledTool:
+    return CalledTool(
         tool,
         call.params,
         snapshot.lines.get(call.tool_use_id),
-        spec.working_dir,
+        snapshot.record.spec.working_dir,
         frozenset(name for name, declared in snapshot.tools.items() if declared.traits.writes),
     )
-    rules = (*snapshot.rules, *rules_of(spec.allow))
-    return ruled(called, rules, snapshot.grants, decided)
 
 
 def _why_denied(snapshot: Snapshot, call: ToolCall, by_rule: Rule | None) -> str:

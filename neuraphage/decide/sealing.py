@@ -30,7 +30,8 @@ def seal(tool: ToolDeclaration, params: Mapping[str, Any], files: Sequence[FileS
         rules: all that are in force for the task.
     """
     named = [[file.path, file.sha256] for file in files]
-    return sha256_hex([tool.name, tool.version, dict(params), named, rules_version(rules)])
+    confinement = [tool.sandbox] if tool.sandbox else []
+    return sha256_hex([tool.name, tool.version, dict(params), named, rules_version(rules), *confinement])
 
 
 def as_asked(now: FileSight, approved: FileSight | None, seen: Mapping[str, SeenFile]) -> FileSight:

@@ -15,6 +15,8 @@ class RuleEffect(StrEnum):
 
     DENY = "deny"
     ASK = "ask"
+    OUTSIDE = "outside"
+    """A person is asked, and the command line runs outside of the sandbox."""
     ALLOW = "allow"
 
 

@@ -112,7 +112,8 @@ class ToolDeclaration(Frozen):
         version: of what a call means. A call that was begun under another version is never begun again: its outcome
             counts as unknown.
         traits: what its parameters and results mean to policy and to surfaces.
-        confined: whether its command lines run in a sandbox that reaches no network.
+        sandbox: what confines its command lines, in words; empty where nothing does. An approval holds for these.
+        confined: whether they run in a sandbox that reaches no network.
     """
 
     name: str
@@ -126,6 +127,7 @@ class ToolDeclaration(Frozen):
     detached: bool = False
     version: str = "1"
     traits: ToolTraits = ToolTraits()
+    sandbox: str = ""
     confined: bool = False
 
     def command_of(self, params: Mapping[str, Any]) -> str | None:

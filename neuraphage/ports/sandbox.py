@@ -27,6 +27,11 @@ class Sandbox(Protocol):
         ...
 
     @property
+    def name(self) -> str:
+        """What confines them and what they reach, in words; empty for nothing."""
+        ...
+
+    @property
     def is_closed(self) -> bool:
         """Whether commands are confined, and reach no network at all."""
         ...

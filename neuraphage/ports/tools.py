@@ -25,6 +25,7 @@ class ToolContext:
         files_seen: files that the conversation has read or written so far, by path (resolved and redacted).
         approved_file: the file of this call as it was when a person was asked about the call; None if nobody was.
         output_limit_chars: limit of the result text.
+        outside_sandbox: whether a rule lets this call's command line run outside of the sandbox.
         redact: takes secrets out of a text. The turn redacts every result; a tool that shortens its own text calls
             this before, since nothing recognizes half of a secret.
     """
@@ -37,6 +38,7 @@ class ToolContext:
     files_seen: Mapping[str, SeenFile] = field(default_factory=dict)
     approved_file: FileSight | None = None
     output_limit_chars: int = 30_000
+    outside_sandbox: bool = False
     redact: Callable[[str], str] = str
 
 

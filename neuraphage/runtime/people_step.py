@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from neuraphage.decide.answers import Scope, taken_answer
@@ -40,14 +40,15 @@ class PeopleStep:
         self._tools = tools
         self._seals = seals
 
-    def open_for(self, asked: Sequence[ToolCall], calls: Sequence[ToolCall]) -> None:
+    def open_for(self, asked: Sequence[ToolCall], calls: Sequence[ToolCall], outside: Collection[str] = ()) -> None:
         """Note a prompt for each call that needs one.
 
         Args:
             asked: these.
             calls: all of the reply, whose order the prompts keep.
+            outside: tool_use ids of those that would run outside of the sandbox.
         """
-        opened = [self._prompt(call, calls.index(call)) for call in asked]
+        opened = [self._prompt(call, calls.index(call), call.tool_use_id in outside) for call in asked]
         self._open(opened, {call.tool_use_id: self._seals.evidence(call) for call in asked})
 
     def wait(self) -> Settled:
@@ -161,7 +162,7 @@ class PeopleStep:
             planned.append(entry.model_copy(update={"prompt_id": prompt.prompt_id}))
         self._work.note(journal=planned)
 
-    def _prompt(self, call: ToolCall, index: int) -> Prompt:
+    def _prompt(self, call: ToolCall, index: int, is_outside: bool) -> Prompt:
         record = self._work.record
         declaration = self._services.declarations[call.name]
         now_ms = self._work.now_ms()
@@ -181,11 +182,12 @@ class PeopleStep:
         digest, before = self._seals.digest(call), entry.asked if entry else 0
         # each asking is another prompt: one commit cannot close and open the same id, and a late answer is for none
         purpose = f"permission:{digest}:{before}" if before else f"permission:{digest}"
+        where = " outside of the sandbox" if is_outside else ""
         since = f" It was allowed before, but {entry.voided} since." if entry and entry.voided else ""
         return Prompt(
             prompt_id=self._prompt_id(call, purpose),
             kind=PromptKind.PERMISSION,
-            text=f"May {call.name} run?{since}",
+            text=f"May {call.name} run{where}?{since}",
             options=PERMISSION_OPTIONS,
             tool=call.name,
             tool_use_id=call.tool_use_id,

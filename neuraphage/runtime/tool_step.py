@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from neuraphage.decide.approved_file import approved_file, as_evidence
@@ -63,19 +64,22 @@ class ToolStep:
             self.log_failure("refusal", call, failed)
             return None
 
-    def run(self, call: ToolCall, *, attempt: int = 0, kept: Mapping[str, Any] | None = None) -> None:
+    def run(
+        self, call: ToolCall, *, attempt: int = 0, kept: Mapping[str, Any] | None = None, outside: bool = False
+    ) -> None:
         """Announce the call with its evidence, run it, note its result.
 
         Args:
             call: the call; policy has allowed it.
             attempt: raised when an earlier start of the same call is known not to have run.
             kept: evidence from before an earlier start that had no effect; None takes it now.
+            outside: whether its command line runs outside of the sandbox.
 
         Raises:
             LeaseLost, CancelRequested, StoreUnavailable: nothing is noted as its result.
         """
         tool, declaration = self.tool(call)
-        context = self.context(call, declaration, attempt)
+        context = replace(self.context(call, declaration, attempt), outside_sandbox=outside)
         evidence: dict[str, Any] | None = None
         if kept is not None:
             evidence = dict(kept)

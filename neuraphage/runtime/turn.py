@@ -31,6 +31,7 @@ from neuraphage.decide.actions import (
 from neuraphage.decide.begun_call import Found
 from neuraphage.decide.conversation import calls_of_turn
 from neuraphage.decide.machine import decide
+from neuraphage.decide.next_call import runs_outside
 from neuraphage.decide.replies import unfinished_call, why_unfinished
 from neuraphage.decide.rules.reading import rules_of
 from neuraphage.decide.snapshot import Bounds, Snapshot, Stop
@@ -194,7 +195,8 @@ class Turn:
                 self._look_ahead(action)
             case RunTool():
                 self._seals.decided(action.call, Permission.GRANTED, action.allowed_by)
-                self._tools.run(action.call, attempt=action.attempt, kept=action.evidence)
+                outside = runs_outside(self.snapshot(), action.call)
+                self._tools.run(action.call, attempt=action.attempt, kept=action.evidence, outside=outside)
             case LookAfter() | AskDetached() | Attach():
                 self._find_out(action)
             case GiveBack(why=why):
@@ -205,7 +207,8 @@ class Turn:
             case WaitUntil():
                 return self._work.suspend(SuspendTo.TIMER, due_ms=action.due_ms)
             case AskPeople():
-                self._people.open_for(action.about, self._calls())
+                outside_ids = {call.tool_use_id for call in action.about if runs_outside(self.snapshot(), call)}
+                self._people.open_for(action.about, self._calls(), outside_ids)
                 return self._people.wait()
             case AskWhatHappened():
                 self._people.open_unknown(action.call, self._calls().index(action.call), action.known)

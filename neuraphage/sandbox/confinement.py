@@ -36,6 +36,7 @@ class NoSandbox:
     """
 
     kind = SandboxKind.NONE
+    name = ""
     is_closed = False
     told = ""
     why_none: str
@@ -122,6 +123,11 @@ class Bubblewrap(_Confining):
         self._way_out = way_out
 
     @property
+    def name(self) -> str:
+        """See ports.Sandbox."""
+        return " ".join((self.kind.value, *(self._way_out.hosts if self._way_out is not None else ())))
+
+    @property
     def is_closed(self) -> bool:
         """See ports.Sandbox."""
         return self._way_out is None
@@ -151,6 +157,7 @@ class Landlock(_Confining):
     """
 
     kind = SandboxKind.LANDLOCK
+    name = kind.value
     is_closed = True
     told = _TOLD.format(tmp="$TMPDIR", network=_NO_NETWORK)
 
@@ -164,6 +171,7 @@ class Seatbelt(_Confining):
     """Commands under the sandbox of macOS; never tried there."""
 
     kind = SandboxKind.SEATBELT
+    name = kind.value
     is_closed = True
     told = _TOLD.format(tmp="$TMPDIR", network=_NO_NETWORK)
 

@@ -89,6 +89,7 @@ class RunCommand(ParsedTool[RunCommandParams]):
                 timeout_s=max_timeout_s + END_GRACE_S,
                 detached=True,
                 traits=BUILTIN_TRAITS["run_command"],
+                sandbox=sandbox.name if sandbox is not None else "",
                 confined=sandbox is not None and sandbox.is_closed,
             )
         )
@@ -108,7 +109,9 @@ class RunCommand(ParsedTool[RunCommandParams]):
             task_id=context.task_id,
         )
         try:
-            context.spool.start(command if self._sandbox is None else self._sandbox.confined(command))
+            if self._sandbox is not None and not context.outside_sandbox:
+                command = self._sandbox.confined(command)
+            context.spool.start(command)
         except SpoolError as error:
             raise ToolCallError(
                 f"The command could not be started: {error}. It did not run; try again later or ask the user."

@@ -74,7 +74,9 @@ def test_a_call_that_there_is_not(cli: CommandLine, call: str, words: str) -> No
 def test_a_rule_that_cannot_be_read_is_told_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """No process starts with half of the rules."""
     monkeypatch.setenv("NEURAPHAGE_RULES", "deny run_command: x; forbid edit")
-    with pytest.raises(SettingsError, match="NEURAPHAGE_RULES: 'forbid edit' begins with none of deny, ask, allow"):
+    with pytest.raises(
+        SettingsError, match="NEURAPHAGE_RULES: 'forbid edit' begins with none of deny, ask, outside, allow"
+    ):
         load()
 
 

@@ -112,6 +112,21 @@ def judge(called: CalledTool, rules: Sequence[Rule]) -> Judgement:
     return Judgement(reasons=tuple(f"no rule allows {path}" for path in missing))
 
 
+def outside_rule(called: CalledTool, rules: Sequence[Rule]) -> Rule | None:
+    """The rule by which a line runs outside of the sandbox; None where any of its commands could be another one.
+
+    A line of several commands runs outside only if each of them may: nothing of it is confined then.
+    """
+    outside = [
+        rule for rule in rules if rule.effect is RuleEffect.OUTSIDE and rule.tool in (called.tool.name, EVERY_TOOL)
+    ]
+    line = called.line
+    if not outside or line is None:
+        return None
+    judged = _line_allowed(called, outside, ())
+    return judged.rules[0] if judged.effect is RuleEffect.ALLOW and judged.rules else None
+
+
 def _protected(called: CalledTool) -> Iterator[str]:
     """What a call does to files that are asked about whatever is allowed."""
     traits, folder = called.tool.traits, called.working_dir

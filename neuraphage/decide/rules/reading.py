@@ -70,6 +70,8 @@ def _about(effect: RuleEffect, subject: str, source: RuleSource, text: str) -> R
         raise BadInput(f"a rule is {len(text)} characters long, {MOST_CHARS} are the most: {text[:40]!r}...")
     if not tool or len(tool.split()) > 1:
         raise BadInput(f"{text!r} names no tool; {FORM}")
+    if effect is RuleEffect.OUTSIDE and not pattern:
+        raise BadInput(f'{text!r} names no command: write `outside run_command: docker *`; sandbox = "off" is for all')
     if colon and not pattern:
         raise BadInput(f"{text!r} has no pattern behind its colon; leave the colon out for every call of {tool}")
     return Rule(effect=effect, tool=tool, pattern=pattern or None, source=source)

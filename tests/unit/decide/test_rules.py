@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from neuraphage.decide.policy import Ruling, ruled
-from neuraphage.decide.rules.judging import CalledTool
+from neuraphage.decide.rules.judging import CalledTool, outside_rule
 from neuraphage.decide.rules.matching import fits_path
 from neuraphage.decide.rules.reading import MOST_CHARS, read_allowed, read_rule, rules_of
 from neuraphage.errors import BadInput
@@ -59,7 +59,7 @@ def test_rules_are_read(text: str, rule: Rule) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "begins with none of deny, ask, allow"),
+        ("", "begins with none of deny, ask, outside, allow"),
         ("permit edit", "begins with none of"),
         ("deny", "names no tool"),
         ("deny : x", "names no tool"),
@@ -243,3 +243,41 @@ def test_what_runs_in_a_sandbox_without_a_network_may_be_allowed_as_such(rule: s
 def test_a_sandbox_allows_nothing_that_is_forbidden_or_asked_about(rules: list[str], line: str, ruling: Ruling) -> None:
     """What is denied, asked about, protected, unread or never runs stays so."""
     assert says(["allow *: @sandboxed", *rules], CONFINED, line)[0] is ruling
+
+
+@pytest.mark.parametrize(
+    ("line", "is_outside"),
+    [
+        ("docker ps", True),
+        ("docker build . && docker push x", True),
+        ("cd sub && timeout 5 docker ps", True),
+        ("bash -c 'docker ps'", True),
+        ("docker ps | tee out", False),
+        ("docker ps > out", False),
+        ("docker ps; curl example.com", False),
+        ("docker ps $(cat x)", False),
+        ("./docker ps", False),
+        ("PATH=. docker ps", False),
+        ("echo docker", False),
+        ("podman ps", False),
+    ],
+)
+def test_a_line_runs_outside_only_if_each_command_may(line: str, is_outside: bool) -> None:
+    """What could be another command keeps all of it inside."""
+    rule = read_rule("outside run_command: docker *")
+    called = CalledTool(CONFINED, {"command": line}, READER.read(line), "/work")
+    assert (outside_rule(called, [rule]) is not None) is is_outside
+
+
+@pytest.mark.parametrize("allow", [("*",), ("run_command: docker *",), ("*: @sandboxed",)])
+def test_what_runs_outside_is_asked_about_whatever_is_allowed(allow: tuple[str, ...]) -> None:
+    """Also what is remembered of a person's answers."""
+    rule = "outside run_command: docker *"
+    found = says([rule], CONFINED, "docker ps", allow=allow, grants={"run_command": "granted"})
+    assert found == (Ruling.ASK, rule)
+
+
+def test_a_rule_that_lets_everything_out_is_refused() -> None:
+    """The setting `sandbox` says so for all."""
+    with pytest.raises(BadInput, match="names no command"):
+        read_rule("outside run_command")
