@@ -6,13 +6,13 @@ import errno
 import os
 import secrets
 import socket
-from contextlib import suppress
 from pathlib import Path
 
 from neuraphage.errors import SpoolError
 from neuraphage.private_files import FILE_MODE, private_folder
 
 _BACKLOG = 128
+_ANSWER_S = 1.0
 _MOST_BYTES = 100
 """A socket's path has room for 104 bytes (macOS) or 108; it may be made under a name that is longer by some."""
 
@@ -56,7 +56,13 @@ def _put_in_place(listener: socket.socket, path: Path) -> None:
 
 
 def _is_taken(path: Path) -> bool:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe, suppress(OSError):
-        probe.connect(str(path))
-        return True
-    return False
+    """Whether a proxy has the socket; one that does not answer has it, too."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(_ANSWER_S)
+        try:
+            probe.connect(str(path))
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+        except OSError:
+            return True
+    return True

@@ -217,6 +217,16 @@ def test_one_proxy_has_a_socket(path: Path) -> None:
         assert ask(path, "CONNECT b.org:443 HTTP/1.1\n\n").startswith("HTTP/1.1 403 ")
 
 
+def test_a_proxy_that_does_not_answer_has_its_socket(path: Path) -> None:
+    """One that is frozen goes on later, and must not find that its place was taken."""
+    path.parent.mkdir()
+    with socket.socket(socket.AF_UNIX) as frozen:
+        frozen.bind(str(path))
+        frozen.listen(0)
+        with dial(path), pytest.raises(SpoolError, match="another proxy listens there"):
+            Proxy(path, []).start()
+
+
 def test_the_end_of_the_proxy_ends_its_connections(path: Path) -> None:
     """Open tunnels, half a head; the thread is gone, and a second stop does nothing."""
     with listening() as (server, number):
