@@ -21,6 +21,7 @@ from neuraphage.store.requests import RedisRequests
 from neuraphage.waking import QueueWaker
 
 if TYPE_CHECKING:
+    from neuraphage.model.rule import Rule
     from neuraphage.ports import StoredForm
     from neuraphage.redaction.redactor import Redactor
     from neuraphage.store.tasks import RedisStore
@@ -73,11 +74,19 @@ def api_ports(settings: Settings | None = None, find: Callable[[], Settings] = s
         waker=QueueWaker(known),
         redaction=cache(redactor),
         files=LocalFiles(),
+        add_rule=_add_rule,
         clock=clock,
         new_task_id=new_task_id,
         new_key=lambda: secrets.token_hex(8),
         close=context.client.close,
     )
+
+
+def _add_rule(rule: Rule, directory: str | None) -> bool:
+    from neuraphage.own_rule_changes import add_rule  # noqa: PLC0415 - few answers make a rule
+    from neuraphage.own_rules import rules_file  # noqa: PLC0415 - as above
+
+    return add_rule(rules_file(), rule, directory)
 
 
 def build_store(settings: Settings) -> RedisStore:

@@ -101,7 +101,7 @@ class UserLayer:
     def __init__(self, settings_cls: type[BaseModel], path: Path) -> None:
         self.settings_cls = settings_cls
         self.path = path
-        self.text = _read(path)
+        self.text = read_file(path)
         try:
             self.toml_data = tomllib.loads(self.text)
         except tomllib.TOMLDecodeError as error:
@@ -203,7 +203,7 @@ def _nearest(name: str, names: Iterable[str], prefix: str = "") -> str:
     return f"; did you mean {prefix}{near[0]}?" if near else "; `neuraphage config keys` lists all"
 
 
-def _read(path: Path) -> str:
+def read_file(path: Path) -> str:
     """The text of a file; empty when there is none.
 
     Raises:

@@ -50,7 +50,7 @@ def checked_tool(
 def judged_call(
     tool: ToolDeclaration, params: Mapping[str, Any], settings: Settings, allow: tuple[str, ...], working_dir: str
 ) -> Ruled:
-    """What would come of a call under these settings.
+    """What would come of a call under these settings, and under the rules of the person.
 
     Args:
         tool: what is called.
@@ -60,12 +60,13 @@ def judged_call(
         working_dir: of the task.
 
     Raises:
-        BadInput: something of `allow` is no rule.
+        BadInput: something of `allow` is no rule. SettingsError: the person's own rules cannot be read.
     """
     from neuraphage.decide.policy import ruled  # noqa: PLC0415 - as above
     from neuraphage.decide.rules.judging import CalledTool  # noqa: PLC0415 - as above
     from neuraphage.decide.rules.reading import read_allowed, rules_in  # noqa: PLC0415 - as above
     from neuraphage.model.sandbox import SandboxKind  # noqa: PLC0415 - as above
+    from neuraphage.own_rules import OwnRules, rules_file  # noqa: PLC0415 - as above
     from neuraphage.shell import ShfmtReader  # noqa: PLC0415 - as above
 
     command = tool.command_of(params)
@@ -73,6 +74,7 @@ def judged_call(
     writers = frozenset(one.declaration.name for one in built_in_tools() if one.declaration.traits.writes)
     rules = [
         *rules_in(settings.rules, allow_sandboxed=settings.auto_allow_sandboxed),
+        *OwnRules(rules_file()).of(working_dir),
         *map(read_allowed, allow),
     ]
     is_ours = any(one.declaration == tool for one in built_in_tools())

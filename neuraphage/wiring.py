@@ -16,6 +16,7 @@ from neuraphage.errors import SettingsError, SpoolError
 from neuraphage.llm import AnthropicClient, PriceTable
 from neuraphage.model.sandbox import CommandLimits, SandboxKind
 from neuraphage.model.usage import Usage
+from neuraphage.own_rules import OwnRules, rules_file
 from neuraphage.ports import ModelClient, ProcessRow, Sandbox, ShellReader, Spool, ToolBox
 from neuraphage.redaction.ends import Redact
 from neuraphage.runtime.election import HostElection
@@ -153,6 +154,7 @@ def build_services(settings: Settings, store: RedisStore) -> Services:
         redaction=redaction,
         cost_microusd=cost,
         new_claim_id=lambda: secrets.token_hex(8),
+        own_rules=OwnRules(rules_file()),
     )
 
 

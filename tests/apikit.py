@@ -14,6 +14,7 @@ from neuraphage.model.event import Event
 from neuraphage.model.explanation import TaskFacts
 from neuraphage.model.place import Place
 from neuraphage.model.recovery import LoggedDecision, RecoveryDecision, RecoveryReport
+from neuraphage.model.rule import Rule
 from neuraphage.model.task import CompletedDetail, QueuedDetail, Status, TaskRecord, TaskSpec
 from neuraphage.model.tool import FileSight
 from neuraphage.model.usage import Counters
@@ -183,6 +184,7 @@ class ApiBench:
         self.rows, self.waker, self.files = Rows(), Sent(), Files()
         self.redactions: list[Hidden] = []
         self.closed: list[str] = []
+        self.made_rules: list[tuple[str, str | None]] = []
         ids, keys = count(1), count(1)
         self.ports = ApiPorts(
             settings=Settings(),
@@ -191,12 +193,17 @@ class ApiBench:
             waker=self.waker,
             redaction=self._redaction,
             files=self.files,
+            add_rule=self._add_rule,
             clock=ManualClock(),
             new_task_id=lambda: f"task-{next(ids):08x}-0000-7000-8000-000000000000",
             new_key=lambda: f"key-{next(keys)}",
             close=lambda: self.closed.append("store"),
         )
         self.api = Api(self.ports)
+
+    def _add_rule(self, rule: Rule, directory: str | None) -> bool:
+        self.made_rules.append((str(rule), directory))
+        return True
 
     def _redaction(self) -> Hidden:
         self.redactions.append(Hidden())

@@ -13,7 +13,7 @@ from neuraphage.settings import Settings
 
 if TYPE_CHECKING:
     from neuraphage.api.service import TaskService
-    from neuraphage.ports import Clock, ReadStore, Redaction, TaskStore, Waker, WorkingFiles
+    from neuraphage.ports import AddRule, Clock, ReadStore, Redaction, TaskStore, Waker, WorkingFiles
 
 _WHOLE_ID = re.compile(r"task-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -29,6 +29,7 @@ class ApiPorts:
         waker: sends wake-ups.
         redaction: gives what takes secrets out of what people write; asked at each text, so that a read makes none.
         files: working directories of this machine.
+        add_rule: keeps a rule that a person makes with an answer.
         clock: local time.
         new_task_id: ids of tasks, ordered by time.
         new_key: random idempotency keys.
@@ -41,6 +42,7 @@ class ApiPorts:
     waker: Waker
     redaction: Callable[[], Redaction]
     files: WorkingFiles
+    add_rule: AddRule
     clock: Clock
     new_task_id: Callable[[], str]
     new_key: Callable[[], str]
@@ -101,4 +103,4 @@ class ApiBase:
 
         ports = self._ports
         ports.waker.check()
-        return TaskService(ports.tasks, ports.waker, ports.redaction(), ports.new_key)
+        return TaskService(ports.tasks, ports.waker, ports.redaction(), ports.new_key, ports.add_rule)

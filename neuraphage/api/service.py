@@ -5,17 +5,26 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 
-from neuraphage.decide.answers import refuse_too_many
+from neuraphage.decide.answers import Scope, read_answer, refuse_too_many
 from neuraphage.decide.asking import asks_line, meant, named, short_prompt_id
 from neuraphage.decide.going_on import anew, going_on, reset
 from neuraphage.decide.limits import limit_failure, limit_reached
-from neuraphage.errors import BadInput, IllegalMove, LimitReached, PromptNotOpen, StoreError, TaskNotFound
+from neuraphage.errors import (
+    BadInput,
+    IllegalMove,
+    LimitReached,
+    PromptNotOpen,
+    SettingsError,
+    StoreError,
+    TaskNotFound,
+)
 from neuraphage.model.effect import MarkerName
 from neuraphage.model.limits import NO_CHANGE, LimitChange
 from neuraphage.model.place import Place
 from neuraphage.model.prompt import Prompt, PromptKind
+from neuraphage.model.rule import Rule
 from neuraphage.model.task import NAME_MAX_CHARS, TEXT_MAX_CHARS, TaskRecord, TaskSpec
-from neuraphage.ports import Dispatcher, Redaction, Signal, SignalKind, Signalled, SignalVerdict, TaskStore
+from neuraphage.ports import AddRule, Dispatcher, Redaction, Signal, SignalKind, Signalled, SignalVerdict, TaskStore
 
 SHOWN_ANSWER_CHARS = 60
 """Of an answer that is repeated in the command that would have worked."""
@@ -29,15 +38,22 @@ class TaskService:
         dispatcher: wake-up hints.
         redaction: takes secrets out of what people write, before it is stored.
         new_key: random idempotency keys.
+        add_rule: keeps a rule that a person makes with an answer; None where nobody has a place for them.
     """
 
     def __init__(
-        self, store: TaskStore, dispatcher: Dispatcher, redaction: Redaction, new_key: Callable[[], str]
+        self,
+        store: TaskStore,
+        dispatcher: Dispatcher,
+        redaction: Redaction,
+        new_key: Callable[[], str],
+        add_rule: AddRule | None = None,
     ) -> None:
         self._store = store
         self._dispatcher = dispatcher
         self._redaction = redaction
         self._new_key = new_key
+        self._add_rule = add_rule
 
     def submit(self, spec: TaskSpec, key: str | None = None) -> str:
         """Store a task and wake a worker.
@@ -98,9 +114,32 @@ class TaskService:
         record = self._store.get(task_id)
         prompt = _meant_prompt(record, prompt_id, text)
         word = self._redaction.text(meant(prompt, text))
+        made: Rule | None = None
         if prompt.kind is PromptKind.PERMISSION:
             refuse_too_many(word, prompt.tool, record.grants)
-        return self._signal(task_id, Signal(SignalKind.ANSWER, key or self._new_key(), word, prompt.prompt_id))
+            made = read_answer(word, prompt.tool).rule(prompt.tool or "")
+        directory = self._directory_of(word, made, record)
+        answer = self._signal(task_id, Signal(SignalKind.ANSWER, key or self._new_key(), word, prompt.prompt_id))
+        if made is not None and self._add_rule is not None:
+            try:
+                self._add_rule(made, directory)
+            except (BadInput, SettingsError) as error:
+                raise SettingsError(
+                    f"the answer was sent, and holds for this task; no rule was made: {error}"
+                ) from None
+        return answer
+
+    def _directory_of(self, word: str, made: Rule | None, record: TaskRecord) -> str | None:
+        """Where a rule that an answer makes is to hold; None for everywhere."""
+        if made is None:
+            return None
+        if self._add_rule is None:
+            raise BadInput("rules cannot be made here; answer always, for the rest of the task")
+        if read_answer(word, made.tool).scope is not Scope.HERE:
+            return None
+        if record.spec.working_dir is None:
+            raise BadInput("the task has no directory in which a rule could hold; answer `always me` or `always`")
+        return record.spec.working_dir
 
     def pause(self, task_id: str, key: str | None = None) -> Signalled:
         """Stop after the step in hand, until resumed.

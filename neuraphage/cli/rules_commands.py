@@ -12,8 +12,18 @@ import typer
 from neuraphage.cli.allowing import Allow
 from neuraphage.cli.arguments import AsJson, Tools, existing_dir
 from neuraphage.cli.connection import load_settings
-from neuraphage.cli.console import harmless, one_line, out, plain_table, print_json, print_table, print_wrapped
+from neuraphage.cli.console import (
+    complain,
+    harmless,
+    one_line,
+    out,
+    plain_table,
+    print_json,
+    print_table,
+    print_wrapped,
+)
 from neuraphage.cli.lazy_imports import without_plugins
+from neuraphage.decide.rules.reading import EVERY_TOOL, read_rule
 from neuraphage.errors import BadInput
 from neuraphage.model.rule import Rule, RuleSource
 from neuraphage.model.tool import ToolDeclaration
@@ -30,28 +40,62 @@ _WORDS = {
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     rules = typer.Typer(
-        help="Show rules about calls of tools, and explain one.",
+        help="Show and change rules about calls of tools, and explain a call.",
         epilog="Example: neuraphage rules list",
         no_args_is_help=True,
         rich_markup_mode=None,
     )
     rules.command("list", epilog="Example: neuraphage rules list")(list_rules)
+    rules.command(epilog="Example: neuraphage rules add 'allow run_command: pytest *'")(add)
+    rules.command(epilog="Example: neuraphage rules remove 1")(remove)
     rules.command(epilog="Example: neuraphage rules explain 'run_command: git push origin'")(explain)
     app.add_typer(rules, name="rules")
 
 
 def list_rules(as_json: AsJson = False) -> None:
-    """List the rules of these settings; a task adds what it was submitted with (--allow)."""
-    from neuraphage.decide.rules.reading import read_rule  # noqa: PLC0415 - only this command needs it
+    """List the rules of the settings and your own; a task adds what it was submitted with (--allow)."""
+    from neuraphage.own_rules import OwnRule, read_own_rules, rules_file  # noqa: PLC0415 - only this command needs it
 
-    rules = [read_rule(text) for text in load_settings().rules]
+    numbered: list[tuple[int | None, OwnRule]] = [(None, OwnRule(read_rule(text))) for text in load_settings().rules]
+    numbered += enumerate(read_own_rules(rules_file()), start=1)
     if as_json:
-        print_json([_row(rule) for rule in rules])
+        print_json([{**_row(one.rule), "number": number, "dir": one.directory} for number, one in numbered])
         return
-    table = plain_table("effect", "tool", "pattern")
-    for rule in rules:
-        table.add_row(*map(one_line, (rule.effect.value, rule.tool, rule.pattern or "")))
+    table = plain_table("number", "effect", "tool", "pattern", "source", "dir")
+    for number, one in numbered:
+        rule = one.rule
+        cells = (rule.effect.value, rule.tool, rule.pattern or "", rule.source.value, one.directory or "")
+        table.add_row(str(number or ""), *map(one_line, cells))
     print_table(table)
+
+
+def add(
+    rule: Annotated[str, typer.Argument(help="Effect, tool and pattern: 'allow run_command: pytest *'.")],
+    directory: Annotated[
+        Path | None, typer.Option("--dir", help="It holds for tasks that work there or below; without it for all.")
+    ] = None,
+) -> None:
+    """Add a rule of your own. Workers of yours follow it from their next turn on."""
+    from neuraphage.own_rule_changes import add_rule  # noqa: PLC0415 - only this command needs it
+    from neuraphage.own_rules import rules_file  # noqa: PLC0415 - as above
+
+    made, place = read_rule(rule), None if directory is None else existing_dir(directory)
+    _warn_of_unknown(made)
+    was_added = add_rule(rules_file(), made, place)
+    where = "" if place is None else f" in {place}"
+    out.print(harmless(f"{'added' if was_added else 'it is there already'}: {made}{where}"))
+
+
+def remove(
+    rule: Annotated[str, typer.Argument(metavar="N|RULE", help="Its number in `rules list`, or the rule itself.")],
+) -> None:
+    """Remove a rule of your own."""
+    from neuraphage.own_rule_changes import remove_rule  # noqa: PLC0415 - only this command needs it
+    from neuraphage.own_rules import rules_file  # noqa: PLC0415 - as above
+
+    gone = remove_rule(rules_file(), rule)
+    where = "" if gone.directory is None else f" in {gone.directory}"
+    out.print(harmless(f"removed: {gone.rule}{where}"))
 
 
 def explain(
@@ -77,6 +121,17 @@ def explain(
     out.print(harmless(f"{_WORDS[ruling]}{by}"))
     for part in found.reasons:
         print_wrapped(harmless(f"  {part}", indent=" " * 4), " " * 4)
+
+
+def _warn_of_unknown(rule: Rule) -> None:
+    """Say where a tool's name is nearly one that there is; workers may have others, so it is no error."""
+    if rule.tool == EVERY_TOOL:
+        return
+    with without_plugins():
+        known = [one.declaration.name for one in built_in_tools()]
+    near = [] if rule.tool in known else difflib.get_close_matches(rule.tool, known, n=1, cutoff=0.5)
+    if near:
+        complain(f"no built-in tool is called {rule.tool}; did you mean {near[0]}?")
 
 
 def _row(rule: Rule) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.connection import load_settings
 from neuraphage.cli.console import complain, harmless, print_json, print_wrapped
 from neuraphage.data_folder import data_bytes, kept_in, quota_warnings, size_bytes
+from neuraphage.own_rules import rules_file
 from neuraphage.server_socket import find_socket
 from neuraphage.setting_sources import project_file, user_file
 
@@ -30,6 +31,7 @@ def where(as_json: AsJson = False) -> None:
         *(_place(thing.path.name, thing.path, thing.what) for thing in kept_in(folder)),
         *(_place("socket", path, "socket of the local stack's server") for path in (find_socket(folder),) if path),
         _place("user settings", user_file(), "settings of this person"),
+        _place("user rules", rules_file(), "rules of this person about calls of tools"),
         _place("project settings", project_file().absolute(), "settings of this directory"),
     ]
     if as_json:

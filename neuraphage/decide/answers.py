@@ -6,15 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from neuraphage.decide.rules.reading import read_allowed
+from neuraphage.decide.rules.reading import read_allowed, read_rule
 from neuraphage.errors import BadInput
 from neuraphage.model.effect import Permission
 from neuraphage.model.prompt import Prompt, PromptKind
+from neuraphage.model.rule import Rule, RuleSource
 
 MOST_REMEMBERED = 100
 """Answers that a task remembers."""
 NO_ANSWER = "this is no answer to a permission"
-FORMS = "`no: WORDS` tells the model why, `always: PATTERN` allows such calls of this task"
+FORMS = (
+    "`no: WORDS` tells the model why, `always: PATTERN` allows such calls of this task, `always here: PATTERN` of this"
+    " directory, `always me: PATTERN` all of yours"
+)
 
 
 class Scope(StrEnum):
@@ -24,6 +28,10 @@ class Scope(StrEnum):
     """For this very call."""
     TASK = "task"
     """For the rest of the task."""
+    HERE = "here"
+    """For every task that works in this directory or below."""
+    ME = "me"
+    """For every task."""
 
 
 _WORDS = {
@@ -35,7 +43,12 @@ _WORDS = {
     "a": (Permission.GRANTED, Scope.TASK),
     "never": (Permission.DENIED, Scope.TASK),
 }
+_ALLOWING = {Scope.ONCE: "yes", Scope.TASK: "always", Scope.HERE: "always here", Scope.ME: "always me"}
+_WORDS |= {"always here": (Permission.GRANTED, Scope.HERE), "always me": (Permission.GRANTED, Scope.ME)}
 _SHORT = {"y": "yes", "n": "no", "a": "always"}
+
+
+_SCOPES = {"here": Scope.HERE, "me": Scope.ME}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +71,16 @@ class PermissionAnswer:
         """The calls that are remembered, as a rule names them."""
         return tool if self.pattern is None else f"{tool}: {self.pattern}"
 
+    def rule(self, tool: str) -> Rule | None:
+        """The rule that a person makes with it, beyond the task; None for most answers."""
+        return read_rule(f"allow {self.subject(tool)}", RuleSource.USER) if self.scope in _SCOPES.values() else None
+
     def __str__(self) -> str:
         """The answer as it is sent, which is read as the same one again."""
         if self.permission is Permission.DENIED:
             word = "no" if self.scope is Scope.ONCE else "never"
             return f"{word}: {self.words}" if self.words else word
-        word = "yes" if self.scope is Scope.ONCE else "always"
+        word = _ALLOWING[self.scope]
         return word if self.pattern is None else f"{word}: {self.pattern}"
 
 
@@ -77,13 +94,14 @@ def read_answer(text: str, tool: str | None) -> PermissionAnswer:
     Raises:
         BadInput: it is none.
     """
-    plain = _WORDS.get(text.strip().lower())
+    plain = _WORDS.get(" ".join(text.lower().split()))
     if plain is not None:
         return PermissionAnswer(*plain)
     head, colon, rest = (part.strip() for part in text.partition(":"))
     word, _, named = (part.strip() for part in head.partition(" "))
     word = _SHORT.get(word.lower(), word.lower())
-    if not colon or not rest or (named and named != tool) or word not in ("no", "never", "always"):
+    scope = _SCOPES.get(named.lower())
+    if not colon or not rest or (named and named != tool and scope is None) or word not in ("no", "never", "always"):
         raise BadInput(NO_ANSWER)
     if word != "always":
         if named:
@@ -91,7 +109,7 @@ def read_answer(text: str, tool: str | None) -> PermissionAnswer:
         return PermissionAnswer(*_WORDS[word], words=rest)
     pattern = rest.removeprefix(f"{tool}:").strip()
     read_allowed(f"{tool}: {pattern}")
-    return PermissionAnswer(Permission.GRANTED, Scope.TASK, pattern)
+    return PermissionAnswer(Permission.GRANTED, scope or Scope.TASK, pattern)
 
 
 def refuse_too_many(text: str, tool: str | None, grants: Mapping[str, str]) -> None:
@@ -106,7 +124,7 @@ def refuse_too_many(text: str, tool: str | None, grants: Mapping[str, str]) -> N
         BadInput: it remembers as many as it may.
     """
     answer = read_answer(text, tool)
-    if answer.scope is Scope.TASK and len(grants) >= MOST_REMEMBERED and answer.subject(tool or "") not in grants:
+    if answer.scope is not Scope.ONCE and len(grants) >= MOST_REMEMBERED and answer.subject(tool or "") not in grants:
         raise BadInput(
             f"the task remembers {len(grants)} answers already; answer yes or no, or make a rule of your own"
         )

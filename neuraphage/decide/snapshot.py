@@ -54,7 +54,7 @@ class Snapshot:
         foreseen: tool_use id -> why the call can only fail as things stand, or None; of calls whose tool was asked.
         lines: tool_use id -> what its command line runs, None where it cannot be read; of calls that have one.
         seals: tool_use id -> what an approval would be bound to now; of calls that were looked at.
-        rules: those of the settings.
+        rules: those of the settings and of the person.
         found: tool_use id -> what came of a call that a former lease had begun; of calls that were asked about.
         grants: remembered permissions by tool name.
         prompts: open prompts by id.

@@ -25,6 +25,8 @@ class RuleSource(StrEnum):
 
     SETTINGS = "settings"
     TASK = "task"
+    USER = "user"
+    """A person, by a command or by an answer: in the file of their rules."""
     ANSWER = "answer"
     """A person, by an answer that the task remembers."""
     BUILT_IN = "built-in"
@@ -39,6 +41,7 @@ class RuleSource(StrEnum):
 _OWNERS = {
     RuleSource.SETTINGS: "the settings",
     RuleSource.TASK: "the task",
+    RuleSource.USER: "the user's file of rules",
     RuleSource.ANSWER: "a person's answer",
     RuleSource.BUILT_IN: "this program",
 }

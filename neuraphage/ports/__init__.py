@@ -28,6 +28,7 @@ from neuraphage.ports.people import (
 )
 from neuraphage.ports.reads import ReadStore
 from neuraphage.ports.repairing import StoredForm
+from neuraphage.ports.rules import AddRule, OwnRules
 from neuraphage.ports.sandbox import Sandbox
 from neuraphage.ports.shell import ShellReader
 from neuraphage.ports.standby import HeldRow, Standby
@@ -50,6 +51,7 @@ from neuraphage.ports.turns import (
 )
 
 __all__ = [
+    "AddRule",
     "Changes",
     "ClaimUnreadableError",
     "ClaimVerdict",
@@ -74,6 +76,7 @@ __all__ = [
     "LoadedTools",
     "ModelClient",
     "NextTurn",
+    "OwnRules",
     "Presence",
     "ProcessRow",
     "ReadStore",

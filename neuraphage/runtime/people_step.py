@@ -131,7 +131,7 @@ class PeopleStep:
             return
         digest = prompt.digest if permission is Permission.GRANTED else None
         decided = {"permission": permission, "permission_by": item.by, "digest": digest}
-        if answer.scope is Scope.TASK:
+        if answer.scope is not Scope.ONCE:  # also what is a rule of the person: it may be another machine's
             self._work.remember_grant(answer.subject(call.name), permission.value)
         self._work.note(
             journal=[entry.model_copy(update={**decided, "words": answer.words or None})],

@@ -12,6 +12,7 @@ from neuraphage.model.usage import Usage
 from neuraphage.ports import (
     Clock,
     ModelClient,
+    OwnRules,
     Redaction,
     ShellReader,
     Spool,
@@ -40,6 +41,7 @@ class Services:
         redaction: takes secrets out.
         cost_microusd: price of a reply, by model id and usage.
         new_claim_id: random ids.
+        own_rules: those that the person of this process has made; None for none.
     """
 
     settings: Settings
@@ -54,6 +56,7 @@ class Services:
     redaction: Redaction
     cost_microusd: Callable[[str, Usage], int]
     new_claim_id: Callable[[], str]
+    own_rules: OwnRules | None = None
     declarations: dict[str, ToolDeclaration] = field(default_factory=dict)
     rules: tuple[Rule, ...] = field(init=False)
 
@@ -62,3 +65,11 @@ class Services:
         rules = rules_in(chosen.rules, allow_sandboxed=chosen.auto_allow_sandboxed)  # read once: the settings stay
         object.__setattr__(self, "rules", rules)
         self.declarations.update({d.name: d for d in self.tools.declarations()})
+
+    def rules_for(self, working_dir: str | None) -> tuple[Rule, ...]:
+        """The rules of the settings and of the person, as they are now.
+
+        Args:
+            working_dir: of the task.
+        """
+        return (*self.rules, *(() if self.own_rules is None else self.own_rules.of(working_dir)))

@@ -73,7 +73,9 @@ class Turn:
         self._model = ModelStep(services, work)
         self._tools = ToolStep(services, work)
         self._begun = BegunCalls(services, work, self._tools)
-        self._seals = Seals(services, work, self._tools, (*services.rules, *rules_of(work.record.spec.allow)))
+        spec = work.record.spec
+        self._rules = services.rules_for(spec.working_dir)
+        self._seals = Seals(services, work, self._tools, (*self._rules, *rules_of(spec.allow)))
         self._people = PeopleStep(services, work, self._tools, self._seals)
         self._end = TurnEnd(work, self._people)
         self._bounds = Bounds(services.settings.max_continues, services.settings.max_empty_replies)
@@ -150,7 +152,7 @@ class Turn:
             foreseen=self._foreseen,
             lines=self._lines,
             seals=self._looked_at,
-            rules=self._services.rules,
+            rules=self._rules,
             found=self._found,
             stop=stop,
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from clikit import CommandLine
@@ -90,3 +92,45 @@ def test_what_the_sandbox_allows_is_explained(cli: CommandLine, monkeypatch: pyt
         with monkeypatch.context() as other:
             other.setenv(f"NEURAPHAGE_{name}", value)
             assert cli(*explained).json["ruling"] == "ask"
+
+
+def test_own_rules_are_added_listed_and_removed(cli: CommandLine, tmp_path: Path) -> None:
+    """Behind those of the settings, each with where it comes from; only they have a number."""
+    assert cli("rules", "add", "allow run_command: ls *", "--dir", str(tmp_path)).out.startswith("added: allow")
+    assert cli("rules", "add", "deny edit").code == 0
+    assert "there already" in cli("rules", "add", "deny edit").out
+    rows = cli("rules", "list", "--json").json
+    assert [(row["number"], row["source"], row["dir"]) for row in rows[-3:]] == [
+        (None, "settings", None),
+        (1, "user", str(tmp_path)),
+        (2, "user", None),
+    ]
+    assert "2\tdeny\tedit\t\tuser\t" in cli("rules", "list").out
+    found = cli("rules", "explain", "run_command: ls -l", "--dir", str(tmp_path), "--json").json
+    assert (found["ruling"], found["rule"]["source"]) == ("allowed", "user")
+    assert cli("rules", "explain", "run_command: ls -l", "--dir", "/", "--json").json["ruling"] == "ask"
+    assert cli("rules", "remove", "deny edit").out == "removed: deny edit\n"
+    assert cli("rules", "remove", "1").code == 0
+    assert len(cli("rules", "list", "--json").json) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("add", "permit x"), "begins with none of"),
+        (("add", "allow edit", "--dir", "/nowhere"), "there is no such directory"),
+        (("remove", "7"), "none is number 7"),
+        (("remove", "allow edit"), "is none of your rules"),
+    ],
+)
+def test_what_is_wrong_with_a_rule_of_ones_own(cli: CommandLine, words: tuple[str, ...], complaint: str) -> None:
+    """One line and exit code 2."""
+    ran = cli("rules", *words)
+    assert (ran.code, complaint in ran.err) == (2, True)
+
+
+def test_a_misspelt_tool_is_told(cli: CommandLine) -> None:
+    """It is added all the same: workers may have more tools."""
+    ran = cli("rules", "add", "deny run_comand")
+    assert ran.code == 0
+    assert "did you mean run_command?" in ran.err

@@ -18,6 +18,27 @@ WORK = "neuraphage/runtime/unit_of_work.py"
 STANDBY = "neuraphage/standby/program.py"
 
 GUARDS = (
+    # approvals
+    Bug(
+        "approval-runs-as-it-was-shown", "neuraphage/decide/next_call.py",
+        "return RunTool(call) if now == entry.digest else VoidApproval(call)", "return RunTool(call)",
+        UNIT + "test_seals.py::test_a_link_that_was_turned_is_another_place",
+    ),
+    Bug(
+        "approval-is-bound-to-the-rules", "neuraphage/decide/sealing.py",
+        "dict(params), named, rules_version(rules)]", "dict(params), named]",
+        UNIT + "test_seals.py::test_other_rules_are_asked_under",
+    ),
+    Bug(
+        "answer-unread-is-a-no", "neuraphage/decide/answers.py",
+        "        return PermissionAnswer(Permission.DENIED)\n", "        return PermissionAnswer(Permission.GRANTED)\n",
+        UNIT + "test_answers_in_turns.py::test_what_arrives_unread_is_a_no",
+    ),
+    Bug(
+        "broken-rules-allow-nothing", "neuraphage/own_rules.py",
+        "tuple(one for one in before if one.rule.effect is not RuleEffect.ALLOW)", "tuple(before)",
+        "tests/unit/settings/test_own_rules.py::test_a_change_is_seen_at_the_next_look",
+    ),
     # the watcher
     Bug(
         "watcher-judges-its-own-host", WATCHER,

@@ -12,6 +12,7 @@ import pytest
 from neuraphage import ports
 from neuraphage.llm.client import AnthropicClient
 from neuraphage.local_files import LocalFiles
+from neuraphage.own_rules import OwnRules
 from neuraphage.queue.dispatcher import QueueDispatcher
 from neuraphage.redaction.redactor import Redactor
 from neuraphage.runtime.clock import SystemClock
@@ -42,6 +43,7 @@ PARTS: dict[type, list[type]] = {
     ports.HealthStore: [RedisStore],
     ports.Interrupt: [HeldLease],
     ports.ModelClient: [AnthropicClient],
+    ports.OwnRules: [OwnRules],
     ports.Presence: [NamedConnection],
     ports.ReadStore: [RedisReads],
     ports.Redaction: [Redactor],

@@ -73,6 +73,7 @@ RUN_BY_THEMSELVES = (
 """Files that a later command of somebody, an editor, a shell or a CI runs."""
 INSTRUCTIONS = (
     "**/neuraphage.toml",
+    "**/neuraphage/rules.toml",
     "**/agents.md",
     "**/claude.md",
     "**/gemini.md",

@@ -36,6 +36,9 @@ ASK = Prompt(prompt_id="p", kind=PromptKind.PERMISSION, text="May it?", options=
         ("always: pytest *", PermissionAnswer(YES, Scope.TASK, "pytest *"), "always: pytest *"),
         ("always run_command: pytest *", PermissionAnswer(YES, Scope.TASK, "pytest *"), "always: pytest *"),
         ("a: run_command: pytest *", PermissionAnswer(YES, Scope.TASK, "pytest *"), "always: pytest *"),
+        ("always here: pytest *", PermissionAnswer(YES, Scope.HERE, "pytest *"), "always here: pytest *"),
+        ("Always Me:run_command: ls", PermissionAnswer(YES, Scope.ME, "ls"), "always me: ls"),
+        ("always  me", PermissionAnswer(YES, Scope.ME), "always me"),
         ("always: echo a: b", PermissionAnswer(YES, Scope.TASK, "echo a: b"), "always: echo a: b"),
     ],
 )

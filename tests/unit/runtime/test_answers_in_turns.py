@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from neuraphage.api.service import TaskService
+from neuraphage.decide.rules.reading import read_rule
 from neuraphage.errors import BadInput
 from neuraphage.model.task import Status
+from neuraphage.own_rule_changes import add_rule
+from neuraphage.own_rules import OwnRules
 from neuraphage.ports import Signal, SignalKind, SignalVerdict
 from turnkit import FakeTool, Rig, calls, says
 
@@ -99,3 +104,35 @@ def test_no_answer_is_taken_that_a_task_could_not_remember(make_rig: MakeRig) ->
     with pytest.raises(BadInput, match="remembers 100 answers"):
         answered(rig, task_id, "always")
     assert rig.people.answer(task_id, rig.get(task_id).prompts[0].prompt_id, "no").verdict is SignalVerdict.ACCEPTED
+
+
+def test_rules_of_the_person_hold_from_the_next_turn_on(make_rig: MakeRig, tmp_path: Path) -> None:
+    """The same process, without a restart; only where they hold."""
+    path = tmp_path / "own" / "rules.toml"
+    rig = make_rig(calls(run("t1", "ls")), calls(run("t2", "ls")), calls(run("t3", "ls")), says("Done."))
+    object.__setattr__(rig.services, "own_rules", OwnRules(path))
+    task_id = rig.run(allow=())
+    add_rule(path, read_rule("allow run_command: ls *"), "/elsewhere")
+    answered(rig, task_id, "yes")
+    assert [prompt.tool_use_id for prompt in rig.get(task_id).prompts] == ["t2"]
+    add_rule(path, read_rule("allow run_command: ls *"), str(rig.folder))
+    answered(rig, task_id, "yes")
+    assert rig.get(task_id).status is Status.COMPLETED
+
+
+def test_a_rule_that_an_answer_makes_holds_for_the_task_too(make_rig: MakeRig) -> None:
+    """The worker may be another machine's, which has no file of this person."""
+    rig = make_rig(calls(run("t1", "ls")), calls(run("t2", "ls -l")), says("Done."))
+    task_id = rig.run(allow=())
+    made: list[tuple[str, str | None]] = []
+    people = TaskService(
+        rig.store,
+        rig.dispatcher,
+        rig.services.redaction,
+        lambda: "key",
+        lambda rule, folder: made.append((str(rule), folder)) is None,
+    )
+    people.answer(task_id, rig.get(task_id).prompts[0].prompt_id, "always here: ls *")
+    rig.drain()
+    assert made == [("allow run_command: ls *", str(rig.folder))]
+    assert rig.get(task_id).status is Status.COMPLETED
