@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import uuid
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from neuraphage import stack_note
@@ -22,10 +23,12 @@ from neuraphage.waking import QueueWaker
 
 if TYPE_CHECKING:
     from neuraphage.model.rule import Rule
+    from neuraphage.model.tool_traits import ToolTraits
     from neuraphage.ports import StoredForm
     from neuraphage.redaction.redactor import Redactor
     from neuraphage.store.tasks import RedisStore
 
+_log = logging.getLogger(__name__)
 API_KEY_VARIABLE = "ANTHROPIC_API_KEY"
 
 
@@ -75,6 +78,7 @@ def api_ports(settings: Settings | None = None, find: Callable[[], Settings] = s
         redaction=cache(redactor),
         files=LocalFiles(),
         add_rule=_add_rule,
+        traits=partial(tool_traits, known.tools),
         clock=clock,
         new_task_id=new_task_id,
         new_key=lambda: secrets.token_hex(8),
@@ -87,6 +91,30 @@ def _add_rule(rule: Rule, directory: str | None) -> bool:
     from neuraphage.own_rules import rules_file  # noqa: PLC0415 - as above
 
     return add_rule(rules_file(), rule, directory)
+
+
+def tool_traits(named: tuple[str, ...], tool: str) -> ToolTraits:
+    """The traits of a tool; of an unknown one, that it has none.
+
+    Args:
+        named: tools of one's own, as the settings name them. They and those of installed packages are loaded, once a
+            process, where the tool is none of the built-in ones: the task may come from a worker that has others.
+        tool: its name.
+    """
+    from neuraphage.model.tool_traits import ToolTraits  # noqa: PLC0415 - not every read shows a call
+    from neuraphage.tools.builtin_traits import BUILTIN_TRAITS  # noqa: PLC0415 - as above
+
+    return BUILTIN_TRAITS.get(tool) or _traits_of_others(named).get(tool) or ToolTraits()
+
+
+@cache
+def _traits_of_others(named: tuple[str, ...]) -> dict[str, ToolTraits]:
+    from neuraphage.tools.loading import load_tools  # noqa: PLC0415 - most calls shown are of built-in tools
+
+    loaded = load_tools(named, redact=redacted)
+    for problem in loaded.problems:
+        _log.debug("tool not loaded: %s", problem)
+    return {one.tool.declaration.name: one.tool.declaration.traits for one in loaded.tools}
 
 
 def build_store(settings: Settings) -> RedisStore:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,16 @@ class LocalFiles:
             return not is_there(place.pin, place.parts)
         except (ToolCallError, OSError):
             return False
+
+    def place(self, path: str, folder: str) -> str:
+        """See ports.WorkingFiles."""
+        named = os.path.join(folder, path)  # noqa: PTH118 - a Path would drop what is spelt twice
+        try:
+            if self.is_here(folder):
+                return os.path.realpath(named)
+        except (OSError, ValueError, RecursionError):  # a NUL in it, or links upon links
+            pass
+        return os.path.normpath(named)
 
     def is_as_approved(self, approved: FileSight, folder: str, seen: SeenFile | None) -> bool | None:
         """See ports.WorkingFiles."""

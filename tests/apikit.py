@@ -17,10 +17,12 @@ from neuraphage.model.recovery import LoggedDecision, RecoveryDecision, Recovery
 from neuraphage.model.rule import Rule
 from neuraphage.model.task import CompletedDetail, QueuedDetail, Status, TaskRecord, TaskSpec
 from neuraphage.model.tool import FileSight
+from neuraphage.model.tool_traits import ToolTraits
 from neuraphage.model.usage import Counters
 from neuraphage.ports import Delta, Signal, Signalled, SignalVerdict
 from neuraphage.settings import Settings
 from neuraphage.testing import ManualClock
+from neuraphage.tools.builtin_traits import BUILTIN_TRAITS
 
 
 class Rows:
@@ -30,6 +32,7 @@ class Rows:
         self.tasks: dict[str, TaskRecord] = {}
         self.lines: dict[str, list[Event]] = {}
         self.journals: dict[str, dict[str, JournalEntry]] = {}
+        self.entries: list[dict[str, Any]] = []
         self.noted: list[RecoveryDecision] = []
         self.sent: list[Signal] = []
         self.blocked_ms: list[int] = []
@@ -72,7 +75,7 @@ class Rows:
 
     def conversation(self, task_id: str, first: int = 0) -> Sequence[dict[str, Any]]:
         self._look("conversation")
-        return []
+        return self.entries[first:]
 
     def journal(self, task_id: str) -> dict[str, JournalEntry]:
         self._look("journal")
@@ -173,6 +176,9 @@ class Files:
     def is_absent(self, path: str, folder: str | None) -> bool:
         return False
 
+    def place(self, path: str, folder: str) -> str:
+        return f"{folder}/{path}"
+
     def is_as_approved(self, approved: FileSight, folder: str, seen: SeenFile | None) -> bool | None:
         return self.same
 
@@ -194,6 +200,7 @@ class ApiBench:
             redaction=self._redaction,
             files=self.files,
             add_rule=self._add_rule,
+            traits=lambda tool: BUILTIN_TRAITS.get(tool, ToolTraits()),
             clock=ManualClock(),
             new_task_id=lambda: f"task-{next(ids):08x}-0000-7000-8000-000000000000",
             new_key=lambda: f"key-{next(keys)}",

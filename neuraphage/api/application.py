@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from neuraphage.api.asked_files import AskedFiles
 from neuraphage.api.follow import Follow
 from neuraphage.api.people import People
 from neuraphage.api.recovering import Recovering
+from neuraphage.api.shown_prompts import ShownPrompts
 
 
-class Api(Recovering, People, AskedFiles, Follow):
+class Api(Recovering, People, ShownPrompts, Follow):
     """All that surfaces ask of the tasks of one namespace. Thread-safe; use it as a context manager.
 
     Args:

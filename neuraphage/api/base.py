@@ -13,6 +13,7 @@ from neuraphage.settings import Settings
 
 if TYPE_CHECKING:
     from neuraphage.api.service import TaskService
+    from neuraphage.model.tool_traits import ToolTraits
     from neuraphage.ports import AddRule, Clock, ReadStore, Redaction, TaskStore, Waker, WorkingFiles
 
 _WHOLE_ID = re.compile(r"task-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -30,6 +31,7 @@ class ApiPorts:
         redaction: gives what takes secrets out of what people write; asked at each text, so that a read makes none.
         files: working directories of this machine.
         add_rule: keeps a rule that a person makes with an answer.
+        traits: what is known of a tool by its name; one that is not known here has none.
         clock: local time.
         new_task_id: ids of tasks, ordered by time.
         new_key: random idempotency keys.
@@ -43,6 +45,7 @@ class ApiPorts:
     redaction: Callable[[], Redaction]
     files: WorkingFiles
     add_rule: AddRule
+    traits: Callable[[str], ToolTraits]
     clock: Clock
     new_task_id: Callable[[], str]
     new_key: Callable[[], str]

@@ -17,7 +17,6 @@ from neuraphage.cli.console import complain, harmless, out, print_wrapped, short
 from neuraphage.cli.exit_codes import WAITING_EXIT
 from neuraphage.cli.prompts import is_listed_whole, show_open_prompt
 from neuraphage.cli.text_input import Edit, TextFile, given_text
-from neuraphage.cli.transcript import Call, Transcript
 from neuraphage.cli.viewer import Viewer
 from neuraphage.decide.answers import allows
 from neuraphage.decide.asking import asks_line, meant, named, short_prompt_id
@@ -77,15 +76,16 @@ def show_all(api: Api, record: TaskRecord, wanted: Sequence[str]) -> int:
         record: of the task.
         wanted: ids of prompts; all that are open when none is given.
     """
-    transcript = _transcript(api, record)
-    prompts = [one for part in wanted for one in named(record.prompts, part)] if wanted else list(record.prompts)
+    every = {one.prompt.prompt_id: one for one in api.shown_prompts(record)}
+    chosen = [one for part in wanted for one in named(record.prompts, part)] if wanted else record.prompts
+    prompts = [every[one.prompt_id] for one in chosen]
     if not prompts:
         by = f" by {', '.join(wanted)}" if wanted else ""
         print_wrapped(harmless(shortened(f"{short_id(record.task_id)} asks nothing{by}")), "  ")
         return 0
-    viewer, changed = Viewer(out), api.changed_since_asked(record)
-    for prompt in prompts:
-        show_open_prompt(viewer, record, prompt, _call(transcript, prompt), whole=True, changed=changed)
+    viewer = Viewer(out)
+    for shown in prompts:
+        show_open_prompt(viewer, record, shown, whole=True)
     if len(permissions_of(record)) > 1 and not wanted:
         viewer.line(f"  all alike: {command_of(record, *permissions_of(record))}", "dim")
     return WAITING_EXIT
@@ -125,19 +125,10 @@ def send_answer(api: Api, record: TaskRecord, wanted: Sequence[str], text: str, 
 
 def _refuse_unseen(api: Api, record: TaskRecord, prompts: Sequence[Prompt]) -> None:
     """A call that no listing shows in full needs a word of the person that it was seen."""
-    transcript = _transcript(api, record)
-    cut = [one for one in prompts if not is_listed_whole(record, one, _call(transcript, one))]
+    cut = [one.prompt for one in api.shown_prompts(record) if one.prompt in prompts and not is_listed_whole(one)]
     if cut:
         names, short = " and ".join(short_prompt_id(one) for one in cut), short_id(record.task_id)
         raise BadInput(
             f"{names} is too long for a listing: see all of it with `neuraphage answer {short}`, "
             "then add --seen to this command"
         )
-
-
-def _transcript(api: Api, record: TaskRecord) -> Transcript:
-    return Transcript(lambda first: api.conversation(record.task_id, first=first))
-
-
-def _call(transcript: Transcript, prompt: Prompt) -> Call | None:
-    return transcript.call(prompt.tool_use_id) if prompt.tool_use_id else None

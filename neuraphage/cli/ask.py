@@ -6,21 +6,28 @@ import signal
 from collections.abc import Callable, Sequence
 
 from neuraphage.api import Api
-from neuraphage.cli.asked_text import spelled
 from neuraphage.cli.changed_files import tell_changed
 from neuraphage.cli.line_reader import Left, LineReader
+from neuraphage.cli.pager import Pager
 from neuraphage.cli.prompts import END_WORD, PERMISSION_DEFAULT, leaves, meant_here, show_prompt
-from neuraphage.cli.transcript import Call, Transcript
 from neuraphage.cli.viewer import Viewer
 from neuraphage.decide.answers import allows
 from neuraphage.decide.asking import asks_line
+from neuraphage.decide.seen_text import spelled
 from neuraphage.errors import BadInput, IllegalMove, NeuraphageError, PromptNotOpen
 from neuraphage.model.prompt import Prompt, PromptKind
+from neuraphage.model.shown import ShownPrompt
 from neuraphage.model.task import TaskRecord
 
 SHOW_ALL = "v"
 ALL_WORDS = {"all": "yes", "none": "no"}
 """Words that answer every permission of what is listed."""
+UNSEEN_WORD = "unseen"
+"""Behind a yes: the person says that they have not looked at all of it."""
+NOT_SEEN = (
+    f"not all of it was shown: type v to see the rest first; n denies it unseen, `yes {UNSEEN_WORD}` allows what you "
+    "have not looked at"
+)
 ASKED_CHARS = 100
 """Of what is asked, where it stands above in full."""
 
@@ -31,7 +38,6 @@ class Asker:
     Args:
         api: sends the answers.
         viewer: writes.
-        transcript: tells what a permission is about.
         reader: reads what the person types.
         answered: told of each call (by tool_use id, if it is one) whose question was answered here.
     """
@@ -40,13 +46,11 @@ class Asker:
         self,
         api: Api,
         viewer: Viewer,
-        transcript: Transcript,
         reader: LineReader,
         answered: Callable[[str | None], None],
     ) -> None:
         self._api = api
         self._viewer = viewer
-        self._transcript = transcript
         self._reader = reader
         self._tell_answered = answered
         self._listed: dict[str, bool] = {}  # prompts that the person was shown, and whether in full
@@ -69,22 +73,24 @@ class Asker:
         fresh = [prompt for prompt in still_open if prompt.prompt_id not in self._listed]
         if fresh:
             self._list(record, still_open)
+            self._tell_words(still_open)
         prompt = still_open[0]
         self._viewer.end_text()
         self._asked = prompt.prompt_id
         typed = self._reader.read(_question(prompt, still_open), lambda: self._is_overtaken(record))
-        match typed:
-            case Left.NO_ANSWER:
-                return False
-            case Left.INTERRUPTED:
-                self._left = True  # whoever counts Ctrl-C decides what it means
-                signal.raise_signal(signal.SIGINT)
-            case str() if leaves(prompt, typed):
-                return False
-            case str():
-                self._asked = None
-                self._take(record, still_open, typed)
-        return True
+        if isinstance(typed, Left):
+            return self._goes_on(typed)
+        if leaves(prompt, typed):
+            return False
+        self._asked = None
+        return self._take(record, still_open, typed)
+
+    def _goes_on(self, left: Left) -> bool:
+        """What comes of a question without an answer."""
+        if left is Left.INTERRUPTED:
+            self._left = True  # whoever counts Ctrl-C decides what it means
+            signal.raise_signal(signal.SIGINT)
+        return left is not Left.NO_ANSWER
 
     def close(self) -> None:
         """Ask nobody any more, and drop what is left of the input."""
@@ -99,13 +105,31 @@ class Asker:
 
     # --- what is asked ---
 
-    def _list(self, record: TaskRecord, prompts: Sequence[Prompt], *, whole: bool = False) -> None:
-        count, changed = len(prompts), self._api.changed_since_asked(record)
-        for number, prompt in enumerate(prompts, start=1):
-            heading = f"{number} of {count}: " if count > 1 else ""
-            call = self._call(prompt)
-            complete = show_prompt(self._viewer, record, prompt, call, whole=whole, heading=heading, changed=changed)
-            self._listed[prompt.prompt_id] = complete
+    def _list(self, record: TaskRecord, prompts: Sequence[Prompt]) -> None:
+        for heading, shown in self._headed(record, prompts):
+            self._listed[shown.prompt.prompt_id] = show_prompt(self._viewer, shown, heading=heading)
+
+    def _page(self, record: TaskRecord, prompts: Sequence[Prompt]) -> bool:
+        """Show all of these, a page at a time.
+
+        Returns:
+            False when the person does not want to answer any more.
+        """
+        pager = Pager(self._viewer, self._reader, lambda: self._is_overtaken(record))
+        for heading, shown in self._headed(record, prompts):
+            seen = pager.show(shown, heading)
+            if isinstance(seen, Left):
+                return self._goes_on(seen)
+            self._listed[shown.prompt.prompt_id] = seen or self._listed.get(shown.prompt.prompt_id, False)
+        self._tell_words(prompts)
+        return True
+
+    def _headed(self, record: TaskRecord, prompts: Sequence[Prompt]) -> list[tuple[str, ShownPrompt]]:
+        count, wanted = len(prompts), {prompt.prompt_id for prompt in prompts}
+        found = [one for one in self._api.shown_prompts(record) if one.prompt.prompt_id in wanted]
+        return [(f"{number} of {count}: " if count > 1 else "", one) for number, one in enumerate(found, start=1)]
+
+    def _tell_words(self, prompts: Sequence[Prompt]) -> None:
         permissions = [prompt for prompt in prompts if prompt.kind is PromptKind.PERMISSION]
         if permissions:
             self._viewer.line("  y = yes, n = no, v = show all of it", "dim")
@@ -118,37 +142,39 @@ class Asker:
         if any(not prompt.options for prompt in prompts):
             self._viewer.line("  Alt-Enter: a new line; Ctrl-X Ctrl-E: your editor", "dim")
 
-    def _call(self, prompt: Prompt) -> Call | None:
-        return self._transcript.call(prompt.tool_use_id) if prompt.tool_use_id else None
-
     # --- what was answered ---
 
-    def _take(self, record: TaskRecord, still_open: Sequence[Prompt], typed: str) -> None:
+    def _take(self, record: TaskRecord, still_open: Sequence[Prompt], typed: str) -> bool:
+        """Act on what was typed; False when the person does not want to answer any more."""
         prompt, word = still_open[0], typed.strip().lower()
         permissions = [one for one in still_open if one.kind is PromptKind.PERMISSION]
-        targets, answer = [prompt], typed
+        targets, answer, unseen = [prompt], typed, False
         if prompt.kind is PromptKind.PERMISSION:
             if word == SHOW_ALL:
-                cut = [one for one in still_open if not self._listed.get(one.prompt_id)]
-                self._list(record, cut or [prompt], whole=True)
-                return
+                return self._page(
+                    record, [one for one in still_open if not self._listed.get(one.prompt_id)] or [prompt]
+                )
+            word, unseen = without_unseen(word)
+            answer = word if unseen else answer
             if word in ALL_WORDS and len(permissions) > 1:
                 targets, answer = permissions, ALL_WORDS[word]
         try:
             answer = meant_here(prompt, answer)
-            self._refuse_unseen(targets, answer)
+            if not unseen:
+                self._refuse_unseen(targets, answer)
             if any(allows(target, answer) for target in targets):
                 tell_changed(self._api, record, targets, lambda text: self._viewer.line(f"  {text}", "yellow"))
             for target in targets:
                 self._send(record, target, answer)
         except BadInput as error:
             self._viewer.line(f"  {error}", "yellow")
+        return True
 
     def _refuse_unseen(self, targets: Sequence[Prompt], answer: str) -> None:
         """Nothing runs that the person was not shown in full."""
         for target in targets:
             if allows(target, answer) and not self._listed.get(target.prompt_id):
-                raise BadInput("not all of it was shown: type v to see the rest first; n denies it unseen")
+                raise BadInput(NOT_SEEN)
 
     def _send(self, record: TaskRecord, prompt: Prompt, answer: str) -> None:
         try:
@@ -158,6 +184,12 @@ class Asker:
         else:
             self._tell_answered(prompt.tool_use_id)
         self._answered.add(prompt.prompt_id)
+
+
+def without_unseen(word: str) -> tuple[str, bool]:
+    """What was typed without the word for not having looked, and whether it was there."""
+    first, _, last = word.rpartition(" ")
+    return (first.strip(), True) if last == UNSEEN_WORD and first else (word, False)
 
 
 def _tools(permissions: Sequence[Prompt]) -> str:

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from neuraphage.cli.known_files import diff_of
 from neuraphage.cli.traits import traits_of
-from neuraphage.cli.viewer import Line
+from neuraphage.decide.known_files import diff_of
+from neuraphage.decide.seen_text import Line
 from neuraphage.model.tool_traits import ResultView
 
 MAX_TITLE_CHARS = 300

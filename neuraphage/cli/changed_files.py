@@ -6,11 +6,8 @@ from collections.abc import Callable, Iterable
 
 from neuraphage.api import Api
 from neuraphage.model.prompt import Prompt
+from neuraphage.model.shown import CHANGED
 from neuraphage.model.task import TaskRecord
-
-CHANGED = (
-    "the file has changed since this was asked: yes writes nothing, and you are asked anew about what is there now"
-)
 
 
 def tell_changed(api: Api, record: TaskRecord, prompts: Iterable[Prompt], tell: Callable[[str], None]) -> None:

@@ -15,13 +15,14 @@ from rich.segment import ControlType
 from rich.table import Table
 from rich.text import Text
 
+from neuraphage.decide.seen_text import TAB
+
 BROKEN_PIPE_EXIT = 141
 """As a shell reports a process that SIGPIPE ended."""
 LONGEST_SENTENCE = 1_000
 """Characters of a complaint, which may repeat what somebody gave."""
 LEAST_CHARS = 12
 """Of the last column of a table; a terminal that has no room for it gets each row as a text of its own."""
-TAB = "    "
 _BETWEEN = "  "
 
 

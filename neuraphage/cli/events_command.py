@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from neuraphage.api import FIRST_EVENT
+from neuraphage.api.transcript import Transcript
 from neuraphage.cli.arguments import AsJson, TaskId
 from neuraphage.cli.connection import connect, connect_to_read
 from neuraphage.cli.console import harmless, hint, local_time, print_wrapped
@@ -14,7 +15,6 @@ from neuraphage.cli.event_text import STYLES
 from neuraphage.cli.hints import typed_here
 from neuraphage.cli.json_lines import JsonLines
 from neuraphage.cli.told_calls import told
-from neuraphage.cli.transcript import Transcript
 from neuraphage.model.event import Event
 
 
@@ -36,7 +36,7 @@ def events(
     lines, found = JsonLines(), False
     with connect() if follow else connect_to_read() as api:
         full_id = api.find(task_id)
-        transcript = Transcript(lambda first: api.conversation(full_id, first=first))
+        transcript = api.transcript(full_id)
         for event in api.events(full_id, after=after, follow=follow):
             found = True
             if as_json:

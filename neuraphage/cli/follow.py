@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from neuraphage.api import Api
+from neuraphage.api.transcript import Transcript
 from neuraphage.cli.ask import Asker
 from neuraphage.cli.console import console, short_id
 from neuraphage.cli.hints import command_line, typed_here
@@ -15,10 +16,10 @@ from neuraphage.cli.json_lines import JsonLines
 from neuraphage.cli.line_reader import person_here
 from neuraphage.cli.prompts import show_prompt
 from neuraphage.cli.task_view import Show, TaskView, used
-from neuraphage.cli.transcript import Transcript
 from neuraphage.cli.viewer import Viewer
 from neuraphage.model.place import Place
 from neuraphage.model.prompt import PromptKind
+from neuraphage.model.shown import ShownPrompt
 from neuraphage.model.task import TERMINAL, Status, TaskRecord
 
 POLL_S = 0.05
@@ -37,14 +38,14 @@ class Scene:
         asker: asks in place; None when nobody is at a terminal.
         transcript: the conversation.
         viewer: writes comments and prompts; None for JSON.
-        changed: open calls of a record whose file is another one than was asked about, see `changed_files`.
+        prompts: the open prompts of a record, as a person is to see them.
     """
 
     show: Show
     transcript: Transcript
     viewer: Viewer | None = None
     asker: Asker | None = None
-    changed: Callable[[TaskRecord], Collection[str]] = field(default=lambda _: (), repr=False)
+    prompts: Callable[[TaskRecord], Sequence[ShownPrompt]] = field(default=lambda _: (), repr=False)
 
 
 class WorkerHint:
@@ -79,13 +80,13 @@ def scene(api: Api, task_id: str, *, as_json: bool, reached: Callable[[str], str
         as_json: one document a line, and nobody is asked.
         reached: makes the commands in a text reach the stack that the task is on.
     """
-    transcript = Transcript(lambda first: api.conversation(task_id, first=first))
+    transcript = api.transcript(task_id)
     if as_json:
-        return Scene(JsonLines(), transcript)
+        return Scene(JsonLines(), transcript, prompts=api.shown_prompts)
     viewer = Viewer(console(), reached)
     view, person = TaskView(viewer, transcript), person_here()
-    asker = None if person is None else Asker(api, viewer, transcript, person, view.answered_here)
-    return Scene(view, transcript, viewer, asker, api.changed_since_asked)
+    asker = None if person is None else Asker(api, viewer, person, view.answered_here)
+    return Scene(view, transcript, viewer, asker, api.shown_prompts)
 
 
 def follow(
@@ -144,7 +145,7 @@ def tell_end(shown: Scene, record: TaskRecord, commands: Callable[[TaskRecord], 
         commands: command lines that go on with a task that waits, is paused or has failed.
     """
     if isinstance(shown.show, JsonLines):
-        shown.show.end(record, shown.transcript)
+        shown.show.end(record, shown.prompts(record))
     if shown.viewer is None:
         return
     if record.status in TERMINAL:
@@ -152,10 +153,8 @@ def tell_end(shown: Scene, record: TaskRecord, commands: Callable[[TaskRecord], 
         done = "" if record.status is Status.COMPLETED else " done"  # the last one ended in its middle
         shown.viewer.line(f"  {count} turn{'' if count == 1 else 's'}{done}, {used(record)}", "dim")
     if shown.asker is None and record.status is Status.WAITING_FOR_USER:
-        changed = shown.changed(record)
-        for prompt in record.prompts:
-            call = shown.transcript.call(prompt.tool_use_id) if prompt.tool_use_id else None
-            if not show_prompt(shown.viewer, record, prompt, call, changed=changed):
+        for prompt in shown.prompts(record):
+            if not show_prompt(shown.viewer, prompt):
                 shown.viewer.line(f"  all of it: {command_line('answer', short_id(record.task_id))}", "dim")
     for command in commands(record):
         shown.viewer.line(f"  {command}", "dim")

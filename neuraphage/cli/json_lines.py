@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from neuraphage.cli.console import print_json
-from neuraphage.cli.transcript import Transcript
 from neuraphage.decide.limits import turn_number
 from neuraphage.model.event import Event
-from neuraphage.model.prompt import Prompt
+from neuraphage.model.shown import ShownPrompt
 from neuraphage.model.task import TaskRecord, WaitingForUserDetail
 from neuraphage.ports import Delta
 
@@ -36,12 +36,12 @@ class JsonLines:
         """Write which task it is."""
         print_json(named(task_id), None)
 
-    def end(self, record: TaskRecord, transcript: Transcript) -> None:
+    def end(self, record: TaskRecord, shown: Sequence[ShownPrompt]) -> None:
         """The task as it stands at the end, with its open prompts and all of what they ask.
 
         Args:
             record: the task.
-            transcript: holds the calls.
+            shown: its open prompts.
         """
         counters = record.counters
         print_json(
@@ -52,7 +52,7 @@ class JsonLines:
                 "turn": turn_number(record),
                 "tokens": counters.tokens_used,
                 "cost_microusd": counters.cost_microusd,
-                "prompts": [_prompt(record, prompt, transcript) for prompt in record.prompts],
+                "prompts": [_without_nulls(prompt_json(one)) for one in shown],
             },
             None,
         )
@@ -63,38 +63,33 @@ def named(task_id: str) -> dict[str, str]:
     return {"task_id": task_id, "task": task_id}
 
 
-def with_params(record: TaskRecord, transcript: Transcript, *, rules: bool = False) -> dict[str, Any]:
-    """A record as JSON; each open prompt with the parameters of the call that it is about, nothing left out.
+def with_prompts(record: TaskRecord, shown: Sequence[ShownPrompt]) -> dict[str, Any]:
+    """A record as JSON; each open prompt with all that a person is shown of it, and the parameters of its call.
 
     Args:
         record: the task.
-        transcript: holds the calls.
-        rules: whether each has the rules that may be made of it, too; they take a look at its command line.
+        shown: its open prompts.
     """
     plain = record.model_dump(mode="json")
-    prompts = [{**prompt.model_dump(mode="json"), "params": _params(prompt, transcript)} for prompt in record.prompts]
-    for prompt, shown in zip(record.prompts, prompts if rules else (), strict=False):
-        shown["proposed_rules"] = _proposed(record, prompt, transcript)
-    plain["prompts"] = prompts
+    plain["prompts"] = [prompt_json(one) for one in shown]
     if isinstance(record.detail, WaitingForUserDetail):
-        plain["detail"]["prompts"] = prompts
+        plain["detail"]["prompts"] = plain["prompts"]
     return plain
 
 
-def _prompt(record: TaskRecord, prompt: Prompt, transcript: Transcript) -> dict[str, Any]:
-    params = _params(prompt, transcript)
-    plain = prompt.model_dump(mode="json", exclude_none=True)
-    rules = _proposed(record, prompt, transcript)
-    return plain if params is None else {**plain, "params": params, "proposed_rules": rules}
-
-
-def _proposed(record: TaskRecord, prompt: Prompt, transcript: Transcript) -> list[str]:
+def prompt_json(shown: ShownPrompt) -> dict[str, Any]:
+    """An open prompt as JSON, nothing left out."""
     from neuraphage.cli.prompts import proposed  # noqa: PLC0415 - few documents have an open prompt
 
-    call = transcript.call(prompt.tool_use_id) if prompt.tool_use_id else None
-    return list(proposed(record, prompt, call))
+    params = None if shown.params is None else dict(shown.params)
+    return {
+        **shown.prompt.model_dump(mode="json"),
+        "params": params,
+        "proposed_rules": list(proposed(shown)),
+        "shown": shown.shown,
+        "is_whole": shown.is_whole,
+    }
 
 
-def _params(prompt: Prompt, transcript: Transcript) -> dict[str, Any] | None:
-    call = transcript.call(prompt.tool_use_id) if prompt.tool_use_id else None
-    return None if call is None else dict(call.params)
+def _without_nulls(plain: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in plain.items() if value is not None}

@@ -106,10 +106,9 @@ def list_tasks(  # noqa: PLR0913, PLR0917 - every way to filter; typer passes th
 
 def _as_json(api: Api, record: TaskRecord) -> dict[str, Any]:
     """As `show --json` has it: open prompts with all of what they ask."""
-    from neuraphage.cli.json_lines import with_params  # noqa: PLC0415 - the table needs no conversation
-    from neuraphage.cli.transcript import Transcript  # noqa: PLC0415 - as above
+    from neuraphage.cli.json_lines import with_prompts  # noqa: PLC0415 - the table needs no conversation
 
-    return with_params(record, Transcript(lambda first: api.conversation(record.task_id, first=first)))
+    return with_prompts(record, api.shown_prompts(record))
 
 
 def _age_ms(option: str, text: str) -> int:

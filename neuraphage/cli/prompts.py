@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from neuraphage.cli.answer_lines import answer_command
-from neuraphage.cli.asked_text import Listing, asked_lines, listed, spelled
-from neuraphage.cli.changed_files import CHANGED
+from neuraphage.cli.asked_text import Listing, listed
 from neuraphage.cli.console import local_time, short_id
 from neuraphage.cli.hints import command_line
 from neuraphage.cli.traits import traits_of
-from neuraphage.cli.transcript import Call
 from neuraphage.cli.viewer import Viewer
 from neuraphage.decide.asking import meant, numbered, short_prompt_id
+from neuraphage.decide.seen_text import spelled
 from neuraphage.errors import BadInput
-from neuraphage.local_files import LocalFiles
 from neuraphage.model.prompt import Prompt, PromptKind
+from neuraphage.model.shown import CHANGED, UNREADABLE, ShownPrompt
 from neuraphage.model.task import TaskRecord
-from neuraphage.model.tool import ControlKind
 from neuraphage.tool_wiring import proposed_rules
 
 PERMISSION_DEFAULT = "no"
@@ -25,116 +21,97 @@ END_WORD = "/end"
 """What a person types to leave a conversation."""
 
 
-def show_prompt(
-    viewer: Viewer,
-    record: TaskRecord,
-    prompt: Prompt,
-    call: Call | None = None,
-    *,
-    whole: bool = False,
-    heading: str = "",
-    changed: Collection[str] = (),
-) -> bool:
+def show_prompt(viewer: Viewer, shown: ShownPrompt, *, whole: bool = False, heading: str = "") -> bool:
     """What is asked, where, and what the answers are.
 
     Args:
         viewer: writes.
-        record: of the task that asks.
-        prompt: the question.
-        call: the call that it is about; without it the prompt's own summary is shown.
+        shown: the question.
         whole: show all of the call, however long it is.
         heading: stands before the question.
-        changed: calls whose file is another one than was asked about, see `changed_files`.
 
     Returns:
         Whether all of it was shown.
     """
+    prompt = shown.prompt
+    show_question(viewer, shown, heading)
+    if prompt.kind is PromptKind.CONVERSATION:
+        return True
+    listing = _listing(shown, whole=whole)
+    viewer.quoted(listing.lines)
+    for rule in () if listing.left_out else proposed(shown):  # of what was seen
+        viewer.line(f"  always: {spelled(rule)}", "dim")
+    show_answers(viewer, shown)
+    if listing.left_out:
+        viewer.line(f"  NOT SHOWN: {listing.left_out}", "yellow")
+    return not listing.left_out
+
+
+def show_question(viewer: Viewer, shown: ShownPrompt, heading: str = "") -> None:
+    """The question itself, and where the call that it is about would run. See `show_prompt`."""
+    prompt = shown.prompt
     if prompt.kind is PromptKind.CONVERSATION:
         viewer.line(f"? {heading}Your turn.", "bold")
-        return True
+        return
     words = f" ({'/'.join(prompt.options)})" if prompt.kind is PromptKind.PERMISSION else ""
-    viewer.line(f"? {heading}{spelled(_question_text(prompt, call))}{words}", "bold")
-    shown = Listing([])
-    if prompt.tool != ControlKind.ASK_USER and (call is not None or prompt.params_summary is not None):
-        if record.spec.working_dir:
-            viewer.line(f"  in {spelled(record.spec.working_dir)}")
-        shown = _asked(record, prompt, call, whole=whole)
-        viewer.block(shown.lines, whole=True)
-        if prompt.tool_use_id in changed:
-            viewer.line(f"  {CHANGED}", "yellow")
+    viewer.line(f"? {heading}{shown.question}{words}", "bold")
+    if shown.lines and shown.working_dir:
+        viewer.line(f"  in {shown.working_dir}")
+
+
+def show_answers(viewer: Viewer, shown: ShownPrompt) -> None:
+    """What stands below a call: what speaks against an answer, until when it is waited for, and options."""
+    prompt = shown.prompt
+    if shown.is_changed:
+        viewer.line(f"  {CHANGED}", "yellow")
     if prompt.deadline_ms is not None:
         viewer.line(f"  no answer until {local_time(prompt.deadline_ms)} counts as {prompt.default_answer}", "dim")
-    for rule in () if shown.left_out else proposed(record, prompt, call):  # of what was seen
-        viewer.line(f"  always: {spelled(rule)}", "dim")
     if prompt.kind is not PromptKind.PERMISSION:
         marks = [f"{n} =" if numbered(prompt.options) else "-" for n in range(1, len(prompt.options) + 1)]
         for mark, option in zip(marks, prompt.options, strict=True):
             viewer.line(f"  {mark} {spelled(option)}", "dim")
-    if shown.left_out:
-        viewer.line(f"  NOT SHOWN: {shown.left_out}", "yellow")
-    return not shown.left_out
 
 
-def proposed(record: TaskRecord, prompt: Prompt, call: Call | None) -> tuple[str, ...]:
+def proposed(shown: ShownPrompt) -> tuple[str, ...]:
     """Rules that a person may answer a permission with, behind `always: `."""
-    if prompt.kind is not PromptKind.PERMISSION or call is None:
+    prompt = shown.prompt
+    if prompt.kind is not PromptKind.PERMISSION or prompt.tool is None or shown.params is None:
         return ()
-    return proposed_rules(call.tool, traits_of(call.tool), call.params, record.spec.working_dir)
+    return proposed_rules(prompt.tool, traits_of(prompt.tool), shown.params, shown.directory)
 
 
-def _question_text(prompt: Prompt, call: Call | None) -> str:
-    """A long question is shortened where it is stored with the prompt, and whole in its call."""
-    if prompt.tool == ControlKind.ASK_USER and call is not None:
-        return str(call.params.get("question", ""))
-    return prompt.text
+def _listing(shown: ShownPrompt, *, whole: bool) -> Listing:
+    if not shown.is_whole:
+        return Listing(list(shown.lines), UNREADABLE)
+    return Listing(list(shown.lines)) if whole else listed(shown.lines)
 
 
-def _asked(record: TaskRecord, prompt: Prompt, call: Call | None, *, whole: bool) -> Listing:
-    if call is None and prompt.tool_use_id is None and not prompt.params_summary:
-        return Listing([])
-    if call is None:
-        summary = [(spelled(line), "") for line in f"> {prompt.tool} {prompt.params_summary}".split("\n")]
-        return Listing(summary, "the call itself, which cannot be read; this is a summary of it")
-    # as it is now, if it is on this machine: a write that waits for permission has not been made
-    change, before, is_absent = traits_of(call.tool).change, call.before, False
-    if change is not None:
-        files, place = LocalFiles(), (str(call.params.get(change.path, "")), record.spec.working_dir)
-        is_absent = files.is_absent(*place)
-        now = files.text(*place)
-        before = now if now is not None or is_absent else before
-    lines = asked_lines(call.tool, call.params, before, is_absent=is_absent)
-    return Listing(lines) if whole else listed(lines)
-
-
-def is_listed_whole(record: TaskRecord, prompt: Prompt, call: Call | None) -> bool:
+def is_listed_whole(shown: ShownPrompt) -> bool:
     """Whether a listing shows all of what a prompt asks."""
-    return prompt.kind is not PromptKind.PERMISSION or not _asked(record, prompt, call, whole=False).left_out
+    return shown.prompt.kind is not PromptKind.PERMISSION or not _listing(shown, whole=False).left_out
 
 
 def show_open_prompt(
-    viewer: Viewer,
-    record: TaskRecord,
-    prompt: Prompt,
-    call: Call | None,
-    *,
-    whole: bool,
-    changed: Collection[str] = (),
-    hints: Viewer | None = None,
+    viewer: Viewer, record: TaskRecord, shown: ShownPrompt, *, whole: bool, hints: Viewer | None = None
 ) -> None:
     """One open prompt with the command that answers it, or that shows the rest of it; see `show_prompt`.
 
     Args:
+        viewer: writes.
+        record: of the task that asks.
+        shown: the prompt.
+        whole: show all of the call, however long it is.
         hints: writes these commands, where they stand apart from the prompt, which then names its id itself.
     """
-    complete = show_prompt(viewer, record, prompt, call, whole=whole, changed=changed)
+    complete = show_prompt(viewer, shown, whole=whole)
     told, lead = hints or viewer, ""
     if hints is None:
         lead = "  "
     else:
-        viewer.line(f"  prompt {short_prompt_id(prompt)}")
+        viewer.line(f"  prompt {short_prompt_id(shown.prompt)}")
     if not complete:
         told.line(f"{lead}all of it: {command_line('answer', short_id(record.task_id))}", "dim")
-    told.line(f"{lead}{answer_command(record, prompt)}", "dim")
+    told.line(f"{lead}{answer_command(record, shown.prompt)}", "dim")
 
 
 def leaves(prompt: Prompt, typed: str) -> bool:

@@ -21,10 +21,9 @@ from neuraphage.cli.console import (
 )
 from neuraphage.cli.full_text import show_conversation
 from neuraphage.cli.hints import typed_here
-from neuraphage.cli.json_lines import with_params
+from neuraphage.cli.json_lines import with_prompts
 from neuraphage.cli.message_text import message_lines
 from neuraphage.cli.prompts import show_open_prompt
-from neuraphage.cli.transcript import Transcript
 from neuraphage.cli.viewer import Viewer
 from neuraphage.decide.limits import turn_number, turns_used
 from neuraphage.model.effect import JournalEntry, ModelEffect, ToolEffect
@@ -68,12 +67,9 @@ def show(
         journal = api.journal(record.task_id)
         entries = api.conversation(record.task_id, first=0 if full else -LAST_MESSAGES)
         why = api.why(record.task_id)
-        transcript = Transcript(lambda first: api.conversation(record.task_id, first=first))
-        changed = api.changed_since_asked(record)
-        if record.prompts:
-            transcript.skip()
+        prompts = api.shown_prompts(record)
     if as_json:
-        plain = with_params(record, transcript, rules=True)
+        plain = with_prompts(record, prompts)
         plain["journal"] = {key: _plain(entry) for key, entry in journal.items()}
         plain["last_messages"] = entries
         plain["decisions"] = [decision.model_dump(mode="json") for decision in why.decisions]
@@ -91,10 +87,9 @@ def show(
         print_wrapped(harmless(f"{name:<{LABEL_CHARS}} {value}", indent=indent), indent)
     if full:
         show_conversation(entries)
-    for prompt in record.prompts:
-        call = transcript.call(prompt.tool_use_id) if prompt.tool_use_id else None
+    for shown in prompts:
         apart = None if out.is_terminal else Viewer(hints())
-        show_open_prompt(Viewer(out), record, prompt, call, whole=False, changed=changed, hints=apart)
+        show_open_prompt(Viewer(out), record, shown, whole=False, hints=apart)
     if len(permissions_of(record)) > 1:
         hint(f"{'  ' if out.is_terminal else ''}all alike: {answer_command(record, *permissions_of(record))}")
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
+from neuraphage.api.transcript import Call, Transcript
 from neuraphage.cli.call_text import body, outcome, title
 from neuraphage.cli.console import dollars
 from neuraphage.cli.event_text import routine
 from neuraphage.cli.traits import traits_of
-from neuraphage.cli.transcript import Call, Transcript
-from neuraphage.cli.viewer import Line, Viewer
+from neuraphage.cli.viewer import Viewer
+from neuraphage.decide.seen_text import Line
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.task import Phase, RunningDetail, Status, TaskRecord
 from neuraphage.model.usage import Counters

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from neuraphage.api.transcript import Transcript
 from neuraphage.cli.call_text import outcome, title
 from neuraphage.cli.event_text import event_text
 from neuraphage.cli.traits import traits_of
-from neuraphage.cli.transcript import Transcript
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.tool_traits import ResultView
 

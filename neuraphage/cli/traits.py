@@ -1,40 +1,38 @@
-"""What is known of a tool by its name, so that its calls can be shown; others than built-in ones are loaded for it."""
+"""What is known of a tool by its name, for views of calls."""
 
 from __future__ import annotations
 
 import logging
 from functools import cache
+from typing import TYPE_CHECKING
 
 from neuraphage.cli.flags import chosen_flags
-from neuraphage.model.tool_traits import ToolTraits
+
+if TYPE_CHECKING:
+    from neuraphage.model.tool_traits import ToolTraits
 
 _log = logging.getLogger(__name__)
-_UNKNOWN = ToolTraits()
 
 
 def traits_of(tool: str) -> ToolTraits:
-    """The traits of a tool; those of an unknown one show every parameter and the beginning of the result.
+    """As `client_wiring.tool_traits`, with the tools that the settings of this call of the program name.
 
     Args:
-        tool: its name. Where it is none of the built-in ones, the tools of this installation are loaded to find it: the
-            task may come from a worker that has others.
+        tool: its name.
     """
-    from neuraphage.tool_wiring import built_in_traits  # noqa: PLC0415 - not every view shows a call
+    from neuraphage.client_wiring import tool_traits  # noqa: PLC0415 - not every view shows a call
+    from neuraphage.tool_wiring import built_in_traits  # noqa: PLC0415 - as above
 
-    return built_in_traits().get(tool) or _installed().get(tool, _UNKNOWN)
+    return built_in_traits().get(tool) or tool_traits(_named(), tool)
 
 
 @cache
-def _installed() -> dict[str, ToolTraits]:
+def _named() -> tuple[str, ...]:
     from neuraphage import configuration  # noqa: PLC0415 - most calls shown are of built-in tools
     from neuraphage.errors import SettingsError  # noqa: PLC0415 - as above
-    from neuraphage.tool_wiring import installed_tools  # noqa: PLC0415 - as above
 
     try:
-        loaded = installed_tools(configuration.load(**chosen_flags()))
+        return configuration.load(**chosen_flags()).tools
     except SettingsError as error:
         _log.debug("tools not loaded: %s", error)
-        return {}
-    for problem in loaded.problems:
-        _log.debug("tool not loaded: %s", problem)
-    return {one.tool.declaration.name: one.tool.declaration.traits for one in loaded.tools}
+        return ()

@@ -12,18 +12,18 @@ from rich.text import Text
 from neuraphage.cli.console import erase_line, fitted, harmless, wrapped
 from neuraphage.cli.event_text import STYLES, event_text
 from neuraphage.cli.hints import typed_here
+from neuraphage.decide.seen_text import Line
 from neuraphage.model.event import Event
 from neuraphage.ports import Delta
 
 BAR = "  | "
 """Stands before every line of a reply, so that none of it can pass for a line of ours."""
+GOES_ON = "  : "
+"""Stands before what a long line of a call goes on in: a break of ours is none of the call's."""
 MAX_LINE_CHARS = 500
 MAX_WORD_CHARS = 60
 """A longer run without blanks is shown as it comes."""
 INDENT = "    "
-
-Line = tuple[str, str]
-"""Text and rich style."""
 
 
 class Viewer:
@@ -50,7 +50,7 @@ class Viewer:
         first, *more = harmless(text, style).split("\n", allow_blank=True)
         rows = wrapped(first, self._width, _hanging(text))
         for line in more:
-            rows += wrapped(Text(BAR, style) + line, self._width, BAR)
+            rows += barred(line, self._width)
         for row in rows:
             self._console.print(row)
 
@@ -67,6 +67,29 @@ class Viewer:
             rows = wrapped(shown, self._width, INDENT, keep_blanks=True) if whole else [fitted(shown, self._width)]
             for row in rows:
                 self._console.print(row)
+
+    def quoted(self, lines: Iterable[Line]) -> None:
+        """All of a call that a person is asked about: no line of it can pass for one of ours, and none is cut.
+
+        Args:
+            lines: text and style of each.
+        """
+        self.rows(self.quoted_rows(lines))
+
+    def quoted_rows(self, lines: Iterable[Line]) -> list[Text]:
+        """The rows of the terminal that `quoted` writes."""
+        return [row for text, style in lines for row in barred(harmless(text, style), self._width, keep_blanks=True)]
+
+    def rows(self, rows: Iterable[Text]) -> None:
+        """Write rows that fit."""
+        self.end_text()
+        for row in rows:
+            self._console.print(row)
+
+    @property
+    def height(self) -> int:
+        """Rows of the terminal."""
+        return self._console.height
 
     def ask(self, text: str) -> None:
         """Write the beginning of a line that a person ends."""
@@ -189,6 +212,18 @@ class Viewer:
     @property
     def _width(self) -> int | None:
         return self._console.width if self._wraps else None
+
+
+def barred(line: Text, width: int | None, *, keep_blanks: bool = False) -> list[Text]:
+    """One line of somebody else behind a bar, and what a terminal breaks off it behind another one.
+
+    Args:
+        line: without line breaks.
+        width: as `wrapped`.
+        keep_blanks: as `wrapped`.
+    """
+    rows = wrapped(line, None if width is None else max(1, width - len(BAR)), "", keep_blanks=keep_blanks)
+    return [Text.assemble((GOES_ON if number else BAR, "dim"), row) for number, row in enumerate(rows)]
 
 
 def _hanging(text: str) -> str:

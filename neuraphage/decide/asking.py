@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from neuraphage.decide.answers import FORMS, NO_ANSWER, read_answer
+from neuraphage.decide.seen_text import spelled
 from neuraphage.errors import BadInput
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.tool_traits import ToolTraits
@@ -40,10 +41,11 @@ def named(prompts: Iterable[Prompt], part: str) -> list[Prompt]:
 def asks_line(prompt: Prompt) -> str:
     """What a prompt asks, in one line: the tool with its command or path, or the question."""
     if prompt.kind is PromptKind.PERMISSION:
-        return _short(f"{prompt.tool}: {prompt.params_summary}" if prompt.params_summary else prompt.text)
+        return _short(f"{prompt.tool}: {spelled(prompt.params_summary)}" if prompt.params_summary else prompt.text)
     if prompt.kind is PromptKind.CONVERSATION:
         return "Your turn."
-    return _short(f"{prompt.tool}: {prompt.params_summary}: {prompt.text}" if prompt.params_summary else prompt.text)
+    question = spelled(prompt.text)
+    return _short(f"{prompt.tool}: {spelled(prompt.params_summary)}: {question}" if prompt.params_summary else question)
 
 
 def params_summary(params: Mapping[str, Any], traits: ToolTraits) -> str:

@@ -29,6 +29,15 @@ class WorkingFiles(Protocol):
         """Whether the working directory is on this machine, and nothing is at this path; see `text`."""
         ...
 
+    def place(self, path: str, folder: str) -> str:
+        """Where a path leads, absolute, links followed; of a folder that is not on this machine as it is spelt.
+
+        Args:
+            path: as a tool was given it.
+            folder: the working directory.
+        """
+        ...
+
     def is_as_approved(self, approved: FileSight, folder: str, seen: SeenFile | None) -> bool | None:
         """Whether a file is still what a person was asked about; None when it cannot be read here.
 

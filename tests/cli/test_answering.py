@@ -26,7 +26,7 @@ from storekit import item
 
 IDS = {"t1": "ffff0001aaaa", "t2": "aaaa0002bbbb", "t3": "cccc0003dddd"}
 LONG = "\n".join(f"step {number}" for number in range(LISTED_LINES + 50)) + "\nrm -rf everything"
-PATH = "deep/" * 80 + "file.txt"
+PATH = "".join(f"deep{number}/" for number in range(60)) + "file.txt"
 
 
 def permission(call_id: str, index: int, tool: str, params: dict[str, Any]) -> Prompt:

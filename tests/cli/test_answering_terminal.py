@@ -169,7 +169,7 @@ def test_all_answers_what_is_listed(stack: DevStack, shell: Shell, tmp_path: Pat
 
 
 def test_what_was_not_shown_is_not_allowed(stack: DevStack, shell: Shell, tmp_path: Path) -> None:
-    """`yes` is refused until v has shown the rest."""
+    """`yes` is refused until v has shown the last of it, page by page."""
     task_id = waiting(stack, "long", tmp_path)
     shell.run(f"neuraphage attach {task_id}")
     shell.see("NOT SHOWN: 101 more lines")
@@ -180,10 +180,37 @@ def test_what_was_not_shown_is_not_allowed(stack: DevStack, shell: Shell, tmp_pa
     shell.see(PERMISSION_END)
     assert "touch hidden" not in shell.seen
     shell.send("v\r")
+    shell.see(r"47 of 301 rows \(Enter = more, a = all, q = enough\):")
+    shell.send("\r")
+    shell.see("94 of 301 rows")
+    shell.send("q\r")
+    shell.see("NOT SHOWN: 207 more rows")
+    shell.see(PERMISSION_END)
+    shell.send("y\r")
+    shell.see("not all of it was shown")
+    shell.see(PERMISSION_END)
+    assert "touch hidden" not in shell.seen
+    shell.send("v\r")
+    shell.see("47 of 301 rows")
+    shell.send("a\r")
     shell.see("touch hidden")
     shell.see(PERMISSION_END)
     shell.send("y\r")
     shell.is_back()
+    assert (tmp_path / "hidden").exists()
+
+
+def test_who_says_that_they_have_not_looked_may_allow(stack: DevStack, shell: Shell, tmp_path: Path) -> None:
+    """One more word, which nobody types by habit."""
+    task_id = waiting(stack, "long", tmp_path)
+    shell.run(f"neuraphage attach {task_id}")
+    shell.see(PERMISSION_END)
+    shell.send("y\r")
+    shell.see("`yes unseen` allows")
+    shell.see(PERMISSION_END)
+    shell.send("yes unseen\r")
+    shell.is_back()
+    assert "touch hidden" not in shell.seen
     assert (tmp_path / "hidden").exists()
 
 

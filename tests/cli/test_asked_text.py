@@ -7,19 +7,26 @@ from typing import Any
 
 import pytest
 
-from neuraphage.cli.asked_text import LISTED_CHARS, LISTED_LINES, asked_lines, listed, spelled
+from neuraphage.cli.asked_text import LISTED_CHARS, LISTED_LINES, listed
 from neuraphage.decide.asking import asks_line, meant, named, params_summary
+from neuraphage.decide.call_lines import AskedCall, call_lines
+from neuraphage.decide.seen_text import spelled
 from neuraphage.errors import BadInput
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
+from neuraphage.model.tool_traits import ToolTraits
 from neuraphage.tools.builtin_traits import BUILTIN_TRAITS
 
-LONG_PATH = "deep/" * 100 + "passwd"
+LONG_PATH = "".join(f"deep{number}/" for number in range(100)) + "passwd"
 ASK = Prompt(prompt_id="0123abcd", kind=PromptKind.PERMISSION, text="May edit run?", options=PERMISSION_OPTIONS)
 CHOICE = Prompt(prompt_id="0123abce", kind=PromptKind.QUESTION, text="Which?", options=("Red", "Blue"))
 
 
+def asked(tool: str, params: dict[str, Any], before: str | None = None, *, is_absent: bool = False) -> AskedCall:
+    return AskedCall(tool, params, BUILTIN_TRAITS.get(tool, ToolTraits()), before, is_absent)
+
+
 def text_of(tool: str, params: dict[str, Any], before: str | None = None) -> str:
-    return "\n".join(line for line, _ in asked_lines(tool, params, before))
+    return "\n".join(line for line, _ in call_lines(asked(tool, params, before)))
 
 
 @pytest.mark.parametrize(
@@ -63,7 +70,7 @@ def test_a_file_that_is_not_there_yet_is_told() -> None:
     """Where that is known; where nothing is known of the file, that is said instead."""
     new = {"path": "f", "content": "x\n"}
     for content in ("x\n", ""):
-        shown = asked_lines("write_file", {"path": "f", "content": content}, None, is_absent=True)
+        shown = call_lines(asked("write_file", {"path": "f", "content": content}, is_absent=True))
         assert [text for text, _ in shown[1:]] == [*(["+x"] if content else []), "(the file does not exist yet)"]
     assert "not known here" in text_of("write_file", new)
     assert "(the file" not in text_of("write_file", new, "y\n")

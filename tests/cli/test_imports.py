@@ -51,7 +51,7 @@ CHANGES = (
     | {"psutil", "neuraphage.cli.follow", "neuraphage.cli.ask", "neuraphage.decide.why", TURNS}
 )
 """What a command has no use for that changes a task and wakes no worker."""
-VIEWS = {"neuraphage.cli.transcript", "neuraphage.cli.viewer", "neuraphage.cli.known_files"}
+VIEWS = {"neuraphage.api.transcript", "neuraphage.cli.viewer", "neuraphage.decide.known_files"}
 WAKES = CHANGES - CELERY | VIEWS
 """As above, of one that wakes a worker: Celery sends that."""
 CALLS = {

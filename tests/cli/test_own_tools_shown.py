@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from neuraphage import client_wiring
 from neuraphage.cli import traits
-from neuraphage.cli.asked_text import asked_lines
 from neuraphage.cli.call_text import body, outcome, title
 from neuraphage.cli.flags import forget_flags
+from neuraphage.decide.call_lines import AskedCall, call_lines
 
 MODULE = '''
 from neuraphage.tools import PartOfFile, ResultView, ToolTraits, WholeFile, tool
@@ -43,7 +44,8 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "shown_of_test", raising=False)
     monkeypatch.setenv("NEURAPHAGE_TOOLS", "shown_of_test:mine,shown_of_test:none")
     forget_flags()  # of a call of the command line in this process
-    monkeypatch.setattr(traits, "_installed", traits._installed.__wrapped__)
+    traits._named.cache_clear()
+    client_wiring._traits_of_others.cache_clear()
 
 
 def test_a_command_line_is_shown_as_one() -> None:
@@ -73,7 +75,8 @@ def test_without_traits_every_parameter_is_shown() -> None:
 
 def test_what_is_asked_about_is_shown_by_them_too() -> None:
     """All of it: the person decides by it."""
-    shown = "\n".join(line for line, _ in asked_lines("deploy", {"line": "make\nrm -r x", "host": "build-1"}, None))
+    call = AskedCall("deploy", {"line": "make\nrm -r x", "host": "build-1"}, traits.traits_of("deploy"))
+    shown = "\n".join(line for line, _ in call_lines(call))
     assert "$ make" in shown
     assert "rm -r x" in shown
     assert 'host = "build-1"' in shown

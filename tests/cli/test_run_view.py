@@ -18,16 +18,17 @@ from rich.text import Text
 
 from clikit import Bench, CommandLine
 from neuraphage import stack_note
-from neuraphage.cli.asked_text import asked_lines
+from neuraphage.api.transcript import Transcript
 from neuraphage.cli.call_text import DIFF_LINES, OUTPUT_LINES, body, outcome, title
 from neuraphage.cli.console import wrapped
 from neuraphage.cli.interrupts import Interrupts
-from neuraphage.cli.known_files import MAX_KNOWN_CHARS, KnownFiles, diff_of, without_numbers
 from neuraphage.cli.prompts import meant_here
 from neuraphage.cli.run_command import NextCommands
 from neuraphage.cli.task_view import TaskView
-from neuraphage.cli.transcript import Transcript
+from neuraphage.cli.traits import traits_of
 from neuraphage.cli.viewer import BAR, Viewer
+from neuraphage.decide.call_lines import AskedCall, call_lines
+from neuraphage.decide.known_files import MAX_KNOWN_CHARS, KnownFiles, diff_of, without_numbers
 from neuraphage.dev.address import ServerAddress
 from neuraphage.dev.server_files import open_files, take_lock
 from neuraphage.dev.stack_use import UnusedStop, is_taken, lock_start, use_stack
@@ -112,12 +113,16 @@ def test_a_call_in_one_line(tool: str, params: dict[str, Any], shown: str) -> No
     assert title(tool, params) == shown
 
 
+def asked(tool: str, params: dict[str, Any]) -> list[tuple[str, str]]:
+    return call_lines(AskedCall(tool, params, traits_of(tool)))
+
+
 def test_a_call_that_is_decided_about_is_shown_whole() -> None:
     """A long command, and the parameters of a tool that nobody here knows; in passing they are shortened."""
     command = {"command": "\n".join(f"step {number}" for number in range(100))}
-    assert len(asked_lines("run_command", command, None)) == 100
+    assert len(asked("run_command", command)) == 100
     assert texts(body("run_command", command, None))[-1] == f"... {99 - DIFF_LINES} more lines"
-    assert '  "a": 1' in texts(asked_lines("of_a_plugin", {"a": 1}, None))
+    assert '  "a": 1' in texts(asked("of_a_plugin", {"a": 1}))
     assert body("of_a_plugin", {"a": 1}, None) == []
 
 
@@ -186,7 +191,7 @@ class Written:
             highlight=False,
         )
         self.viewer = Viewer(console)
-        self.view = TaskView(self.viewer, Transcript(lambda first: entries[first:]))
+        self.view = TaskView(self.viewer, Transcript(lambda first: entries[first:], traits_of))
 
     def saw(self, *items: Event | Delta) -> list[str]:
         for item in items:

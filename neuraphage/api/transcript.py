@@ -11,11 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neuraphage.cli.known_files import KnownFiles
-from neuraphage.cli.traits import traits_of
+from neuraphage.decide.known_files import KnownFiles
+from neuraphage.model.tool_traits import ToolTraits
 
 Read = Callable[[int], Sequence[Mapping[str, Any]]]
 """Stored entries from a number on."""
+TraitsOf = Callable[[str], ToolTraits]
+"""What is known of a tool by its name; of an unknown one that it has no traits."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +48,12 @@ class Transcript:
 
     Args:
         read: reads entries.
+        traits_of: what is known of a tool.
     """
 
-    def __init__(self, read: Read) -> None:
+    def __init__(self, read: Read, traits_of: TraitsOf) -> None:
         self._read = read
+        self._traits_of = traits_of
         self._next = 0
         self._calls: dict[str, Call] = {}
         self._results: dict[str, Result] = {}
@@ -101,7 +105,7 @@ class Transcript:
 
     def _note_call(self, block: Mapping[str, Any]) -> None:
         tool, params = str(block["name"]), block.get("input") or {}
-        change = traits_of(tool).change
+        change = self._traits_of(tool).change
         before = None if change is None else self._files.before(str(params.get(change.path, "")))
         self._calls[block["id"]] = Call(tool, params, before)
         if change is not None:
@@ -114,7 +118,7 @@ class Transcript:
         call = self._calls.get(call_id)
         if call is None:
             return
-        traits = traits_of(call.tool)
+        traits = self._traits_of(call.tool)
         if traits.shows is not None and not is_error:
             self._files.was_read(traits.shows, call.params, text)
         elif traits.change is not None and is_error:

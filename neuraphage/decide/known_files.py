@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from neuraphage.cli.viewer import Line
+from neuraphage.decide.seen_text import Line
 from neuraphage.model.tool_traits import NumberedFile, PartOfFile, WholeFile
 
 MAX_KNOWN_CHARS = 200_000
