@@ -73,6 +73,9 @@ class Rows:
         found = list(self.tasks.values())
         return iter(found if oldest_first else found[::-1])
 
+    def asking(self, limit: int) -> Sequence[TaskRecord]:
+        return [record for record in self.tasks.values() if record.prompts][:limit]
+
     def conversation(self, task_id: str, first: int = 0) -> Sequence[dict[str, Any]]:
         self._look("conversation")
         return self.entries[first:]

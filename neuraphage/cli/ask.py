@@ -6,28 +6,18 @@ import signal
 from collections.abc import Callable, Sequence
 
 from neuraphage.api import Api
-from neuraphage.cli.changed_files import tell_changed
 from neuraphage.cli.line_reader import Left, LineReader
 from neuraphage.cli.pager import Pager
 from neuraphage.cli.prompts import END_WORD, PERMISSION_DEFAULT, leaves, meant_here, show_prompt
+from neuraphage.cli.sending import ALL_WORDS, SHOW_ALL, Sender, refuse_unseen, without_unseen
 from neuraphage.cli.viewer import Viewer
-from neuraphage.decide.answers import allows
 from neuraphage.decide.asking import asks_line
 from neuraphage.decide.seen_text import spelled
-from neuraphage.errors import BadInput, IllegalMove, NeuraphageError, PromptNotOpen
+from neuraphage.errors import BadInput, NeuraphageError
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.shown import ShownPrompt
 from neuraphage.model.task import TaskRecord
 
-SHOW_ALL = "v"
-ALL_WORDS = {"all": "yes", "none": "no"}
-"""Words that answer every permission of what is listed."""
-UNSEEN_WORD = "unseen"
-"""Behind a yes: the person says that they have not looked at all of it."""
-NOT_SEEN = (
-    f"not all of it was shown: type v to see the rest first; n denies it unseen, `yes {UNSEEN_WORD}` allows what you "
-    "have not looked at"
-)
 ASKED_CHARS = 100
 """Of what is asked, where it stands above in full."""
 
@@ -52,10 +42,11 @@ class Asker:
         self._api = api
         self._viewer = viewer
         self._reader = reader
+        self._sender = Sender(api, viewer)
         self._tell_answered = answered
         self._listed: dict[str, bool] = {}  # prompts that the person was shown, and whether in full
         self._answered: set[str] = set()
-        self._asked: str | None = None  # the prompt whose question was put
+        self._asked: Prompt | None = None  # whose question was put
         self._left = False
 
     def attend(self, record: TaskRecord) -> bool:
@@ -65,8 +56,8 @@ class Asker:
             False when the person does not want to answer.
         """
         still_open = [prompt for prompt in record.prompts if prompt.prompt_id not in self._answered]
-        if self._asked is not None and self._asked not in {prompt.prompt_id for prompt in still_open}:
-            self._viewer.line("  it was answered elsewhere", "dim")
+        if self._asked is not None and self._asked not in still_open:
+            self._sender.tell_overtaken(record, self._asked)
             self._asked = None
         if not still_open or self._left:
             return True
@@ -76,7 +67,7 @@ class Asker:
             self._tell_words(still_open)
         prompt = still_open[0]
         self._viewer.end_text()
-        self._asked = prompt.prompt_id
+        self._asked = prompt
         typed = self._reader.read(_question(prompt, still_open), lambda: self._is_overtaken(record))
         if isinstance(typed, Left):
             return self._goes_on(typed)
@@ -161,35 +152,18 @@ class Asker:
         try:
             answer = meant_here(prompt, answer)
             if not unseen:
-                self._refuse_unseen(targets, answer)
-            if any(allows(target, answer) for target in targets):
-                tell_changed(self._api, record, targets, lambda text: self._viewer.line(f"  {text}", "yellow"))
+                refuse_unseen(targets, answer, {name for name, whole in self._listed.items() if whole})
+            self._sender.tell_changed(record, targets, answer)
             for target in targets:
                 self._send(record, target, answer)
         except BadInput as error:
             self._viewer.line(f"  {error}", "yellow")
         return True
 
-    def _refuse_unseen(self, targets: Sequence[Prompt], answer: str) -> None:
-        """Nothing runs that the person was not shown in full."""
-        for target in targets:
-            if allows(target, answer) and not self._listed.get(target.prompt_id):
-                raise BadInput(NOT_SEEN)
-
     def _send(self, record: TaskRecord, prompt: Prompt, answer: str) -> None:
-        try:
-            self._api.answer(record.task_id, answer, prompt_id=prompt.prompt_id)
-        except (PromptNotOpen, IllegalMove):
-            self._viewer.line("  it was answered elsewhere", "dim")
-        else:
+        if self._sender.send(record, prompt, answer):
             self._tell_answered(prompt.tool_use_id)
         self._answered.add(prompt.prompt_id)
-
-
-def without_unseen(word: str) -> tuple[str, bool]:
-    """What was typed without the word for not having looked, and whether it was there."""
-    first, _, last = word.rpartition(" ")
-    return (first.strip(), True) if last == UNSEEN_WORD and first else (word, False)
 
 
 def _tools(permissions: Sequence[Prompt]) -> str:

@@ -38,6 +38,7 @@ TABLE = {
     "dev": CommandEntry("stack_commands", "Keep a local stack up until Ctrl-C."),
     "submit": CommandEntry("task_commands", "Submit a task and print its id."),
     "attach": CommandEntry("attach_command", "Show a task as it goes."),
+    "inbox": CommandEntry("inbox_command", "Show what all tasks ask, and answer it."),
     "answer": CommandEntry("answer_command", "Answer what a task asks."),
     "send": CommandEntry("task_commands", "Send a message to the model of a task."),
     "pause": CommandEntry("task_commands", "Stop a task after the step in hand, until it is resumed."),

@@ -43,6 +43,8 @@ class Pager:
         show_question(self._viewer, shown, heading)
         rows = self._viewer.quoted_rows(shown.lines)
         page, at = max(LEAST_ROWS, self._viewer.height - ROWS_OF_OURS), 0
+        if len(rows) > page:
+            self._viewer.line(f"  Enter = more, {ALL} = all the rest, {ENOUGH} = enough", "dim")
         while True:
             self._viewer.rows(rows[at : at + page])
             at += page
@@ -63,4 +65,4 @@ class Pager:
 
 
 def _question(at: int, count: int) -> str:
-    return f"  {at:,} of {count:,} rows (Enter = more, {ALL} = all, {ENOUGH} = enough): "
+    return f"  {at:,} of {count:,} rows, more? "  # short, or a narrow terminal breaks it

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, ParamSpec, Self, TypeVar
 
 from neuraphage.api import FIRST_EVENT, Api
+from neuraphage.api.inbox import INBOX_PROMPTS
 from neuraphage.api.recovering import PutBack
 from neuraphage.api.steps import Change, Pause, Read, Step, Steps, next_of
 from neuraphage.api.task_steps import TaskSteps
@@ -24,7 +25,9 @@ from neuraphage.errors import StoreUnavailable
 from neuraphage.model.effect import JournalEntry
 from neuraphage.model.event import Event
 from neuraphage.model.explanation import Explanation
+from neuraphage.model.prompt import Prompt
 from neuraphage.model.recovery import LoggedDecision, RecoveryReport
+from neuraphage.model.shown import Inbox, ShownPrompt
 from neuraphage.model.task import TERMINAL, Status, TaskRecord
 from neuraphage.ports import Delta, Signalled
 from neuraphage.settings import Settings
@@ -178,6 +181,18 @@ class AsyncClient:
     async def changed_since_asked(self, record: TaskRecord) -> frozenset[str]:
         """As `Client.changed_since_asked`."""
         return await self._call(self._api.changed_since_asked, record)
+
+    async def shown_prompts(self, record: TaskRecord) -> tuple[ShownPrompt, ...]:
+        """As `Client.shown_prompts`."""
+        return await self._call(self._api.shown_prompts, record)
+
+    async def inbox(self, *, limit: int = INBOX_PROMPTS) -> Inbox:
+        """As `Client.inbox`."""
+        return await self._call(self._api.inbox, limit=limit)
+
+    async def answered_by(self, task_id: str, prompt: Prompt) -> str | None:
+        """As `Client.answered_by`."""
+        return await self._call(self._api.answered_by, task_id, prompt)
 
     async def history(self, task_id: str, *, after: str = FIRST_EVENT) -> Sequence[Event]:
         """As `Client.history`, without waiting."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neuraphage.model.prompt import Prompt
+from neuraphage.model.task import TaskRecord
 
 UNREADABLE = "the call itself, which cannot be read; this is a summary of it"
 CHANGED = (
@@ -49,3 +50,39 @@ class ShownPrompt:
         if not self.is_whole:
             rows.append(f"NOT SHOWN: {UNREADABLE}")
         return [*rows, CHANGED] if self.is_changed else rows
+
+
+@dataclass(frozen=True, slots=True)
+class OpenPrompt:
+    """An open prompt of the inbox.
+
+    Args:
+        record: of the task that asks, as it was read.
+        shown: the prompt, and all that a person is shown of it.
+    """
+
+    record: TaskRecord
+    shown: ShownPrompt
+
+    @property
+    def prompt(self) -> Prompt:
+        """As stored."""
+        return self.shown.prompt
+
+    @property
+    def task_id(self) -> str:
+        """Of the task that asks."""
+        return self.record.task_id
+
+
+@dataclass(frozen=True, slots=True)
+class Inbox:
+    """Open prompts of all tasks, the most urgent first.
+
+    Args:
+        prompts: these; as many as were asked for.
+        is_whole: whether no more are open.
+    """
+
+    prompts: tuple[OpenPrompt, ...]
+    is_whole: bool = True

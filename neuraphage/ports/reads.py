@@ -37,6 +37,14 @@ class ReadStore(Protocol):
         """Every task by creation, newest first; what cannot be read is left out. Read a page at a time, as used."""
         ...
 
+    def asking(self, limit: int) -> Sequence[TaskRecord]:
+        """Tasks that wait for a person, and paused ones, that have open prompts; what cannot be read is left out.
+
+        Args:
+            limit: at most so many of each of the two statuses are looked at, the longest waiting first.
+        """
+        ...
+
     def conversation(self, task_id: str, first: int = 0) -> Sequence[dict[str, Any]]:
         """The stored conversation from entry number `first` on, oldest first."""
         ...

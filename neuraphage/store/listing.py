@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 
 from neuraphage.errors import BadInput, CorruptRecord, SchemaTooNew, TaskNotFound
-from neuraphage.model.task import TaskRecord
+from neuraphage.model.task import Status, TaskRecord
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.queries import get_many
@@ -75,11 +75,30 @@ def _wanted(part: str) -> str:
     return wanted
 
 
+def asking(context: StoreContext, limit: int) -> list[TaskRecord]:
+    """Tasks that have open prompts: those that wait for a person, and paused ones, whose answers are kept for later.
+
+    Args:
+        context: the store.
+        limit: at most so many of each status are looked at, the longest waiting first.
+    """
+    with translated("list open prompts"), context.client.pipeline(transaction=False) as pipe:
+        for status in (Status.WAITING_FOR_USER, Status.PAUSED):
+            pipe.zrange(context.keys.status(status), 0, limit - 1)
+        groups = pipe.execute()
+    ids = list(dict.fromkeys(member.decode() for group in groups for member in group))
+    return [record for record in _readable(context, ids) if record.prompts]
+
+
 def records(context: StoreContext, *, oldest_first: bool = False) -> Iterator[TaskRecord]:
     """Every task by creation, newest first; what cannot be read is left out. Read a page at a time, as it is used."""
     ids = all_ids(context)
     if oldest_first:
         ids.reverse()
+    yield from _readable(context, ids)
+
+
+def _readable(context: StoreContext, ids: Sequence[str]) -> Iterator[TaskRecord]:
     for first in range(0, len(ids), PAGE):
         for read in get_many(context, ids[first : first + PAGE]):
             with contextlib.suppress(TaskNotFound, CorruptRecord, SchemaTooNew):

@@ -39,6 +39,10 @@ class RedisReads:
         """See listing.records."""
         return listing.records(self._context, oldest_first=oldest_first)
 
+    def asking(self, limit: int) -> Sequence[TaskRecord]:
+        """See listing.asking."""
+        return listing.asking(self._context, limit)
+
     def conversation(self, task_id: str, first: int = 0) -> Sequence[dict[str, Any]]:
         """See queries.conversation."""
         return queries.conversation(self._context, task_id, first)

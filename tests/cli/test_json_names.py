@@ -77,6 +77,11 @@ def test_why(cli: CommandLine, every_record: list[str]) -> None:
     assert {p for task_id in every_record for p in paths(cli("why", task_id, "--json").json)} == documented("why")
 
 
+def test_inbox(cli: CommandLine, every_record: list[str]) -> None:
+    """What all tasks ask."""
+    assert set(paths(cli("inbox", "--json").json)) == documented("inbox")
+
+
 def test_checkpoint_and_version(cli: CommandLine, every_record: list[str]) -> None:
     """The marker has only those of its names that hold a value."""
     seen = {path for task_id in every_record[:3] for path in paths(cli("checkpoint", task_id, "--json").json)}

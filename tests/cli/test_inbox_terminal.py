@@ -1,0 +1,156 @@
+"""The inbox on a real terminal, narrow, usual and wide: asked in place, paged, answered, skipped, left."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+
+import pytest
+from test_inbox import asking
+
+from clikit import Bench
+from neuraphage.model.prompt import Prompt, PromptKind
+from storekit import item
+from terminalkit import Terminal
+
+pytestmark = pytest.mark.real_redis
+LONG = "\n".join(f"echo {number}" for number in range(300)) + "\ntouch hidden"
+ASKS = r"answer \[no\]:"
+Opened = Callable[..., Terminal]
+
+
+@pytest.fixture
+def opened() -> Iterator[Opened]:
+    """Starts commands on terminals, which are ended with the test."""
+    started: list[Terminal] = []
+
+    def start(*arguments: str, columns: int = 80) -> Terminal:
+        started.append(Terminal(*arguments, env=os.environ, columns=columns))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.close()
+
+
+def answers(bench: Bench, task_id: str) -> list[str]:
+    return [one.text for one in map(item, bench.kit.inbox(task_id))]
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_prompts_pages_and_answers_at_each_width(bench: Bench, opened: Opened, columns: int) -> None:
+    """Nothing is wider than the terminal, every line of a call stands behind a bar, and yes waits for the last line."""
+    task_id = asking(bench, "echo " + "word " * 60 + " " * 240 + "; rm -rf ~", LONG)
+    inbox = opened("inbox", columns=columns)
+    inbox.see(ASKS)
+    assert "<241 blanks>; rm -rf ~" in inbox.text.replace(" : ", " ")
+    inbox.type("y")
+    inbox.see("NOT SHOWN: 101 more lines")
+    inbox.see(ASKS)
+    inbox.type("y")
+    inbox.see("not all of it was shown")
+    inbox.see(ASKS)
+    inbox.type("v")
+    inbox.see("47 of 301 rows, more")
+    inbox.type("")
+    inbox.see("94 of 301 rows, more")
+    inbox.type("a")
+    inbox.see("touch hidden")
+    inbox.see(ASKS)
+    inbox.type("always")
+    inbox.see("nothing more is asked")
+    assert inbox.ended() == 0
+    assert inbox.too_wide() == []
+    bars = [line for line in inbox.lines if "rm -rf" in line or line.strip().endswith("echo 7")]
+    assert bars
+    assert [line for line in bars if not line.startswith(("  | ", "  : "))] == []
+    assert answers(bench, task_id) == ["yes", "always"]
+
+
+def test_skip_question_and_quit(bench: Bench, opened: Opened) -> None:
+    """What is skipped waits on; where any text is an answer, the keys are words that nobody answers with."""
+    first, second = asking(bench, "make one", at_ms=1), asking(bench, "make two", at_ms=2)
+    free = bench.kit.waiting(Prompt(prompt_id="qqqq", kind=PromptKind.QUESTION, text="Which?", opened_at_ms=3))
+    last = asking(bench, "make last", at_ms=4)
+    inbox = opened("inbox")
+    inbox.see("make one")
+    inbox.see(ASKS)
+    inbox.type("s")
+    inbox.see("make two")
+    inbox.see(ASKS)
+    inbox.type("perhaps")
+    inbox.see("s skips it, q leaves")
+    inbox.see(ASKS)
+    inbox.type("")
+    inbox.see("Which")
+    inbox.see("answer:")
+    inbox.type("s")
+    inbox.see("make last")
+    inbox.see(ASKS)
+    inbox.type("q")
+    inbox.see("1 skipped")
+    assert inbox.ended() == 0
+    assert [answers(bench, one) for one in (first, second, free, last)] == [[], ["no"], ["s"], []]
+
+
+def test_like_ones_together(bench: Bench, opened: Opened) -> None:
+    """All of them are shown before a second yes allows them; no denies them at once. Those of other tasks stay."""
+    other = asking(bench, "make other", at_ms=9)
+    task_id = asking(bench, "make one", LONG, "make three", at_ms=1)
+    inbox = opened("inbox")
+    inbox.see("allow these 3 run_command calls")
+    inbox.see(ASKS)
+    inbox.type("all")
+    inbox.see("47 of 301 rows, more")
+    inbox.type("q")
+    inbox.see(ASKS)
+    inbox.type("all")
+    inbox.see("47 of 301 rows, more")
+    inbox.type("a")
+    inbox.see("make three")
+    inbox.see(r"yes to these 3 \[no\]:")
+    inbox.type("y")
+    inbox.see("make other")
+    inbox.see(ASKS)
+    inbox.send("\x04")
+    assert inbox.ended() == 0
+    assert answers(bench, task_id) == ["yes"] * 3
+    assert answers(bench, other) == []
+
+
+def test_somebody_else_was_first(bench: Bench, opened: Opened) -> None:
+    """The person is told who, also where their answer was on its way."""
+    first, second = asking(bench, "make one", at_ms=1), asking(bench, "make two", at_ms=2)
+    inbox = opened("inbox")
+    inbox.see("make one")
+    inbox.see(ASKS)
+    (one,) = bench.client.get(first).prompts
+    bench.client.answer(first, "no", prompt_id=one.prompt_id)
+    inbox.type("y")
+    inbox.see("somebody else was first: answered by user")
+    inbox.see("make two")
+    inbox.see(ASKS)
+    inbox.interrupt()
+    assert inbox.ended() == 130
+    assert answers(bench, first) == ["no"]
+    assert answers(bench, second) == []
+
+
+def test_a_plain_kill_leaves_the_prompt_open(bench: Bench, opened: Opened) -> None:
+    """And nothing is sent."""
+    task_id = asking(bench, "make one")
+    inbox = opened("inbox")
+    inbox.see(ASKS)
+    inbox.kill(signal.SIGTERM)
+    assert inbox.ended() == 143
+    assert answers(bench, task_id) == []
+
+
+def test_no_terminal_no_questions(bench: Bench, opened: Opened) -> None:
+    """`--list` asks nothing on a terminal either."""
+    asking(bench, "make one")
+    listing = opened("inbox", "--list")
+    assert listing.ended() == 0
+    assert "answer [no]" not in listing.text
+    assert "make one" in listing.text
