@@ -6,6 +6,7 @@ import signal
 from collections.abc import Callable, Sequence
 
 from neuraphage.api import Api
+from neuraphage.cli.client_words import WORDS, ClientWords
 from neuraphage.cli.line_reader import Left, LineReader
 from neuraphage.cli.pager import Pager
 from neuraphage.cli.prompts import END_WORD, PERMISSION_DEFAULT, leaves, meant_here, show_prompt
@@ -43,6 +44,7 @@ class Asker:
         self._viewer = viewer
         self._reader = reader
         self._sender = Sender(api, viewer)
+        self._words = ClientWords(api, viewer)
         self._tell_answered = answered
         self._listed: dict[str, bool] = {}  # prompts that the person was shown, and whether in full
         self._answered: set[str] = set()
@@ -73,6 +75,8 @@ class Asker:
             return self._goes_on(typed)
         if leaves(prompt, typed):
             return False
+        if prompt.kind is PromptKind.CONVERSATION and self._words.take(record, typed):
+            return True
         self._asked = None
         return self._take(record, still_open, typed)
 
@@ -130,6 +134,7 @@ class Asker:
             self._viewer.line(f"  all = yes to these {len(permissions)}, none = no to these {len(permissions)}", "dim")
         if any(prompt.kind is PromptKind.CONVERSATION for prompt in prompts):
             self._viewer.line(f"  {END_WORD} or Ctrl-D leaves the conversation, which waits for you", "dim")
+            self._viewer.line(f"  {', '.join(WORDS)} are for this program; all else is a message", "dim")
         if any(not prompt.options for prompt in prompts):
             self._viewer.line("  Alt-Enter: a new line; Ctrl-X Ctrl-E: your editor", "dim")
 

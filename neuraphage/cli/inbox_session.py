@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Sequence
 
 from neuraphage.api import Api
+from neuraphage.cli.client_words import ClientWords
 from neuraphage.cli.exit_codes import INTERRUPTED_EXIT
 from neuraphage.cli.inbox_command import heading
 from neuraphage.cli.line_reader import Left, LineReader
@@ -38,6 +39,7 @@ class InboxSession:
         self._reader = reader
         self._limit = limit
         self._sender = Sender(api, viewer)
+        self._words_of_ours = ClientWords(api, viewer)
         self._listed: list[OpenPrompt] = []
         self._done: set[tuple[str, str]] = set()  # answered here, by task and prompt
         self._skipped: set[tuple[str, str]] = set()
@@ -82,6 +84,8 @@ class InboxSession:
             if word in self._words(entry.prompt, SKIP):
                 self._skipped.add(_key(entry))
                 return None
+            if entry.prompt.kind is PromptKind.CONVERSATION and self._words_of_ours.take(entry.record, typed):
+                continue
             try:
                 if self._take(entry, like, typed):
                     return None

@@ -22,6 +22,7 @@ from neuraphage.api.task_steps import TaskSteps
 from neuraphage.client_wiring import api_ports
 from neuraphage.decide.selection import Selection
 from neuraphage.errors import StoreUnavailable
+from neuraphage.model.context_size import ContextSize
 from neuraphage.model.effect import JournalEntry
 from neuraphage.model.event import Event
 from neuraphage.model.explanation import Explanation
@@ -185,6 +186,10 @@ class AsyncClient:
     async def shown_prompts(self, record: TaskRecord) -> tuple[ShownPrompt, ...]:
         """As `Client.shown_prompts`."""
         return await self._call(self._api.shown_prompts, record)
+
+    async def context_size(self, task_id: str) -> ContextSize:
+        """As `Client.context_size`."""
+        return await self._call(self._api.context_size, task_id)
 
     async def inbox(self, *, limit: int = INBOX_PROMPTS) -> Inbox:
         """As `Client.inbox`."""

@@ -10,7 +10,9 @@ import pytest
 from test_inbox import asking
 
 from clikit import Bench
+from devstack import wait_for
 from neuraphage.model.prompt import Prompt, PromptKind
+from neuraphage.model.task import Status
 from storekit import item
 from terminalkit import Terminal
 
@@ -145,6 +147,41 @@ def test_a_plain_kill_leaves_the_prompt_open(bench: Bench, opened: Opened) -> No
     inbox.kill(signal.SIGTERM)
     assert inbox.ended() == 143
     assert answers(bench, task_id) == []
+
+
+def test_words_for_the_program(bench: Bench, opened: Opened) -> None:
+    """Each alone on a line acts; with anything behind it, and any other word with a slash, it is a message."""
+    talk = Prompt(prompt_id="tttt", kind=PromptKind.CONVERSATION, text="Your turn.")
+    task_id = bench.kit.waiting(talk)
+    attached = opened("attach", task_id)
+    attached.see("/pause, /cancel, /retry, /context are for this program")
+    attached.see("you:")
+    attached.type("/context")
+    attached.see("the next request would hold")
+    attached.see("you:")
+    attached.type("/retry")
+    attached.see("it has not failed")
+    attached.see("you:")
+    assert answers(bench, task_id) == []
+    attached.type("/pause")
+    attached.see("paused; go on with")
+    assert attached.ended() == 3
+    assert bench.client.get(task_id).status is Status.PAUSED
+    other = bench.kit.waiting(talk)
+    again = opened("attach", other)
+    again.see("you:")
+    again.type("/cancel")
+    assert again.ended() == 1
+    assert bench.client.get(other).status is Status.CANCELLED
+    for line in ("/unknown", "/pause now"):
+        third = bench.kit.waiting(talk)
+        spoken = opened("attach", third)
+        spoken.see("you:")
+        spoken.type(line)
+        wait_for(lambda third=third: answers(bench, third), "the message")  # type: ignore[misc]  # the loop's own task
+        assert answers(bench, third) == [line]
+        spoken.interrupt()
+        spoken.ended()
 
 
 def test_no_terminal_no_questions(bench: Bench, opened: Opened) -> None:

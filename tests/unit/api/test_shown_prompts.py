@@ -83,6 +83,19 @@ def test_a_task_that_asks_nothing_is_read_for_nothing() -> None:
     assert (bench.api.shown_prompts(record), bench.rows.read) == ((), [])
 
 
+def test_how_much_the_next_request_would_hold() -> None:
+    """Messages as the API takes them: entries of one role in a row are one."""
+    bench = ApiBench()
+    task_id = bench.api.submit("x")
+    bench.rows.entries = [*words(3), call("run_command", {"command": "make"}), result("made", "c1"), *words(2)]
+    size = bench.api.context_size(task_id)
+    assert (size.messages, size.turns, size.tokens_used) == (3, 0, 0)
+    assert "3 messages" in str(size)
+    shorter = size.chars
+    bench.rows.entries[4] = result("made" * 100, "c1")
+    assert bench.api.context_size(task_id).chars == shorter + 4 * 99
+
+
 def test_a_file_that_has_changed_is_told_with_the_call() -> None:
     """In the lines that every surface has."""
     one = ShownPrompt(PERMISSION, "May it run?", "/project", (("> edit f", ""),), is_changed=True)
