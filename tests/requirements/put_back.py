@@ -16,7 +16,7 @@ from types import CodeType, ModuleType
 
 import pytest
 from bugs import BUGS, SAID, Bug
-from guards import GUARDS
+from every_guard import GUARDS
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from bugs import Bug
-from guards import GUARDS
+from every_guard import GUARDS
 from runs_without import LIMIT_S, assert_missed
 
 

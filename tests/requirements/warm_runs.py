@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from bugs import BUGS
-from guards import GUARDS
+from every_guard import GUARDS
 
 SPARED = ("anyio", "unraisableexception")
 """Plugins that such a run has no use for; the second one collects garbage five times at the end."""

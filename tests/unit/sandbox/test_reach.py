@@ -127,10 +127,10 @@ def test_other_processes_are_not_seen(host: SandboxedHost) -> None:
 
 def test_it_has_no_rights_to_gain(host: SandboxedHost) -> None:
     """No capability, no new privileges, no user namespace of its own, no core dump, and files for this user alone."""
-    line = "grep -E '^(Cap|NoNewPrivs)' /proc/self/status; unshare -Ur true; ulimit -c; umask; touch f; stat -c %a f"
-    words = host.run(line).output.split()
+    status = "grep -E '^(Cap|NoNewPrivs|Seccomp:)' /proc/self/status"
+    words = host.run(f"{status}; unshare -Ur true; ulimit -c; umask; touch f; stat -c %a f").output.split()
     assert [word for word in words if set(word) == {"0"} and len(word) == 16] == ["0" * 16] * 5
-    assert words[words.index("NoNewPrivs:") + 1] == "1"
+    assert (words[words.index("NoNewPrivs:") + 1], words[words.index("Seccomp:") + 1]) == ("1", "2")
     assert words[-3:] == ["0", "0077", "600"]
     assert "failed:" in words
 
