@@ -33,7 +33,9 @@ class People(ApiBase):
 
         Args:
             text: the answer; a permission prompt takes yes, no, always or never, `no: WORDS` which the model is told,
-                or `always: PATTERN` for such calls of the task; a question one of its options or the number of one.
+                `always: PATTERN` for such calls of the task, `always here: PATTERN` of its directory, `always me:
+                PATTERN` of all your tasks, or `edit: {JSON}` with parameters that take the place of the call's own,
+                by name; a question one of its options or the number of one.
             prompt_id: which prompt, by id or a unique beginning of at least four characters. A permission is answered
                 by it only; a question needs none when no other prompt is open.
 

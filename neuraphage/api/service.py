@@ -113,7 +113,7 @@ class TaskService:
         """
         record = self._store.get(task_id)
         prompt = _meant_prompt(record, prompt_id, text)
-        word = self._redaction.text(meant(prompt, text))
+        word = self._without_secrets(prompt, meant(prompt, text))
         made: Rule | None = None
         if prompt.kind is PromptKind.PERMISSION:
             refuse_too_many(word, prompt.tool, record.grants)
@@ -128,6 +128,15 @@ class TaskService:
                     f"the answer was sent, and holds for this task; no rule was made: {error}"
                 ) from None
         return answer
+
+    def _without_secrets(self, prompt: Prompt, word: str) -> str:
+        """An answer as it is stored. A call that runs with what stands for a secret would be another one."""
+        answer = read_answer(word, prompt.tool) if prompt.kind is PromptKind.PERMISSION else None
+        if answer is None or answer.changes is None:
+            return self._redaction.text(word)
+        if self._redaction.json(dict(answer.changes)) != dict(answer.changes):
+            raise BadInput("the edit holds a secret, which is never stored; name a file or a variable that holds it")
+        return word
 
     def _directory_of(self, word: str, made: Rule | None, record: TaskRecord) -> str | None:
         """Where a rule that an answer makes is to hold; None for everywhere."""

@@ -50,8 +50,9 @@ def answer(
 
     Without an answer: show all of what it asks, nothing left out (exit 3 if something is open).
 
-    A permission takes yes, no, always or never, 'no: WORDS' which the model is told, or 'always: PATTERN' for such
-    calls of the task, and is answered by its prompt's id only. A question takes one of its options or its number, or
+    A permission takes yes, no, always or never, 'no: WORDS' which the model is told, 'always: PATTERN' for such calls
+    of the task ('always here: PATTERN' of this directory, 'always me: PATTERN' of all tasks), or 'edit: {JSON}' with
+    other parameters, and is answered by its prompt's id only. A question takes one of its options or its number, or
     any text; it needs no id when nothing else is open.
     """
     given = list(words or ())

@@ -36,7 +36,7 @@ _TEXTS: dict[str, EventText] = {
     EventKind.PERMISSION_DENIED: lambda d: (
         f"{d['tool']} not allowed by {_who(d)}" if d["by"] != TIMEOUT else f"{d['tool']} not run: nobody had allowed it"
     ),
-    EventKind.PERMISSION_VOIDED: lambda d: f"{d['tool']} was allowed, but {d['why']} since",
+    EventKind.PERMISSION_VOIDED: lambda d: f"{d['tool']} is asked about again: {d['why']}",
     EventKind.TASK_RECOVERED: lambda d: f"recovered: its worker is {d['evidence']}. {d['reason']}",
     EventKind.TASK_PAUSED: lambda d: f"paused ({d['reason']})",
     EventKind.LIMITS_CHANGED: lambda d: f"limits set by {d['by']}: {_limits(d)}",
@@ -64,6 +64,8 @@ STYLES: dict[str, str] = {
 
 
 def _who(data: dict[str, Any]) -> str:
+    if data.get("edited"):
+        return f"{data['by']}, who changed its {', '.join(data['edited'])}"
     return f"the rule `{data['rule']}`" if data.get("rule") else str(data["by"])
 
 

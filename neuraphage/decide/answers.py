@@ -1,12 +1,15 @@
-"""What an answer to a permission prompt means: `yes`, `no: WORDS`, `always: PATTERN` and the others. Pure."""
+"""What an answer to a permission prompt means: `yes`, `no: WORDS`, `always: PATTERN`, `edit: {JSON}`. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
+from neuraphage.decide.hashing import canonical
 from neuraphage.decide.rules.reading import read_allowed, read_rule
+from neuraphage.decide.tool_input import InputFault, parse_input
 from neuraphage.errors import BadInput
 from neuraphage.model.effect import Permission
 from neuraphage.model.prompt import Prompt, PromptKind
@@ -17,7 +20,7 @@ MOST_REMEMBERED = 100
 NO_ANSWER = "this is no answer to a permission"
 FORMS = (
     "`no: WORDS` tells the model why, `always: PATTERN` allows such calls of this task, `always here: PATTERN` of this"
-    " directory, `always me: PATTERN` all of yours"
+    " directory, `always me: PATTERN` all of yours, `edit: {JSON}` changes parameters and allows the call"
 )
 
 
@@ -60,12 +63,14 @@ class PermissionAnswer:
         scope: how long it holds.
         pattern: which calls of the tool it holds for; None for all that its scope has.
         words: what the model is told with a no.
+        changes: parameters that take the place of the call's own, by name; null takes one away.
     """
 
     permission: Permission
     scope: Scope = Scope.ONCE
     pattern: str | None = None
     words: str = ""
+    changes: Mapping[str, Any] | None = None
 
     def subject(self, tool: str) -> str:
         """The calls that are remembered, as a rule names them."""
@@ -80,6 +85,8 @@ class PermissionAnswer:
         if self.permission is Permission.DENIED:
             word = "no" if self.scope is Scope.ONCE else "never"
             return f"{word}: {self.words}" if self.words else word
+        if self.changes is not None:
+            return f"edit: {canonical(self.changes).decode()}"
         word = _ALLOWING[self.scope]
         return word if self.pattern is None else f"{word}: {self.pattern}"
 
@@ -101,6 +108,8 @@ def read_answer(text: str, tool: str | None) -> PermissionAnswer:
     word, _, named = (part.strip() for part in head.partition(" "))
     word = _SHORT.get(word.lower(), word.lower())
     scope = _SCOPES.get(named.lower())
+    if head.lower() == "edit":
+        return PermissionAnswer(Permission.GRANTED, changes=_read_changes(rest))
     if not colon or not rest or (named and named != tool and scope is None) or word not in ("no", "never", "always"):
         raise BadInput(NO_ANSWER)
     if word != "always":
@@ -110,6 +119,15 @@ def read_answer(text: str, tool: str | None) -> PermissionAnswer:
     pattern = rest.removeprefix(f"{tool}:").strip()
     read_allowed(f"{tool}: {pattern}")
     return PermissionAnswer(Permission.GRANTED, scope or Scope.TASK, pattern)
+
+
+def _read_changes(text: str) -> dict[str, Any]:
+    found = parse_input(text)
+    if isinstance(found, InputFault):
+        raise BadInput(f"the edit {found.value}")
+    if not found:
+        raise BadInput("the edit changes nothing; answer yes")
+    return found
 
 
 def refuse_too_many(text: str, tool: str | None, grants: Mapping[str, str]) -> None:

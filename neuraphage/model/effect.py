@@ -128,8 +128,9 @@ class ToolEffect(_Effect):
         words: what the person said with a no; the model is told.
         prompt_id: the prompt that asks about this call, if one was opened.
         digest: what a yes of a person is bound to; None while nobody has given one, or of a release without digests.
+        edited: parameters that a person has put in place of the model's, before they allowed the call.
         asked: how many permission prompts were opened about this call.
-        voided: why an earlier yes did not hold, in words for people.
+        voided: why a person is asked again, as a sentence.
         result_hash: completed: sha256 of the result.
         is_error: completed: whether the result tells of an error.
     """
@@ -145,6 +146,7 @@ class ToolEffect(_Effect):
     words: str | None = None
     prompt_id: str | None = None
     digest: str | None = None
+    edited: dict[str, Any] | None = None
     asked: int = 0
     voided: str | None = None
     result_hash: str | None = None

@@ -7,11 +7,12 @@ from typing import Any
 
 from neuraphage.decide.answers import Scope, taken_answer
 from neuraphage.decide.asking import SUMMARY_CHARS, params_summary
+from neuraphage.decide.edits import changed
 from neuraphage.decide.hashing import call_name, prompt_id, sha256_hex
 from neuraphage.decide.policy import TIMEOUT
 from neuraphage.decide.shorten import shorten
 from neuraphage.model.effect import EffectState, Marker, MarkerName, Permission, ToolEffect
-from neuraphage.model.event import Event
+from neuraphage.model.event import Event, EventKind
 from neuraphage.model.prompt import PERMISSION_OPTIONS, InboxItem, Prompt, PromptKind
 from neuraphage.model.tool import ControlKind, ToolCall, ToolResult
 from neuraphage.model.tool_traits import ToolTraits
@@ -123,11 +124,16 @@ class PeopleStep:
         entry = self._work.tool_effect(call.tool_use_id)
         if entry is None:
             raise AssertionError(f"a permission of a call without an entry: {call.tool_use_id}")
-        answer = taken_answer(text, call.name)
+        answer = taken_answer(item.text, call.name)
+        if answer.changes is None:
+            answer = taken_answer(text, call.name)
         permission = answer.permission
         if prompt.digest is None and prompt.params_hash != _params_hash(call):
             # of a release without digests: an approval holds for the very parameters that it was given for
             self._work.note(journal=[entry.model_copy(update={"prompt_id": None})])
+            return
+        if answer.changes is not None:
+            self._edited(call, prompt, entry, item.by, self._services.redaction.json(dict(answer.changes)))
             return
         digest = prompt.digest if permission is Permission.GRANTED else None
         decided = {"permission": permission, "permission_by": item.by, "digest": digest}
@@ -141,6 +147,25 @@ class PeopleStep:
                     data={"tool": call.name, "id": call.tool_use_id, "by": item.by, "digest": prompt.digest},
                 )
             ],
+        )
+
+    def _edited(self, call: ToolCall, prompt: Prompt, entry: ToolEffect, by: str, changes: dict[str, Any]) -> None:
+        """A person allows a call with other parameters: they must fit, and what they were shown must still be so."""
+        mine = changed(call, changes)
+        problem = self._tools.problem(mine)
+        if problem is not None or prompt.digest != self._seals.digest(call):
+            self._seals.refuse_edit(call, entry, problem)
+            return
+        allowed = entry.model_copy(
+            update={"permission": Permission.GRANTED, "permission_by": by, "edited": changes, "words": None}
+        )
+        allowed = allowed.model_copy(update={"evidence": self._seals.evidence(mine)})
+        self._work.note(journal=[allowed])
+        digest = self._seals.digest(mine)  # by the evidence that was just noted
+        data = {"tool": call.name, "id": call.tool_use_id, "by": by, "digest": digest, "edited": sorted(changes)}
+        self._work.note(
+            journal=[allowed.model_copy(update={"digest": digest})],
+            events=[Event(kind=EventKind.PERMISSION_GRANTED, data=data)],
         )
 
     def _open(self, prompts: Iterable[Prompt], approved: Mapping[str, dict[str, Any] | None] | None = None) -> None:
@@ -183,7 +208,7 @@ class PeopleStep:
         # each asking is another prompt: one commit cannot close and open the same id, and a late answer is for none
         purpose = f"permission:{digest}:{before}" if before else f"permission:{digest}"
         where = " outside of the sandbox" if is_outside else ""
-        since = f" It was allowed before, but {entry.voided} since." if entry and entry.voided else ""
+        since = f" {self._clean(entry.voided)}" if entry and entry.voided else ""
         return Prompt(
             prompt_id=self._prompt_id(call, purpose),
             kind=PromptKind.PERMISSION,

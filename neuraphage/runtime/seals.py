@@ -23,6 +23,9 @@ PERMISSION_EVENTS = {
     Permission.DENIED: EventKind.PERMISSION_DENIED,
 }
 OTHER_FILE, OTHER_RULES = "its file has changed", "the rules or the tool have changed"
+NOT_TAKEN = "The change was not taken"
+
+_UNDECIDED = dict.fromkeys(("permission", "permission_by", "digest", "prompt_id", "evidence", "edited"))
 
 
 class Seals:
@@ -61,9 +64,24 @@ class Seals:
             raise AssertionError(f"an approval of a call without an entry: {call.tool_use_id}")
         why = self._what_differs(call, entry)
         data = {"tool": call.name, "id": call.tool_use_id, "digest": entry.digest, "why": why}
-        fresh = {"permission": None, "permission_by": None, "digest": None, "prompt_id": None, "evidence": None}
         self._work.note(
-            journal=[entry.model_copy(update={**fresh, "voided": why})],
+            journal=[entry.model_copy(update={**_UNDECIDED, "voided": f"It was allowed before, but {why} since."})],
+            events=[Event(kind=EventKind.PERMISSION_VOIDED, data=data)],
+        )
+
+    def refuse_edit(self, call: ToolCall, entry: ToolEffect, problem: str | None) -> None:
+        """Note that a call was not changed as a person wanted, and is asked about as the model made it.
+
+        Args:
+            call: as the model made it.
+            entry: of it.
+            problem: what is wrong with the changed one; None where the world has changed since the asking.
+        """
+        why = problem or self._what_differs(call, entry)
+        data = {"tool": call.name, "id": call.tool_use_id, "digest": None, "why": why}
+        told = f"{NOT_TAKEN}: {why}" if problem else f"{NOT_TAKEN}, since {why}."
+        self._work.note(
+            journal=[entry.model_copy(update={**_UNDECIDED, "voided": told})],
             events=[Event(kind=EventKind.PERMISSION_VOIDED, data=data)],
         )
 

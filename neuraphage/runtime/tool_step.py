@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from neuraphage.decide.approved_file import approved_file, as_evidence
+from neuraphage.decide.edits import told_of_edit
 from neuraphage.decide.files_seen import files_seen
 from neuraphage.decide.given_result import raised_result
 from neuraphage.decide.hashing import call_name, canonical, effect_id, sha256_hex
@@ -95,6 +96,7 @@ class ToolStep:
         """Note the result of a call, without secrets and within the tool's limit."""
         declaration = self._services.declarations.get(call.name)
         limit = declaration.output_limit_chars if declaration else 30_000
+        result = told_of_edit(result, self._work.tool_effect(call.tool_use_id))
         # in this order: a cut could leave half of a secret, and what stands for one may be longer than it
         text = shorten(self._services.redaction.text(printable(result.text)), limit) or "[no output]"
         note_result(self._work, call.tool_use_id, call.name, result.model_copy(update={"text": text}))
@@ -178,6 +180,7 @@ class ToolStep:
             version=declaration.version,
             evidence=evidence,
             permission=before.permission if before else None,
+            edited=before.edited if before else None,
         )
         marker = Marker(name=MarkerName.TOOL_STARTED, tool=call.name, tool_use_id=call.tool_use_id, params_hash=digest)
         data = {"tool": call.name, "id": call.tool_use_id}

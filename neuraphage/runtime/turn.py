@@ -30,6 +30,7 @@ from neuraphage.decide.actions import (
 )
 from neuraphage.decide.begun_call import Found
 from neuraphage.decide.conversation import calls_of_turn
+from neuraphage.decide.edits import as_allowed
 from neuraphage.decide.machine import decide
 from neuraphage.decide.next_call import runs_outside
 from neuraphage.decide.replies import unfinished_call, why_unfinished
@@ -159,9 +160,10 @@ class Turn:
 
     def _calls(self) -> tuple[ToolCall, ...]:
         """Tool calls of this turn's reply, once it is there."""
-        if not self._known_calls:  # a reply never changes, and every step of the turn asks for its calls
+        if not self._known_calls:  # a reply seldom changes, and every step of the turn asks for its calls
             work = self._work
-            self._known_calls = calls_of_turn(work.model_effect, work.entries, work.record.counters.iteration)
+            calls = calls_of_turn(work.model_effect, work.entries, work.record.counters.iteration)
+            self._known_calls = tuple(as_allowed(call, work.tool_effect(call.tool_use_id)) for call in calls)
         return self._known_calls
 
     def _read_line(self, call: ToolCall) -> None:
@@ -193,6 +195,7 @@ class Turn:
                 self._call_model(action)
             case TakeAnswers():
                 self._people.take(self._calls())
+                self._forget_facts()
             case Foresee() | LookAtSeal() | VoidApproval():
                 self._look_ahead(action)
             case RunTool():
@@ -231,8 +234,14 @@ class Turn:
                 self._looked_at[call.tool_use_id] = self._seals.digest(call)
             case VoidApproval():
                 self._seals.void(call)
-                self._looked_at.pop(call.tool_use_id, None)
-                self._foreseen.pop(call.tool_use_id, None)
+                self._forget_facts()
+
+    def _forget_facts(self) -> None:
+        """What is known of calls was known of them as they were: a person may have changed one."""
+        self._known_calls = ()
+        for facts in (self._problems, self._lines, self._foreseen, self._looked_at):
+            facts.clear()
+        self._checked.clear()
 
     def _call_model(self, action: CallModel) -> None:
         self._work.held.effect_since_s = self._services.clock.boottime_s()

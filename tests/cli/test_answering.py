@@ -119,6 +119,7 @@ def test_one_word_answers_all_of_a_listed_set(cli: CommandLine, bench: Bench, th
         ("no: use the other host", "no: use the other host"),
         ("always: make deploy", "always: make deploy"),
         ("always run_command: make *", "always: make *"),
+        ('edit: {"command": "make test"}', 'edit: {"command":"make test"}'),
     ],
 )
 def test_more_than_yes_and_no(cli: CommandLine, bench: Bench, typed: str, sent: str) -> None:

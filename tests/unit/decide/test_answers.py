@@ -18,6 +18,7 @@ from neuraphage.errors import BadInput
 from neuraphage.model.effect import Permission
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
 
+EDIT = 'edit: {"a":null,"b":[1]}'
 YES, NO = Permission.GRANTED, Permission.DENIED
 ASK = Prompt(prompt_id="p", kind=PromptKind.PERMISSION, text="May it?", options=PERMISSION_OPTIONS, tool="run_command")
 
@@ -39,6 +40,11 @@ ASK = Prompt(prompt_id="p", kind=PromptKind.PERMISSION, text="May it?", options=
         ("always here: pytest *", PermissionAnswer(YES, Scope.HERE, "pytest *"), "always here: pytest *"),
         ("Always Me:run_command: ls", PermissionAnswer(YES, Scope.ME, "ls"), "always me: ls"),
         ("always  me", PermissionAnswer(YES, Scope.ME), "always me"),
+        (
+            'edit: {"b": [1], "a": null}',
+            PermissionAnswer(YES, changes={"a": None, "b": [1]}),
+            'edit: {"a":null,"b":[1]}',
+        ),
         ("always: echo a: b", PermissionAnswer(YES, Scope.TASK, "echo a: b"), "always: echo a: b"),
     ],
 )
@@ -51,7 +57,8 @@ def test_answers_are_read(text: str, answer: PermissionAnswer, sent: str) -> Non
 @pytest.mark.parametrize(
     "text",
     ["", "maybe", "yes please", "yes: pytest *", "y: x", "no:", "always:", "always edit: a.py", "always pytest *",
-     "no edit: x", "always: run_command:", "always: " + "x" * 1_001],
+     "no edit: x", "always: run_command:", "always: " + "x" * 1_001, "edit:", "edit: {}", "edit: []", "edit: {1",
+     'edit: {"a": NaN}', 'edit x: {"a": 1}'],
 )  # fmt: skip
 def test_what_is_no_answer_is_refused_and_taken_for_a_no(text: str) -> None:
     """Here, with the forms that there are; and where it arrived all the same, since no surface had looked."""
