@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import pwd
 import secrets
 import uuid
 from collections.abc import Callable
@@ -82,6 +83,7 @@ def api_ports(settings: Settings | None = None, find: Callable[[], Settings] = s
         clock=clock,
         new_task_id=new_task_id,
         new_key=lambda: secrets.token_hex(8),
+        who=_login_name(),
         close=context.client.close,
     )
 
@@ -115,6 +117,14 @@ def _traits_of_others(named: tuple[str, ...]) -> dict[str, ToolTraits]:
     for problem in loaded.problems:
         _log.debug("tool not loaded: %s", problem)
     return {one.tool.declaration.name: one.tool.declaration.traits for one in loaded.tools}
+
+
+def _login_name() -> str:
+    """Of the user who runs this process; empty where nobody has a name, as in some containers."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return ""
 
 
 def build_store(settings: Settings) -> RedisStore:

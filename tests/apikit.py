@@ -207,6 +207,7 @@ class ApiBench:
             clock=ManualClock(),
             new_task_id=lambda: f"task-{next(ids):08x}-0000-7000-8000-000000000000",
             new_key=lambda: f"key-{next(keys)}",
+            who="anna",
             close=lambda: self.closed.append("store"),
         )
         self.api = Api(self.ports)

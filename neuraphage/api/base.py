@@ -35,6 +35,7 @@ class ApiPorts:
         clock: local time.
         new_task_id: ids of tasks, ordered by time.
         new_key: random idempotency keys.
+        who: name of the person who uses it, for others who answer the same task.
         close: closes the connections that the seams share.
     """
 
@@ -49,6 +50,7 @@ class ApiPorts:
     clock: Clock
     new_task_id: Callable[[], str]
     new_key: Callable[[], str]
+    who: str
     close: Callable[[], None]
 
 
@@ -106,4 +108,4 @@ class ApiBase:
 
         ports = self._ports
         ports.waker.check()
-        return TaskService(ports.tasks, ports.waker, ports.redaction(), ports.new_key, ports.add_rule)
+        return TaskService(ports.tasks, ports.waker, ports.redaction(), ports.new_key, ports.add_rule, ports.who)

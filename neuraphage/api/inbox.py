@@ -61,22 +61,3 @@ class InboxReads(ShownPrompts):
             return self.shown_prompts(record.model_copy(update={"prompts": tuple(prompts)}))
         except TaskNotFound:
             return ()
-
-    def answered_by(self, task_id: str, prompt: Prompt) -> str | None:
-        """Who answered a prompt that is open no more, and what; as far as the history still has it.
-
-        One read of the history, of a thousand lines from the prompt on.
-
-        Args:
-            task_id: the task.
-            prompt: as it was when it was open.
-
-        Returns:
-            In words: "allowed by user", "nobody answered in time"; None when nothing tells.
-
-        Raises:
-            TaskNotFound, StoreUnavailable, StoreError: see `get`.
-        """
-        from neuraphage.decide.asking import settled_text  # noqa: PLC0415 - only who comes too late asks
-
-        return settled_text(prompt, self.history(task_id, after=str(max(0, prompt.opened_at_ms - 1))))

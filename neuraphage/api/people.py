@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 from neuraphage.api.base import ApiBase
+from neuraphage.errors import NeuraphageError, PromptNotOpen
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from neuraphage.decide.fate import Fate
+    from neuraphage.model.event import Event
     from neuraphage.ports import Signalled
 
 
@@ -40,9 +46,47 @@ class People(ApiBase):
                 by it only; a question needs none when no other prompt is open.
 
         Raises:
-            PromptNotOpen: no such prompt is open: it was answered, timed out, or never asked.
+            PromptNotOpen: no such prompt is open: it was answered, timed out, or never asked; the message says who
+                answered what and when.
             IllegalMove: the task is over.
             BadInput: no prompt is named where one must be, several fit, or the answer is none of the options.
                 Else see the class.
         """
-        return self._service.answer(self.find(task_id), prompt_id, text, key)
+        full_id = self.find(task_id)
+        try:
+            return self._service.answer(full_id, prompt_id, text, key)
+        except PromptNotOpen as error:
+            fate = None
+            if prompt_id is not None:
+                with contextlib.suppress(NeuraphageError):  # the answer was refused, whatever else can be told
+                    fate = self.became_of(full_id, prompt_id)
+            raise PromptNotOpen(f"{error}. What became of {prompt_id}: {fate}." if fate else str(error)) from None
+
+    def became_of(self, task_id: str, prompt_id: str) -> Fate | None:
+        """What became of a prompt: who answered what and when, or that nobody had.
+
+        Args:
+            task_id: the task.
+            prompt_id: the prompt, by id or a unique beginning of at least four characters.
+
+        Returns:
+            It; None where the prompt is open, or where the history knows of no such prompt.
+
+        Raises:
+            TaskNotFound, BadInput, StoreUnavailable, StoreError: see `get`.
+        """
+        from neuraphage.decide.asking import named  # noqa: PLC0415 - few callers come late
+        from neuraphage.decide.fate import fate_of  # noqa: PLC0415 - as above
+
+        full_id = self.find(task_id)
+        fate = fate_of(self._all_events(full_id), prompt_id)
+        # an answer that no turn has taken yet: the record still holds the prompt
+        is_open = fate is not None and fate.by is None and named(self._ports.reads.get(full_id).prompts, prompt_id)
+        return None if is_open else fate
+
+    def _all_events(self, task_id: str) -> Iterator[Event]:
+        after: str | None = "0"
+        while after is not None:
+            found = self._ports.reads.events(task_id, after=after)
+            yield from found
+            after = found[-1].event_id if found else None

@@ -39,6 +39,7 @@ class TaskService:
         redaction: takes secrets out of what people write, before it is stored.
         new_key: random idempotency keys.
         add_rule: keeps a rule that a person makes with an answer; None where nobody has a place for them.
+        who: name of the person, told to others who answer the same task.
     """
 
     def __init__(
@@ -48,12 +49,14 @@ class TaskService:
         redaction: Redaction,
         new_key: Callable[[], str],
         add_rule: AddRule | None = None,
+        who: str = "",
     ) -> None:
         self._store = store
         self._dispatcher = dispatcher
         self._redaction = redaction
         self._new_key = new_key
         self._add_rule = add_rule
+        self._who = who
 
     def submit(self, spec: TaskSpec, key: str | None = None) -> str:
         """Store a task and wake a worker.
@@ -112,14 +115,21 @@ class TaskService:
             TaskNotFound, IllegalMove: see the message.
         """
         record = self._store.get(task_id)
-        prompt = _meant_prompt(record, prompt_id, text)
+        try:
+            prompt = _meant_prompt(record, prompt_id, text)
+        except PromptNotOpen:
+            if key is None or prompt_id is None:
+                raise
+            # a request whose first answer was lost is told that it had been taken, and nothing else
+            return self._signal(task_id, Signal(SignalKind.ANSWER, key, self._redaction.text(text), prompt_id))
         word = self._without_secrets(prompt, meant(prompt, text))
         made: Rule | None = None
         if prompt.kind is PromptKind.PERMISSION:
             refuse_too_many(word, prompt.tool, record.grants)
             made = read_answer(word, prompt.tool).rule(prompt.tool or "")
         directory = self._directory_of(word, made, record)
-        answer = self._signal(task_id, Signal(SignalKind.ANSWER, key or self._new_key(), word, prompt.prompt_id))
+        sent = Signal(SignalKind.ANSWER, key or self._new_key(), word, prompt.prompt_id, who=self._who)
+        answer = self._signal(task_id, sent)
         if made is not None and self._add_rule is not None:
             try:
                 self._add_rule(made, directory)

@@ -30,7 +30,9 @@ _TEXTS: dict[str, EventText] = {
     EventKind.TOOL_SETTLED: lambda d: f"{d['tool']}: {d['how']}",
     EventKind.TOOL_COMPLETED: lambda d: f"{d['tool']} {_how_it_ended(d)}",
     EventKind.USER_INPUT_NEEDED: lambda _: "waits for you",
-    EventKind.ANSWER_RECEIVED: lambda d: f"answered by {d['by']}" if d["by"] != TIMEOUT else "nobody answered in time",
+    EventKind.ANSWER_RECEIVED: lambda d: (
+        f"answered by {d.get('who') or d['by']}" if d["by"] != TIMEOUT else "nobody answered in time"
+    ),
     EventKind.INPUT_RECEIVED: lambda d: f"message from {d['by']}",
     EventKind.PERMISSION_GRANTED: lambda d: f"{d['tool']} allowed by {_who(d)}",
     EventKind.PERMISSION_DENIED: lambda d: (
@@ -65,8 +67,8 @@ STYLES: dict[str, str] = {
 
 def _who(data: dict[str, Any]) -> str:
     if data.get("edited"):
-        return f"{data['by']}, who changed its {', '.join(data['edited'])}"
-    return f"the rule `{data['rule']}`" if data.get("rule") else str(data["by"])
+        return f"{data.get('who') or data['by']}, who changed its {', '.join(data['edited'])}"
+    return f"the rule `{data['rule']}`" if data.get("rule") else str(data.get("who") or data["by"])
 
 
 def _limits(data: dict[str, Any]) -> str:

@@ -50,11 +50,11 @@ class Sender:
         return True
 
     def tell_overtaken(self, record: TaskRecord, prompt: Prompt) -> None:
-        """Say that a prompt is open no more, and who settled it."""
-        who = None
+        """Say that a prompt is open no more, and what became of it."""
+        fate = None
         with contextlib.suppress(NeuraphageError):  # it is said without a name then
-            who = self._api.answered_by(record.task_id, prompt)
-        self._viewer.line(f"  somebody else was first: {who or 'it is open no more'}", "yellow")
+            fate = self._api.became_of(record.task_id, prompt.prompt_id)
+        self._viewer.line(f"  it was answered elsewhere{f': {fate}' if fate else ''}", "yellow")
 
     def tell_changed(self, record: TaskRecord, prompts: Sequence[Prompt], answer: str) -> None:
         """Say where a yes would write nothing, since the file is another one by now."""

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from neuraphage.api import FIRST_EVENT, Api
 from neuraphage.api.inbox import INBOX_PROMPTS
@@ -26,12 +26,14 @@ from neuraphage.model.context_size import ContextSize
 from neuraphage.model.effect import JournalEntry
 from neuraphage.model.event import Event
 from neuraphage.model.explanation import Explanation
-from neuraphage.model.prompt import Prompt
 from neuraphage.model.recovery import LoggedDecision, RecoveryReport
 from neuraphage.model.shown import Inbox, ShownPrompt
 from neuraphage.model.task import TERMINAL, Status, TaskRecord
 from neuraphage.ports import Delta, Signalled
 from neuraphage.settings import Settings
+
+if TYPE_CHECKING:
+    from neuraphage.decide.fate import Fate
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -98,6 +100,10 @@ class AsyncClient:
     ) -> Signalled:
         """As `Client.answer`."""
         return await self._call(self._api.answer, task_id, text, prompt_id=prompt_id, key=key)
+
+    async def became_of(self, task_id: str, prompt_id: str) -> Fate | None:
+        """As `Client.became_of`."""
+        return await self._call(self._api.became_of, task_id, prompt_id)
 
     async def pause(self, task_id: str, *, key: str | None = None) -> Signalled:
         """As `Client.pause`."""
@@ -194,10 +200,6 @@ class AsyncClient:
     async def inbox(self, *, limit: int = INBOX_PROMPTS) -> Inbox:
         """As `Client.inbox`."""
         return await self._call(self._api.inbox, limit=limit)
-
-    async def answered_by(self, task_id: str, prompt: Prompt) -> str | None:
-        """As `Client.answered_by`."""
-        return await self._call(self._api.answered_by, task_id, prompt)
 
     async def history(self, task_id: str, *, after: str = FIRST_EVENT) -> Sequence[Event]:
         """As `Client.history`, without waiting."""

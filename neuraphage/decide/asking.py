@@ -8,7 +8,6 @@ from typing import Any
 from neuraphage.decide.answers import FORMS, NO_ANSWER, read_answer
 from neuraphage.decide.seen_text import spelled
 from neuraphage.errors import BadInput
-from neuraphage.model.event import Event, EventKind
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.tool_traits import ToolTraits
 
@@ -18,7 +17,6 @@ LEAST_ID_CHARS = 4
 """Of a prompt's id that a person gives; fewer might fit another prompt tomorrow."""
 LINE_CHARS = 300
 SUMMARY_CHARS = 2_000
-_SETTLED: Mapping[str, str] = {EventKind.PERMISSION_GRANTED: "allowed", EventKind.PERMISSION_DENIED: "not allowed"}
 
 
 def short_prompt_id(prompt: Prompt) -> str:
@@ -48,25 +46,6 @@ def asks_line(prompt: Prompt) -> str:
         return "Your turn."
     question = spelled(prompt.text)
     return _short(f"{prompt.tool}: {spelled(prompt.params_summary)}: {question}" if prompt.params_summary else question)
-
-
-def settled_text(prompt: Prompt, history: Iterable[Event]) -> str | None:
-    """Who settled a prompt, and how, in words; None when the history does not tell.
-
-    Args:
-        prompt: as it was when it was open.
-        history: events from then on.
-    """
-    from neuraphage.decide.policy import TIMEOUT  # noqa: PLC0415 - who lists prompts judges no calls
-
-    said = None
-    for event in history:
-        by = str(event.data.get("by", ""))
-        if event.kind == EventKind.ANSWER_RECEIVED and event.data.get("prompt") == prompt.prompt_id:
-            said = "nobody answered in time" if by == TIMEOUT else f"answered by {by}"
-        elif event.kind in _SETTLED and event.data.get("id") == prompt.tool_use_id and by != TIMEOUT:
-            return f"{_SETTLED[event.kind]} by {by}"
-    return said
 
 
 def params_summary(params: Mapping[str, Any], traits: ToolTraits) -> str:

@@ -65,6 +65,7 @@ class InboxItem(Frozen):
         prompt_id: answer: the prompt it answers.
         at_ms: server time of arrival.
         by: who sent it, as far as known (`user`, `timeout`).
+        who: name of the person, as their machine knows it.
     """
 
     kind: Literal["input", "answer"]
@@ -73,3 +74,4 @@ class InboxItem(Frozen):
     prompt_id: str | None = None
     at_ms: int = 0
     by: str = "user"
+    who: str | None = None

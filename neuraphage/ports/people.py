@@ -50,6 +50,7 @@ class Signal:
         text: input, answer: the words; cancel: the reason.
         prompt_id: answer: the prompt.
         by: user or timeout.
+        who: name of the person, as their machine knows it; empty where it is not known.
         limits: limit, retry, reset: the limits from now on.
     """
 
@@ -58,6 +59,7 @@ class Signal:
     text: str = ""
     prompt_id: str | None = None
     by: str = "user"
+    who: str = ""
     limits: LimitChange = NO_CHANGE
 
 

@@ -133,7 +133,7 @@ class PeopleStep:
             self._work.note(journal=[entry.model_copy(update={"prompt_id": None})])
             return
         if answer.changes is not None:
-            self._edited(call, prompt, entry, item.by, self._services.redaction.json(dict(answer.changes)))
+            self._edited(call, prompt, item, self._services.redaction.json(dict(answer.changes)))
             return
         digest = prompt.digest if permission is Permission.GRANTED else None
         decided = {"permission": permission, "permission_by": item.by, "digest": digest}
@@ -144,25 +144,28 @@ class PeopleStep:
             events=[
                 Event(
                     kind=PERMISSION_EVENTS[permission],
-                    data={"tool": call.name, "id": call.tool_use_id, "by": item.by, "digest": prompt.digest},
+                    data={"tool": call.name, "id": call.tool_use_id, **_author(item), "digest": prompt.digest},
                 )
             ],
         )
 
-    def _edited(self, call: ToolCall, prompt: Prompt, entry: ToolEffect, by: str, changes: dict[str, Any]) -> None:
+    def _edited(self, call: ToolCall, prompt: Prompt, item: InboxItem, changes: dict[str, Any]) -> None:
         """A person allows a call with other parameters: they must fit, and what they were shown must still be so."""
+        entry = self._work.tool_effect(call.tool_use_id)
+        if entry is None:
+            raise AssertionError(f"a permission of a call without an entry: {call.tool_use_id}")
         mine = changed(call, changes)
         problem = self._tools.problem(mine)
         if problem is not None or prompt.digest != self._seals.digest(call):
             self._seals.refuse_edit(call, entry, problem)
             return
         allowed = entry.model_copy(
-            update={"permission": Permission.GRANTED, "permission_by": by, "edited": changes, "words": None}
+            update={"permission": Permission.GRANTED, "permission_by": item.by, "edited": changes, "words": None}
         )
         allowed = allowed.model_copy(update={"evidence": self._seals.evidence(mine)})
         self._work.note(journal=[allowed])
         digest = self._seals.digest(mine)  # by the evidence that was just noted
-        data = {"tool": call.name, "id": call.tool_use_id, "by": by, "digest": digest, "edited": sorted(changes)}
+        data = {"tool": call.name, "id": call.tool_use_id, **_author(item), "digest": digest, "edited": sorted(changes)}
         self._work.note(
             journal=[allowed.model_copy(update={"digest": digest})],
             events=[Event(kind=EventKind.PERMISSION_GRANTED, data=data)],
@@ -241,3 +244,8 @@ class PeopleStep:
 
 def _params_hash(call: ToolCall) -> str:
     return sha256_hex([call.name, call.params])
+
+
+def _author(item: InboxItem) -> dict[str, str]:
+    """Who gave an answer, as an event tells it."""
+    return {"by": item.by} if item.who is None else {"by": item.by, "who": item.who}

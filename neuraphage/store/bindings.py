@@ -128,7 +128,7 @@ BINDINGS = {
             "go_on", *_FINISH, "next_claim", "process", "request", "#lease_ms", parts=(FINISHING, CLAIMING),
             asks=Asks.TURN, called="finish and go on",
         ),
-        _signal("deliver", "kind", "value", "prompt", "#inbox_max", "#why_max"),
+        _signal("deliver", "kind", "value", "prompt", "said", "who", "#inbox_max", "#why_max"),
         _signal("stop", "kind", "reason"),
         _signal("resume"),
         _signal("revive", "kind", "archive", *_MOST),

@@ -1,6 +1,11 @@
 -- deliver: a message or an answer, to the inbox. A completed task goes on with a message.
 local prompt = given.prompt
-local function tell(kind) event(kind, cjson.encode({ prompt = prompt, by = given.by }), given.events_max) end
+local function tell(kind)
+  local data = { prompt = prompt, by = given.by }
+  if given.who ~= '' then data.who = given.who end
+  if given.said ~= '' then data.answer = given.said end -- who comes late is told
+  event(kind, cjson.encode(data), given.events_max)
+end
 
 -- A completed task goes on with its conversation. Its turns are counted from the message on, its cost from the start.
 local function go_on()

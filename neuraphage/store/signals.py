@@ -12,6 +12,8 @@ from neuraphage.store.encode import entry_bytes, inbox_bytes, spec_bytes
 from neuraphage.store.memory import refuse_when_full
 from neuraphage.store.scripts import script
 
+SAID_CHARS = 200
+"""Of an answer in the history."""
 CREATE_KEY_TTL_MS = 24 * 3_600 * 1_000
 """How long a repeat of create with the same key finds the first task."""
 
@@ -78,7 +80,15 @@ def signal(context: StoreContext, task_id: str, sent: Signal, at_ms: int = 0) ->
     if sent.kind in (SignalKind.INPUT, SignalKind.ANSWER):
         kind = "answer" if sent.kind is SignalKind.ANSWER else "input"
         value = inbox_bytes(
-            InboxItem(kind=kind, key=sent.key, text=sent.text, prompt_id=sent.prompt_id, at_ms=at_ms, by=sent.by)
+            InboxItem(
+                kind=kind,
+                key=sent.key,
+                text=sent.text,
+                prompt_id=sent.prompt_id,
+                at_ms=at_ms,
+                by=sent.by,
+                who=sent.who or None,
+            )
         )
     if len(value) > context.settings.max_entry_bytes:
         raise BadInput(
@@ -100,7 +110,9 @@ def _script_for(context: StoreContext, task_id: str, sent: Signal, value: bytes)
     match sent.kind:
         case SignalKind.INPUT | SignalKind.ANSWER:
             limits = {"inbox_max": context.settings.max_inbox_items, "why_max": WHY_MAX}
-            return "deliver", {"kind": sent.kind.value, "value": value, "prompt": sent.prompt_id or "", **limits}
+            said = _shortened(sent.text) if sent.kind is SignalKind.ANSWER else ""
+            given = {"kind": sent.kind.value, "value": value, "prompt": sent.prompt_id or ""}
+            return "deliver", {**given, "said": said, "who": sent.who, **limits}
         case SignalKind.PAUSE | SignalKind.CANCEL:
             return "stop", {"kind": sent.kind.value, "reason": value}
         case SignalKind.RESUME:
@@ -109,3 +121,7 @@ def _script_for(context: StoreContext, task_id: str, sent: Signal, value: bytes)
             return "revive", {"kind": sent.kind.value, "archive": context.keys.archive(task_id, ""), **raised}
         case SignalKind.LIMIT:
             return "limit", raised
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= SAID_CHARS else f"{text[: SAID_CHARS - 4]} ..."

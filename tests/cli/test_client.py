@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 from typing import Any
 
 import orjson
@@ -21,7 +23,7 @@ from neuraphage.model.effect import EffectState, ToolEffect
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
 from neuraphage.model.recovery import RecoveryDecision, RecoveryReport
 from neuraphage.model.task import Status
-from neuraphage.ports import Changes, SignalVerdict
+from neuraphage.ports import Changes, SignalKind, SignalVerdict, SuspendTo
 from neuraphage.queue.names import RUN_QUEUE
 from neuraphage.store import reports
 from storekit import item, text_entry
@@ -204,6 +206,35 @@ def test_answers_that_fit_no_prompt(bench: Bench) -> None:
     bench.client.answer(two, "no", prompt_id="p2")
     with pytest.raises(PromptNotOpen):
         bench.client.answer(bench.kit.create(), "yes")
+
+
+def test_who_answers_late_is_told_what_became_of_the_prompt(bench: Bench) -> None:
+    """While the answer waits for a turn, and when the prompt is gone; a repeat of a request is told it was taken."""
+    task_id = bench.kit.waiting(PERMISSION)
+    bench.client.answer(task_id, "no: not today", prompt_id=PERMISSION.prompt_id, key="mine")
+    me = pwd.getpwuid(os.geteuid()).pw_name
+    for _ in range(2):
+        with pytest.raises(PromptNotOpen, match=rf"{me} answered no: not today at \d{{4}}-.* UTC"):
+            bench.client.answer(task_id, "yes", prompt_id=PERMISSION.prompt_id)
+        fate = bench.client.became_of(task_id, PERMISSION.prompt_id)
+        assert fate is not None
+        assert (fate.answer, fate.by, fate.who) == ("no: not today", "user", me)
+        lease = bench.kit.claim(task_id)
+        bench.kit.suspend(lease, SuspendTo.SHUTDOWN, Changes(prompts_closed=(PERMISSION.prompt_id,)))
+    again = bench.client.answer(task_id, "no: not today", prompt_id=PERMISSION.prompt_id, key="mine")
+    assert again.verdict is SignalVerdict.REPEATED
+
+
+def test_what_became_of_prompts_that_nobody_answered(bench: Bench) -> None:
+    """Still open, timed out, or never asked; and one whose person has no name."""
+    task_id, other = (bench.kit.waiting(PERMISSION) for _ in range(2))
+    assert bench.client.became_of(task_id, PERMISSION.prompt_id) is None
+    bench.kit.send(task_id, SignalKind.ANSWER, text="no", prompt_id=PERMISSION.prompt_id, by="timeout")
+    with pytest.raises(PromptNotOpen, match="nobody had answered it in time, so it counted as no at"):
+        bench.client.answer(task_id, "yes", prompt_id=PERMISSION.prompt_id)
+    assert bench.client.became_of(task_id, "ffffffff") is None
+    bench.kit.send(other, SignalKind.ANSWER, "k", text="yes", prompt_id=PERMISSION.prompt_id)
+    assert str(bench.client.became_of(other, PERMISSION.prompt_id)).startswith("user answered yes at ")
 
 
 def test_pause_and_resume(bench: Bench) -> None:

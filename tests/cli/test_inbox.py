@@ -110,15 +110,6 @@ def test_the_client_for_asyncio_has_the_same(bench: Bench) -> None:
     asyncio.run(read())
 
 
-def test_who_was_first_is_told(bench: Bench) -> None:
-    """By what the history has; of what nobody has answered nothing is told."""
-    task_id = asking(bench, "make")
-    (one,) = bench.client.get(task_id).prompts
-    assert bench.client.answered_by(task_id, one) is None
-    bench.client.answer(task_id, "yes", prompt_id=one.prompt_id)
-    assert bench.client.answered_by(task_id, one) == "answered by user"
-
-
 def record(number: int, *prompts: Prompt, priority: int = 2) -> TaskRecord:
     spec = TaskSpec(
         task_id=f"task-{number:08x}-0000-7000-8000-000000000000", name="x", prompt="x", model="m", priority=priority

@@ -11,7 +11,7 @@ from neuraphage.model.limits import LimitChange
 from neuraphage.model.task import Status
 from neuraphage.ports import Changes, FinishTo, RecoverVerdict, SignalKind, SignalVerdict, SuspendTo
 from neuraphage.store import queries
-from storekit import ASK, MODEL_CALL, TALK, StoreKit, question, text_entry
+from storekit import ASK, MODEL_CALL, TALK, StoreKit, item, question, text_entry
 
 ENDS = {
     FinishTo.NEXT: [],
@@ -63,7 +63,20 @@ def test_what_people_send(kit: StoreKit) -> None:
     kit.send(done, SignalKind.INPUT, text="more")
     (first, second, *_), (third,) = told(kit, task_id, before), told(kit, done, ended)
     assert (first[0], first[1]["by"]) == (third[0], third[1]["by"]) == ("InputReceived", "user")
-    assert second == ("AnswerReceived", {"prompt": ASK, "by": "user"})
+    assert second[0] == "AnswerReceived"
+    assert (second[1]["prompt"], second[1]["by"]) == (ASK, "user")
+
+
+def test_who_answered_what(kit: StoreKit) -> None:
+    """Of the first answer, for those who come after it: they change nothing, nor does a repeat. Long ones are cut."""
+    task_id = kit.waiting()
+    kit.send(task_id, SignalKind.ANSWER, "k", text="no: " + "x" * 1_000, prompt_id=ASK, who="anna")
+    kit.send(task_id, SignalKind.ANSWER, "k", text="yes", prompt_id=ASK, who="anna")
+    late = kit.send(task_id, SignalKind.ANSWER, "other", text="yes", prompt_id=ASK, who="ben")
+    assert late.verdict is SignalVerdict.PROMPT_NOT_OPEN
+    found = [data for kind, data in told(kit, task_id) if kind == "AnswerReceived"]
+    assert found == [{"prompt": ASK, "by": "user", "who": "anna", "answer": "no: " + "x" * 192 + " ..."}]
+    assert item(kit.inbox(task_id)[0]).who == "anna"
 
 
 @pytest.mark.parametrize("kind", [SignalKind.LIMIT, SignalKind.RETRY, SignalKind.RESET])
@@ -86,7 +99,7 @@ def test_an_answer_that_nobody_gave(kit: StoreKit) -> None:
     task_id = kit.waiting(question(deadline_ms=5))
     sent = kit.send(task_id, SignalKind.ANSWER, text="no", prompt_id=ASK, by="timeout")
     assert (sent.verdict, sent.place) == (SignalVerdict.ACCEPTED, "outbox")
-    assert told(kit, task_id)[-1] == ("AnswerReceived", {"prompt": ASK, "by": "timeout"})
+    assert told(kit, task_id)[-1] == ("AnswerReceived", {"prompt": ASK, "by": "timeout", "answer": "no"})
     (kept,) = [row["reading"] for row in queries.decisions(kit.store.context, task_id)]
     assert (kept["verdict"], kept["evidence"], kept["iteration"], kept["recoveries"]) == ("deadline", "due", 0, 0)
     assert 0 <= kept["saved_age_ms"] < 60_000
