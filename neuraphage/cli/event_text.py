@@ -31,7 +31,7 @@ _TEXTS: dict[str, EventText] = {
     EventKind.TOOL_COMPLETED: lambda d: f"{d['tool']} {_how_it_ended(d)}",
     EventKind.USER_INPUT_NEEDED: lambda _: "waits for you",
     EventKind.ANSWER_RECEIVED: lambda d: (
-        f"answered by {d.get('who') or d['by']}" if d["by"] != TIMEOUT else "nobody answered in time"
+        f"answered by {d.get('who') or d['by']}{_said(d)}" if d["by"] != TIMEOUT else "nobody answered in time"
     ),
     EventKind.INPUT_RECEIVED: lambda d: f"message from {d['by']}",
     EventKind.PERMISSION_GRANTED: lambda d: f"{d['tool']} allowed by {_who(d)}",
@@ -69,6 +69,10 @@ def _who(data: dict[str, Any]) -> str:
     if data.get("edited"):
         return f"{data.get('who') or data['by']}, who changed its {', '.join(data['edited'])}"
     return f"the rule `{data['rule']}`" if data.get("rule") else str(data.get("who") or data["by"])
+
+
+def _said(data: dict[str, Any]) -> str:
+    return f": {' '.join(str(data['answer']).split())}" if data.get("answer") else ""
 
 
 def _limits(data: dict[str, Any]) -> str:
