@@ -19,6 +19,7 @@ from neuraphage.client_wiring import API_KEY_VARIABLE
 from neuraphage.configuration import load_or_exit
 from neuraphage.data_folder import make_data_folder
 from neuraphage.errors import BadInput
+from neuraphage.own_rules import OwnRules, rules_file
 from neuraphage.queue.app import make_app
 from neuraphage.queue.patched.consumer import ConsumerState, is_closed, is_consuming
 from neuraphage.queue.patched.flower import guard_flower
@@ -87,11 +88,12 @@ def _refuse_what_cannot_work(options: dict[str, Any] | None = None, **_: Any) ->
 
 
 def _model_problem() -> str | None:
-    """What keeps the model's client, or a sandbox that is required, from being there; asked of who takes turns."""
+    """What keeps turns from being taken: no client of the model, no sandbox that is required, unreadable rules."""
     try:
         build_model(settings)
         if settings.sandbox == "require":
             build_sandbox(settings)
+        OwnRules(rules_file())  # nobody knows what a file forbids that cannot be read
     except BadInput as error:
         return str(error)
     expect_turns()
