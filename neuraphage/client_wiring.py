@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from neuraphage import stack_note
+from neuraphage import own_secrets, stack_note
 from neuraphage.api import ApiPorts
 from neuraphage.configuration import load
 from neuraphage.local_files import LocalFiles
@@ -38,7 +38,7 @@ def redactor() -> Redactor:
     from neuraphage.redaction.environment import secrets_in  # noqa: PLC0415 - as above
     from neuraphage.redaction.redactor import Redactor  # noqa: PLC0415 - a read needs none, and its patterns take as long as its answer
 
-    return Redactor(secrets=secrets_in(os.environ))
+    return Redactor(secrets=secrets_in(own_secrets.variables()))
 
 
 def redacted(text: str) -> str:

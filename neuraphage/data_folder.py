@@ -6,6 +6,7 @@ before, and a `logs` in it may be theirs.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -76,6 +77,29 @@ def make_data_folder(path: Path) -> None:
     was_made = private_folder(folder, narrow=is_ours(folder))
     if was_made or not any(folder.iterdir()):
         replace_private(folder / MARK, _MARK_TEXT)
+
+
+def note_user(path: Path) -> None:
+    """Show that this process uses the folder, as long as it lives: it holds a lock on the mark, if there is one.
+
+    A process that hides its memory tells nobody which folder its environment names.
+    """
+    try:
+        fd = os.open(path / MARK, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)  # never given back: the kernel does that
+    except OSError:  # no folder of ours, or a file system without locks
+        return
+
+
+def noted_users(path: Path) -> set[int]:
+    """Ids of the processes that hold the mark (Linux)."""
+    try:
+        inode = (path / MARK).stat().st_ino
+        locks = Path("/proc/locks").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return set()
+    fields = [line.split() for line in locks]
+    return {int(f[4]) for f in fields if f[1] == "FLOCK" and f[5].rpartition(":")[2] == str(inode)}
 
 
 def folder_problem(path: Path) -> str | None:

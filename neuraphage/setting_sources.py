@@ -25,6 +25,7 @@ from typing import Any
 from platformdirs import user_config_path
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from neuraphage import own_secrets
 from neuraphage.errors import SettingsError
 
 PREFIX = "NEURAPHAGE_"
@@ -72,13 +73,14 @@ class EnvironmentLayer:
             SettingsError: a variable is no setting; the message has the nearest name.
         """
         found = {}
-        for name in sorted(os.environ):
+        given = own_secrets.variables()
+        for name in sorted(given):
             upper = name.upper()
             if not upper.startswith(PREFIX):
                 continue
             if upper in self._names:
-                if os.environ[name]:
-                    found[self._names[upper]] = os.environ[name]
+                if given[name]:
+                    found[self._names[upper]] = given[name]
             elif upper not in OTHER_VARIABLES and not _OF_KUBERNETES.fullmatch(upper):
                 short = [field.upper() for field in self._names.values()]
                 raise SettingsError(

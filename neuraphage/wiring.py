@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-import os
 import secrets
 from collections.abc import Callable
 from pathlib import Path
 
+from neuraphage import own_secrets
 from neuraphage.client_wiring import API_KEY_VARIABLE, build_store, redactor
 from neuraphage.data_folder import SANDBOX, SPOOL
 from neuraphage.decide.cost import cost_microusd
@@ -105,7 +105,7 @@ def build_model(settings: Settings) -> ModelClient:
     Raises:
         SettingsError: no API key is set.
     """
-    key = os.environ.get(API_KEY_VARIABLE, "")
+    key = own_secrets.value(API_KEY_VARIABLE)
     if not key:
         raise SettingsError(f"{API_KEY_VARIABLE} is not set; set it to the key of the model provider")
     return AnthropicClient(

@@ -37,10 +37,14 @@ class DevStack:
     Args:
         folder: a short path, for the socket's sake.
         arguments: of `neuraphage dev`.
+        prefix: words before the command, of a program that runs it.
     """
 
-    def __init__(self, folder: Path, arguments: Sequence[str] = ("--workers", "2", *SCRIPTED)) -> None:
+    def __init__(
+        self, folder: Path, arguments: Sequence[str] = ("--workers", "2", *SCRIPTED), prefix: Sequence[str] = ()
+    ) -> None:
         self.arguments = tuple(arguments)
+        self._prefix = tuple(prefix)
         self.data_dir = folder / "data"
         self._log = folder / "dev.log"
         path = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -53,7 +57,7 @@ class DevStack:
         if self._process is not None and self._process.poll() is None:
             return
         with self._log.open("wb") as log:
-            argv = [SCRIPT, "dev", *self.arguments]
+            argv = [*self._prefix, SCRIPT, "dev", *self.arguments]
             self._process = subprocess.Popen(
                 argv, env=self.env, cwd=cwd, stdout=log, stderr=log, start_new_session=True
             )

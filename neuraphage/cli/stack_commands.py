@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 from pydantic import SecretStr
 
-from neuraphage import stack_note
+from neuraphage import own_secrets, stack_note
 from neuraphage.celery_app import find_workers
 from neuraphage.cli.arguments import Tools
 from neuraphage.cli.connection import load_settings
@@ -80,6 +80,7 @@ def dev(
             flower=prepare_flower(settings.data_dir) if flower else None,
             step_s=settings.effect_max_s + STEP_MARGIN_S,
         )
+        own_secrets.hide()  # the plan has what the processes are to inherit
         make_folders(plan)
         if while_used:  # started by `run`: ends when the last one that uses it has left
             UnusedStop(settings.data_dir, stop).start()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 
-from neuraphage.data_folder import SPOOL
+from neuraphage.data_folder import SPOOL, noted_users
 from neuraphage.dev.server_files import ServerFiles
 from neuraphage.dev.server_probe import find_process
 from neuraphage.host_health import host_health
@@ -48,14 +48,17 @@ def users_of(settings: Settings, files: ServerFiles) -> Iterator[str]:
 
 
 def _processes_with(data_dir: Path) -> Iterator[tuple[int, str]]:
-    """Processes of ours whose environment names the folder: beat, Flower, a worker that has not told of itself yet.
+    """Processes of ours whose environment names the folder, or that hold its mark, since they hide their environment:
+    beat, Flower, a worker that has not told of itself yet.
 
     A process that they forked is left out: it ends with them.
     """
     found = {}
+    noted = noted_users(data_dir)
     for process in psutil.process_iter(["cmdline", "ppid"]):
         argv = process.info["cmdline"] or []
-        if any(program in argument for argument in argv for program in _PROGRAMS) and _names(process, data_dir):
+        is_ours = any(program in argument for argument in argv for program in _PROGRAMS)
+        if is_ours and (process.pid in noted or _names(process, data_dir)):
             kind = next((kind for kind in _KINDS if kind in argv), "a process of its stack")
             found[process.pid] = kind, process.info["ppid"]
     for pid, (kind, parent) in found.items():

@@ -102,6 +102,7 @@ def stack_specs(plan: StackPlan, server: EmbeddedServer | None = None) -> tuple[
     control = worker_argv(plan, "control", CONTROL_QUEUE, CONTROL_CONCURRENCY)
     env = environment(plan, model_key=False)
     specs.append(ProcessSpec("control", control, env, ready_text=_WORKER_READY, address="sweeps"))
+    env = broker_environment(plan)
     specs.append(ProcessSpec("beat", beat_argv(plan), env, ready_text=_BEAT_READY, address="asks for sweeps"))
     if plan.flower is not None:
         specs.append(flower_spec(plan, plan.flower))
@@ -155,7 +156,7 @@ def scripted_spec(plan: StackPlan, port: int) -> ProcessSpec:
 def flower_spec(plan: StackPlan, files: FlowerFiles) -> ProcessSpec:
     """Describe Flower: its login is in its private configuration file."""
     argv = (*_celery(plan), "flower", f"--conf={files.config}")
-    env = {name: v for name, v in environment(plan, model_key=False).items() if not name.startswith(_FLOWER_PREFIX)}
+    env = {name: value for name, value in broker_environment(plan).items() if not name.startswith(_FLOWER_PREFIX)}
     address = f"{files.url} (login in {files.login})"
     return ProcessSpec("flower", argv, env, ready=lambda: answers(files), address=address)
 
@@ -182,6 +183,13 @@ def environment(plan: StackPlan, *, model_key: bool) -> dict[str, str]:
         env |= {"ANTHROPIC_API_KEY": SCRIPTED_KEY} if model_key else {}
     elif model_key:
         env |= {name: plan.environ[name] for name in _MODEL_VARIABLES if name in plan.environ}
+    return env
+
+
+def broker_environment(plan: StackPlan) -> dict[str, str]:
+    """Environment of a process that only sends or watches messages: it gets the broker's address, and no key."""
+    env = environment(plan, model_key=False)
+    del env["NEURAPHAGE_STATE_URL"]
     return env
 
 

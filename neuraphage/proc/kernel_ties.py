@@ -1,4 +1,5 @@
-"""What the kernel does for a family of processes: an end with the parent, and a new parent for orphans (Linux).
+"""What the kernel does for a family of processes: an end with the parent, a new parent for orphans, and a memory that
+other processes of the user cannot read (Linux).
 
 Standard library only: programs that start without the package load this file by its folder.
 """
@@ -9,6 +10,7 @@ import os
 import sys
 
 _PR_SET_PDEATHSIG = 1
+_PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -30,6 +32,16 @@ def adopt_orphans() -> None:
         OSError: the kernel refused.
     """
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def hide_memory() -> None:
+    """Let no process of this user read our memory, environment and open files, and write no core dump. Forked children
+    inherit it; another program in our place (execve) does not. As above elsewhere.
+
+    Raises:
+        OSError: the kernel refused.
+    """
+    _prctl(_PR_SET_DUMPABLE, 0)
 
 
 def _prctl(option: int, value: int) -> None:

@@ -28,10 +28,13 @@ TYPE_CHECKING = False  # type checkers know this name; importing typing would co
 if TYPE_CHECKING:
     from typing import Any
 
+    from neuraphage.proc import kernel_ties
     from neuraphage.standby import plain_server, shared_layout
 else:
     # run by path, outside the package: importing the package would load the whole library
-    sys.path.append(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - pathlib is heavy
+    _HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib is heavy
+    sys.path += [_HERE, os.path.join(os.path.dirname(_HERE), "proc")]  # noqa: PTH118, PTH120 - likewise
+    import kernel_ties
     import plain_server
     import shared_layout
 
@@ -167,6 +170,8 @@ def main() -> None:
     """Stand in for the worker until it ends."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)  # a service manager signals all at once; the worker still works
+    with contextlib.suppress(OSError):
+        kernel_ties.hide_memory()  # the order holds the server's password
     descriptor, pid = int(sys.argv[1]), int(sys.argv[2])
     order = read_order()
     _thread.start_new_thread(end_with, (pid,))

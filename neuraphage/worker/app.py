@@ -15,9 +15,10 @@ from typing import Any
 from celery import signals
 from celery.exceptions import WorkerLostError
 
+from neuraphage import own_secrets
 from neuraphage.client_wiring import API_KEY_VARIABLE
 from neuraphage.configuration import load_or_exit
-from neuraphage.data_folder import make_data_folder
+from neuraphage.data_folder import make_data_folder, note_user
 from neuraphage.errors import BadInput
 from neuraphage.own_rules import OwnRules, rules_file
 from neuraphage.queue.app import make_app
@@ -35,7 +36,15 @@ from neuraphage.worker.model_sdk import expect_turns
 from neuraphage.worker.options import refusal
 
 settings = load_or_exit()
-guard_flower()
+
+
+def _flower_starts() -> None:
+    own_secrets.hide()
+    own_secrets.forget_model_keys()
+    note_user(settings.data_dir)
+
+
+guard_flower(at_start=_flower_starts)
 app = make_app(settings)
 app.conf.imports = ("neuraphage.worker.tasks", "neuraphage.worker.beat")
 app.conf.beat_scheduler = "neuraphage.worker.beat:Scheduler"
@@ -69,9 +78,22 @@ def worker_process() -> WorkerProcess:
 
 
 @signals.celeryd_init.connect
+def _hide_secrets(**_: Any) -> None:
+    """Once this is the worker: what starts one in the background (`--detach`, `multi`) hands its environment on."""
+    own_secrets.hide()
+
+
+@signals.worker_shutdown.connect
+def _give_back_secrets(**_: Any) -> None:
+    """A worker that is asked to start anew (SIGHUP) replaces itself by the same program."""
+    own_secrets.give_back()
+
+
+@signals.celeryd_init.connect
 def _make_data_folder(**_: Any) -> None:
     try:
         make_data_folder(settings.data_dir)
+        note_user(settings.data_dir)
     except OSError as error:
         sys.stderr.write(f"worker: make {settings.data_dir}: {error.strerror}; choose another NEURAPHAGE_DATA_DIR\n")
         sys.exit(2)
@@ -80,7 +102,7 @@ def _make_data_folder(**_: Any) -> None:
 @signals.celeryd_init.connect
 def _refuse_what_cannot_work(options: dict[str, Any] | None = None, **_: Any) -> None:
     known = [queue.name for queue in app.conf.task_queues]
-    has_key = bool(os.environ.get(API_KEY_VARIABLE))
+    has_key = bool(own_secrets.value(API_KEY_VARIABLE))
     reason = refusal(options or {}, known, has_key=has_key, model_problem=_model_problem)
     if reason is not None:
         sys.stderr.write(f"worker: {reason}\n")
@@ -107,6 +129,7 @@ def _logging(loglevel: int | str | None = None, logfile: str | None = None, **_:
 
 @signals.worker_process_init.connect
 def _after_fork(**_: Any) -> None:
+    own_secrets.hide()
     _Local.lock = threading.Lock()  # the parent's may have been held at the fork
     _Local.process = None
     if _Local.watcher is not None:

@@ -13,8 +13,9 @@ from typing import Any
 
 from celery import beat, signals
 
+from neuraphage import own_secrets
 from neuraphage.configuration import load_or_exit
-from neuraphage.data_folder import make_data_folder
+from neuraphage.data_folder import make_data_folder, note_user
 from neuraphage.private_files import private_folder
 
 log = logging.getLogger(__name__)
@@ -38,7 +39,9 @@ class Scheduler(beat.Scheduler):  # type: ignore[misc]  # Celery carries no type
         """See Celery."""
         folder = self._folder
         try:
-            make_data_folder(load_or_exit().data_dir)
+            data_dir = load_or_exit().data_dir
+            make_data_folder(data_dir)
+            note_user(data_dir)
             if not folder.is_dir():
                 private_folder(folder)
         except OSError as error:
@@ -49,6 +52,8 @@ class Scheduler(beat.Scheduler):  # type: ignore[misc]  # Celery carries no type
 @signals.beat_init.connect
 def show_ticks(sender: Any = None, **_: Any) -> None:
     """At the start of beat: have every message that it sends from now on touch the file."""
+    own_secrets.hide()
+    own_secrets.forget_model_keys()
     path = Path(f"{sender.schedule_filename}{SUFFIX}")
 
     def touch(**_: Any) -> None:

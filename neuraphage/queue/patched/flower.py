@@ -27,14 +27,18 @@ COLUMNS = "uuid,state,args,result,received,runtime"
 """Of the list of tasks: those that tell most of a turn."""
 
 
-def guard_flower(modules: Mapping[str, Any] = sys.modules) -> None:
+def guard_flower(modules: Mapping[str, Any] = sys.modules, at_start: Callable[[], None] = lambda: None) -> None:
     """Put our rules into the Flower that starts in this process, if one does.
 
     Celery has loaded its command by then, as a plugin; nothing else of Flower is loaded here.
+
+    Args:
+        modules: what is loaded.
+        at_start: called when a Flower starts, before it reads anything.
     """
     command = modules.get(FLOWER_COMMAND)
     if command is not None and not isinstance(command.Flower, _Guarded):
-        command.Flower = _Guarded(command.Flower)
+        command.Flower = _Guarded(command.Flower, at_start)
 
 
 class _Guarded:
@@ -42,15 +46,18 @@ class _Guarded:
 
     Args:
         make: Flower's own class.
+        at_start: called before it is made.
     """
 
-    def __init__(self, make: Callable[..., Any]) -> None:
+    def __init__(self, make: Callable[..., Any], at_start: Callable[[], None]) -> None:
         self._make = make
+        self._at_start = at_start
 
     def __call__(self, *, options: Any, **more: Any) -> Any:
         has_login = bool(options.basic_auth or options.auth)
         if not has_login and os.environ.get(OPEN_VARIABLE, "").lower() not in ("1", "true", "yes", "on"):
             sys.exit(f"neuraphage: {NO_LOGIN}")
+        self._at_start()
         if has_login:
             _close_metrics()
         if options.format_task is None:
