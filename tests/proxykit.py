@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -97,5 +97,6 @@ def everything(client: socket.socket) -> bytes:
 def ask(path: Path, request: str) -> str:
     """One request, and all that comes of it."""
     with dial(path) as client:
-        client.sendall(request.replace("\n", "\r\n").encode("latin-1"))
+        with suppress(BrokenPipeError):  # answered and closed already
+            client.sendall(request.replace("\n", "\r\n").encode("latin-1"))
         return everything(client).decode("latin-1")

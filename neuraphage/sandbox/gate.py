@@ -66,18 +66,17 @@ class Gate:
         self._open += 1
         try:
             head = await self._head(reader)
-            server = await self._connect(head)
+            await self._exchange(head, (reader, writer), await self._connect(head))
         except RefusedRequest as refused:
             await self._answer(writer, refused)
         except OSError:
             pass  # who asked is gone
-        else:
-            with contextlib.suppress(OSError, RefusedRequest):  # a time-out is the first, too
-                await self._exchange(head, (reader, writer), server)
-            server[1].transport.abort()
+        except asyncio.CancelledError:
+            writer.transport.abort()  # the proxy ends, and waits for nobody to read
+            raise
         finally:
             self._open -= 1
-            writer.close()
+            await self._close(writer)
 
     async def _head(self, reader: asyncio.StreamReader) -> RequestHead:
         if self._open > self._limits.connections:
@@ -132,12 +131,26 @@ class Gate:
     async def _exchange(self, head: RequestHead, client: Streams, server: Streams) -> None:
         relay = Relay(self._limits.idle_s)
         answers = relay.pump(server[0], client[1])
-        if head.is_tunnel:
-            client[1].write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            await together(answers, relay.pump(client[0], server[1]), both=True)
-        else:
-            server[1].write(head.sent_on)
-            await together(answers, relay.body(client[0], server[1], head.body_bytes), both=False)
+        try:
+            if head.is_tunnel:
+                client[1].write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                await together(answers, relay.pump(client[0], server[1]), both=True)
+            else:
+                server[1].write(head.sent_on)
+                await together(answers, relay.body(client[0], server[1], head.body_bytes), both=False)
+            await self._close(server[1])
+        except (OSError, RefusedRequest):
+            pass  # an answer may have begun, so there is nothing to say
+        finally:
+            server[1].transport.abort()
+
+    async def _close(self, writer: asyncio.StreamWriter) -> None:
+        """Close a connection behind what was written to it; who does not read that is let go."""
+        writer.close()
+        with contextlib.suppress(OSError):
+            async with asyncio.timeout(self._limits.head_s):
+                await writer.wait_closed()
+        writer.transport.abort()
 
     async def _answer(self, writer: asyncio.StreamWriter, refused: RefusedRequest) -> None:
         """The sentence is the reason, too: of a refused tunnel, programs show nothing else."""

@@ -214,7 +214,7 @@ def test_the_bridge_has_nothing_of_the_command(path: Path) -> None:
     """Its output ends with it though the bridge may live on for an instant; it has no child that it does not know, and
     no signal is ignored that was not before; its input is its own."""
     script = "grep SigIgn /proc/self/status; wait; ps --ppid $$ -o comm= | grep -v ps; cat; ls -l /proc/self/fd | wc -l"
-    argv = ["sh", "-c", script]
+    argv = ["/bin/sh", "-c", script]  # by its path: the way in which Python starts a program depends on that
     plain = subprocess.run(argv, input="in\n", capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     bridge = subprocess.run(
         bridged(argv, str(path), free_port()),
