@@ -74,6 +74,7 @@ class Rows:
         return iter(found if oldest_first else found[::-1])
 
     def asking(self, limit: int) -> Sequence[TaskRecord]:
+        self._look("asking")
         return [record for record in self.tasks.values() if record.prompts][:limit]
 
     def conversation(self, task_id: str, first: int = 0) -> Sequence[dict[str, Any]]:

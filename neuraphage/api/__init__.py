@@ -7,6 +7,7 @@
     asked_files files that are no longer what a person was asked about
     shown_prompts, transcript  what a person is shown of open prompts, and what a conversation says of calls
     inbox       open prompts of all tasks
+    approving   answers by a program
     follow      a task as it goes
 
 `Api` has all of it. Commands and both clients are made of it; `client_wiring` binds it to real servers.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from neuraphage.api.approving import Approving
 from neuraphage.api.follow import Follow
-from neuraphage.api.inbox import InboxReads
-from neuraphage.api.people import People
 from neuraphage.api.recovering import Recovering
 
 
-class Api(Recovering, People, InboxReads, Follow):
+class Api(Recovering, Approving, Follow):
     """All that surfaces ask of the tasks of one namespace. Thread-safe; use it as a context manager.
 
     Args:

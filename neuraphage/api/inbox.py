@@ -9,6 +9,7 @@ from neuraphage.api.shown_prompts import ShownPrompts
 from neuraphage.errors import BadInput, TaskNotFound
 
 if TYPE_CHECKING:
+    from neuraphage.decide.inbox import Asked
     from neuraphage.model.prompt import Prompt
     from neuraphage.model.shown import Inbox, ShownPrompt
     from neuraphage.model.task import TaskRecord
@@ -37,11 +38,9 @@ class InboxReads(ShownPrompts):
         """
         if not 1 <= limit <= MOST_INBOX_PROMPTS:
             raise BadInput(f"a limit of {limit} prompts is none; give a number from 1 to {MOST_INBOX_PROMPTS}")
-        from neuraphage.decide.inbox import in_order  # noqa: PLC0415 - most reads are of one task
-        from neuraphage.model.shown import Inbox, OpenPrompt  # noqa: PLC0415 - as above
+        from neuraphage.model.shown import Inbox, OpenPrompt  # noqa: PLC0415 - most reads are of one task
 
-        records = self._ports.reads.asking(INBOX_TASKS)
-        asked = in_order(records)
+        records, asked = self._asked()
         chosen: dict[str, list[Prompt]] = {}
         for record, prompt in asked[:limit]:
             chosen.setdefault(record.task_id, []).append(prompt)
@@ -54,6 +53,13 @@ class InboxReads(ShownPrompts):
         found = [(record, texts.get((record.task_id, prompt.prompt_id))) for record, prompt in asked[:limit]]
         is_whole = len(asked) <= limit and len(records) < INBOX_TASKS
         return Inbox(tuple(OpenPrompt(record, shown) for record, shown in found if shown is not None), is_whole)
+
+    def _asked(self) -> tuple[Sequence[TaskRecord], Sequence[Asked]]:
+        """Tasks that ask, and their open prompts, the most urgent first."""
+        from neuraphage.decide.inbox import in_order  # noqa: PLC0415 - as above
+
+        records = self._ports.reads.asking(INBOX_TASKS)
+        return records, in_order(records)
 
     def _texts(self, record: TaskRecord, prompts: Sequence[Prompt]) -> Sequence[ShownPrompt]:
         """What is shown of some of a task's prompts; nothing where the task is gone since it was read."""

@@ -27,13 +27,6 @@ not, or where only an earlier call tells what a file holds.
 class ShownPrompts(AskedFiles):
     """Open prompts with all of what they ask."""
 
-    def transcript(self, task_id: str) -> Transcript:
-        """What the task's conversation says about its calls; read as it is used. Raises: see `get`."""
-        from neuraphage.api.transcript import Transcript  # noqa: PLC0415 - a list needs none
-
-        full_id = self.find(task_id)
-        return Transcript(lambda first: self.conversation(full_id, first=first), self._ports.traits)
-
     def context_size(self, task_id: str) -> ContextSize:
         """How much the next request of a task would hold. All of its conversation is read. Raises: see `get`."""
         from neuraphage.decide.conversation import api_messages  # noqa: PLC0415 - only a person asks, and seldom

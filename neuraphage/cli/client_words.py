@@ -9,6 +9,8 @@ from neuraphage.errors import IllegalMove, LimitReached
 from neuraphage.model.task import Status, TaskRecord
 
 PAUSE, CANCEL, RETRY, CONTEXT = "/pause", "/cancel", "/retry", "/context"
+MOVES = frozenset({PAUSE, CANCEL})
+"""Those after which the task does not wait for the next message any more."""
 WORDS = (PAUSE, CANCEL, RETRY, CONTEXT)
 """Each is one only when nothing else stands on the line; any other word with a slash is a message."""
 

@@ -15,6 +15,7 @@ from neuraphage.cli.event_text import STYLES
 from neuraphage.cli.hints import typed_here
 from neuraphage.cli.json_lines import JsonLines
 from neuraphage.cli.told_calls import told
+from neuraphage.cli.traits import traits_of
 from neuraphage.model.event import Event
 
 
@@ -36,7 +37,7 @@ def events(
     lines, found = JsonLines(), False
     with connect() if follow else connect_to_read() as api:
         full_id = api.find(task_id)
-        transcript = api.transcript(full_id)
+        transcript = Transcript(lambda first: api.conversation(full_id, first=first), traits_of)
         for event in api.events(full_id, after=after, follow=follow):
             found = True
             if as_json:

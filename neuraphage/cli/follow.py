@@ -16,6 +16,7 @@ from neuraphage.cli.json_lines import JsonLines
 from neuraphage.cli.line_reader import person_here
 from neuraphage.cli.prompts import show_prompt
 from neuraphage.cli.task_view import Show, TaskView, used
+from neuraphage.cli.traits import traits_of
 from neuraphage.cli.viewer import Viewer
 from neuraphage.model.place import Place
 from neuraphage.model.prompt import PromptKind
@@ -80,7 +81,7 @@ def scene(api: Api, task_id: str, *, as_json: bool, reached: Callable[[str], str
         as_json: one document a line, and nobody is asked.
         reached: makes the commands in a text reach the stack that the task is on.
     """
-    transcript = api.transcript(task_id)
+    transcript = Transcript(lambda first: api.conversation(task_id, first=first), traits_of)
     if as_json:
         return Scene(JsonLines(), transcript, prompts=api.shown_prompts)
     viewer = Viewer(console(), reached)

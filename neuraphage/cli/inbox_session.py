@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Sequence
 
 from neuraphage.api import Api
-from neuraphage.cli.client_words import ClientWords
+from neuraphage.cli.client_words import MOVES, ClientWords
 from neuraphage.cli.exit_codes import INTERRUPTED_EXIT
 from neuraphage.cli.inbox_command import heading
 from neuraphage.cli.line_reader import Left, LineReader
@@ -85,7 +85,10 @@ class InboxSession:
                 self._skipped.add(_key(entry))
                 return None
             if entry.prompt.kind is PromptKind.CONVERSATION and self._words_of_ours.take(entry.record, typed):
-                continue
+                if typed.strip() not in MOVES:
+                    continue
+                self._done.add(_key(entry))
+                return None
             try:
                 if self._take(entry, like, typed):
                     return None

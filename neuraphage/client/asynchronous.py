@@ -9,12 +9,13 @@ repeat it under the same `key`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from neuraphage.api import FIRST_EVENT, Api
+from neuraphage.api.approving import APPROVE_POLL_S, ApprovalSteps
 from neuraphage.api.inbox import INBOX_PROMPTS
 from neuraphage.api.recovering import PutBack
 from neuraphage.api.steps import Change, Pause, Read, Step, Steps, next_of
@@ -27,7 +28,7 @@ from neuraphage.model.effect import JournalEntry
 from neuraphage.model.event import Event
 from neuraphage.model.explanation import Explanation
 from neuraphage.model.recovery import LoggedDecision, RecoveryReport
-from neuraphage.model.shown import Inbox, ShownPrompt
+from neuraphage.model.shown import Inbox, OpenPrompt, ShownPrompt
 from neuraphage.model.task import TERMINAL, Status, TaskRecord
 from neuraphage.ports import Delta, Signalled
 from neuraphage.settings import Settings
@@ -60,6 +61,7 @@ class AsyncClient:
         ports = api_ports(settings)
         self._api = Api(ports)
         self._steps = TaskSteps(ports)
+        self._approvals = ApprovalSteps(ports)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="neuraphage-client")
 
     @property
@@ -232,6 +234,25 @@ class AsyncClient:
         except TimeoutError:
             raise waiting.too_late() from None
         return waiting.record
+
+    async def approve(
+        self,
+        callback: Callable[[OpenPrompt], str | Awaitable[str | None] | None],
+        *,
+        tasks: Iterable[str] = (),
+        poll_s: float = APPROVE_POLL_S,
+        timeout_s: float | None = None,
+        most: int | None = None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> int:
+        """As `Client.approve`; the function may be a coroutine's, and cancelling ends the loop at once."""
+        loop = self._approvals.loop(tasks, poll_s, timeout_s, most, stop)
+        async for entry in self._found(loop.steps()):
+            said = callback(entry)
+            answer = await said if isinstance(said, Awaitable) else said
+            if answer is not None:
+                loop.count += await self._call(loop.send, entry, answer)
+        return loop.count
 
     async def _found(self, steps: Steps[T]) -> AsyncIterator[T]:
         """As api.steps.blocking."""

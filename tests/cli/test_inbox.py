@@ -14,8 +14,10 @@ from neuraphage.decide.inbox import alike, in_order
 from neuraphage.errors import BadInput
 from neuraphage.model.message import Entry
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
+from neuraphage.model.shown import OpenPrompt
 from neuraphage.model.task import Status, TaskRecord, TaskSpec
 from neuraphage.ports import Changes, SuspendTo
+from storekit import item
 
 
 def prompt(prompt_id: str, kind: PromptKind = PromptKind.PERMISSION, at_ms: int = 5, **more: Any) -> Prompt:
@@ -108,6 +110,28 @@ def test_the_client_for_asyncio_has_the_same(bench: Bench) -> None:
             assert await client.shown_prompts(record) == bench.client.shown_prompts(record)
 
     asyncio.run(read())
+
+
+def test_a_function_answers(bench: Bench) -> None:
+    """Of either client, by a plain function or by a coroutine's."""
+    first, second = asking(bench, "make one", at_ms=1), asking(bench, "rm x", at_ms=2)
+
+    def decide(entry: OpenPrompt) -> str | None:
+        return "yes" if "$ make one" in entry.shown.shown else None
+
+    assert bench.client.approve(decide, poll_s=0.05, most=1) == 1
+    assert [item(raw).text for raw in bench.kit.inbox(first)] == ["yes"]
+
+    async def later(entry: OpenPrompt) -> str:
+        await asyncio.sleep(0)
+        return "no" if "$ rm x" in entry.shown.shown else "yes"
+
+    async def loop() -> int:
+        async with AsyncClient(bench.client.settings) as client:
+            return await client.approve(later, tasks=[second], poll_s=0.05, most=1)
+
+    assert asyncio.run(loop()) == 1
+    assert [item(raw).text for raw in bench.kit.inbox(second)] == ["no"]
 
 
 def record(number: int, *prompts: Prompt, priority: int = 2) -> TaskRecord:
