@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated, Any
@@ -10,6 +11,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from neuraphage.decide.allowed_hosts import read_allowed_host
+from neuraphage.decide.loopback import check_loopback_url
 from neuraphage.decide.rules.reading import read_rule
 from neuraphage.errors import BadInput
 
@@ -76,6 +78,25 @@ RuleLines = Annotated[tuple[str, ...], _MANY, BeforeValidator(_lines), _readable
 """Rules, each as `EFFECT TOOL` or `EFFECT TOOL: PATTERN`."""
 AllowedHosts = Annotated[tuple[str, ...], _MANY, BeforeValidator(_words), _readable_by(read_allowed_host)]
 """Hosts, each as `pypi.org`, `*.pythonhosted.org` or `host:port`."""
+
+
+def _shell_words(value: Any) -> Any:
+    """A variable holds a command as one text, whose words are parted as a shell parts them."""
+    return tuple(shlex.split(value)) if isinstance(value, str) else value
+
+
+def _runnable(value: tuple[str, ...]) -> tuple[str, ...]:
+    if value and (not value[0].strip() or any("\0" in word for word in value)):
+        raise ValueError("write a list of words, of which the first is the program, none with a NUL in it")
+    return value
+
+
+CommandWords = Annotated[
+    tuple[str, ...], Field(max_length=100), BeforeValidator(_shell_words), AfterValidator(_runnable)
+]
+"""A command as words, of which the first is the program; none for nothing."""
+LoopbackUrl = Annotated[str, AfterValidator(check_loopback_url)]
+"""A http address of this machine."""
 
 
 def _one_or_word(value: Any) -> Any:

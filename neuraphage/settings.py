@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from platformdirs import user_data_path
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from neuraphage.decide.server_pair import beside, refuse_one_database
 from neuraphage.decide.server_url import check_server_url
@@ -20,6 +28,8 @@ from neuraphage.setting_sources import PREFIX, layers
 from neuraphage.setting_values import (
     MAX_AMOUNT,
     AllowedHosts,
+    CommandWords,
+    LoopbackUrl,
     OneOrWord,
     RecoveryPolicy,
     RuleLines,
@@ -151,6 +161,14 @@ class Settings(BaseModel):
     # people
     permission_timeout_s: Seconds | Literal["none"] = 300.0
     """How long a permission waits for an answer before the call is denied; "none" for ever. Questions wait for ever."""
+    prompt_command: CommandWords = ()
+    """A command, as a list of words, that a worker runs when a prompt opens; see docs/prompts.md."""
+    prompt_url: LoopbackUrl | None = None
+    """A http address of this machine, to which a worker posts the same."""
+    prompt_wait_s: Seconds | None = None
+    """Tell again of a prompt that has been open for so long; by default not."""
+    prompt_signal: bool = True
+    """Whether title and bell of the terminal say in run, attach and inbox that a prompt waits."""
 
     # limits
     max_turns: int = Field(default=50, ge=0, le=MAX_AMOUNT)

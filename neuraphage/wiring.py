@@ -17,7 +17,17 @@ from neuraphage.llm import AnthropicClient, PriceTable
 from neuraphage.model.sandbox import CommandLimits, SandboxKind
 from neuraphage.model.usage import Usage
 from neuraphage.own_rules import OwnRules, rules_file
-from neuraphage.ports import ModelClient, ProcessRow, Sandbox, ShellReader, Spool, ToolBox
+from neuraphage.ports import (
+    ModelClient,
+    NoNotices,
+    ProcessRow,
+    PromptNotices,
+    Sandbox,
+    ShellReader,
+    Spool,
+    ToolBox,
+)
+from neuraphage.prompt_notices import LocalNotices
 from neuraphage.redaction.ends import Redact
 from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.health import HealthReporter, health_folder
@@ -155,7 +165,19 @@ def build_services(settings: Settings, store: RedisStore) -> Services:
         cost_microusd=cost,
         new_claim_id=lambda: secrets.token_hex(8),
         own_rules=OwnRules(rules_file()),
+        notices=build_notices(settings, store),
     )
+
+
+def build_notices(settings: Settings, store: RedisStore) -> PromptNotices:
+    """What tells people outside of open prompts, if a setting says how."""
+    if not settings.prompt_command and settings.prompt_url is None:
+        return NoNotices()
+
+    def is_open(task_id: str, prompt_id: str) -> bool:
+        return any(prompt.prompt_id == prompt_id for prompt in store.get(task_id).prompts)
+
+    return LocalNotices(settings.prompt_command, settings.prompt_url, settings.prompt_wait_s, is_open)
 
 
 def build_process(

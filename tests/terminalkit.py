@@ -12,6 +12,8 @@ from rich.cells import cell_len
 from clikit import PROCESS_LIMIT_S, SCRIPT
 
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
+SIGNAL = re.compile(r"(\x1b\[22;0t)?\x1b\]0;neuraphage: [0-9a-f]+ waits for you\x07\x07|\x1b\[23;0t")
+"""Title and bell for a prompt that waits: they take no room."""
 ERASED = "\r\x1b[2K"
 QUESTION = re.compile(r"\x1b\[\?12l\x1b\[\?25h\x1b\[\?2004h.*?(\x1b\[\?2004l|\Z)", re.DOTALL)
 """A question while it is answered: the line editor draws it again and again."""
@@ -87,7 +89,7 @@ class Terminal:
     @property
     def lines(self) -> list[str]:
         """Lines that stand there, without colours and without what was erased."""
-        plain = STYLE.sub("", QUESTION.sub("", self.raw)).replace("\r\n", "\n")
+        plain = STYLE.sub("", QUESTION.sub("", SIGNAL.sub("", self.raw))).replace("\r\n", "\n")
         return [line.rpartition(ERASED)[2] for line in plain.split("\n")]
 
     @property
@@ -97,6 +99,6 @@ class Terminal:
 
     def too_wide(self) -> list[str]:
         """Lines that were ever written, also to be erased, and do not fit."""
-        plain = STYLE.sub("", QUESTION.sub("", self.raw)).replace("\r\n", "\n")
+        plain = STYLE.sub("", QUESTION.sub("", SIGNAL.sub("", self.raw))).replace("\r\n", "\n")
         written = [piece for line in plain.split("\n") for piece in line.split(ERASED)]
         return [piece for piece in written if cell_len(piece) > self.columns]

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Callable, Sequence
 
 from neuraphage.api import Api
+from neuraphage.cli.attention import Attention
 from neuraphage.cli.client_words import WORDS, ClientWords
 from neuraphage.cli.line_reader import Left, LineReader
 from neuraphage.cli.pager import Pager
@@ -43,6 +44,7 @@ class Asker:
         self._api = api
         self._viewer = viewer
         self._reader = reader
+        self._attention = Attention(viewer.console, is_wanted=api.settings.prompt_signal)
         self._sender = Sender(api, viewer)
         self._words = ClientWords(api, viewer)
         self._tell_answered = answered
@@ -62,6 +64,7 @@ class Asker:
             self._sender.tell_overtaken(record, self._asked)
             self._asked = None
         if not still_open or self._left:
+            self._attention.rests()
             return True
         fresh = [prompt for prompt in still_open if prompt.prompt_id not in self._listed]
         if fresh:
@@ -69,6 +72,7 @@ class Asker:
             self._tell_words(still_open)
         prompt = still_open[0]
         self._viewer.end_text()
+        self._attention.waits(record.short_id, self._listed)
         self._asked = prompt
         typed = self._reader.read(_question(prompt, still_open), lambda: self._is_overtaken(record))
         if isinstance(typed, Left):
@@ -89,6 +93,7 @@ class Asker:
 
     def close(self) -> None:
         """Ask nobody any more, and drop what is left of the input."""
+        self._attention.rests()
         self._reader.discard()
 
     def _is_overtaken(self, record: TaskRecord) -> bool:

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Sequence
 
 from neuraphage.api import Api
+from neuraphage.cli.attention import Attention
 from neuraphage.cli.client_words import MOVES, ClientWords
 from neuraphage.cli.exit_codes import INTERRUPTED_EXIT
 from neuraphage.cli.inbox_command import heading
@@ -38,6 +39,7 @@ class InboxSession:
         self._viewer = viewer
         self._reader = reader
         self._limit = limit
+        self._attention = Attention(viewer.console, is_wanted=api.settings.prompt_signal)
         self._sender = Sender(api, viewer)
         self._words_of_ours = ClientWords(api, viewer)
         self._listed: list[OpenPrompt] = []
@@ -51,6 +53,7 @@ class InboxSession:
             while (left := self._round()) is None:
                 pass
         finally:
+            self._attention.rests()
             self._reader.discard()
         if left is Left.INTERRUPTED:
             return INTERRUPTED_EXIT
@@ -70,6 +73,7 @@ class InboxSession:
         if show_prompt(self._viewer, entry.shown):
             self._seen.add(entry.prompt.prompt_id)
         self._tell_words(entry, like)
+        self._attention.waits(entry.record.short_id, [entry.prompt.prompt_id])
         while True:
             typed = self._reader.read(_question(entry.prompt), lambda: self._is_overtaken(entry))
             if typed is Left.OVERTAKEN:

@@ -87,6 +87,11 @@ class Viewer:
             self._console.print(row)
 
     @property
+    def console(self) -> Console:
+        """Where it writes to."""
+        return self._console
+
+    @property
     def height(self) -> int:
         """Rows of the terminal."""
         return self._console.height

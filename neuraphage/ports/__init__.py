@@ -15,6 +15,7 @@ from neuraphage.ports.effects import (
 from neuraphage.ports.files import TurnFiles, WorkingFiles
 from neuraphage.ports.health import HealthStore
 from neuraphage.ports.installed import LoadedTool, LoadedTools, ToolProblem
+from neuraphage.ports.notices import NoNotices, PromptNotices
 from neuraphage.ports.people import (
     Dispatcher,
     NextTurn,
@@ -76,9 +77,11 @@ __all__ = [
     "LoadedTools",
     "ModelClient",
     "NextTurn",
+    "NoNotices",
     "OwnRules",
     "Presence",
     "ProcessRow",
+    "PromptNotices",
     "ReadStore",
     "RecoverVerdict",
     "Recovered",

@@ -12,7 +12,9 @@ from neuraphage.model.usage import Usage
 from neuraphage.ports import (
     Clock,
     ModelClient,
+    NoNotices,
     OwnRules,
+    PromptNotices,
     Redaction,
     ShellReader,
     Spool,
@@ -42,6 +44,7 @@ class Services:
         cost_microusd: price of a reply, by model id and usage.
         new_claim_id: random ids.
         own_rules: those that the person of this process has made; None for none.
+        notices: tells people outside of prompts that have opened.
     """
 
     settings: Settings
@@ -57,6 +60,7 @@ class Services:
     cost_microusd: Callable[[str, Usage], int]
     new_claim_id: Callable[[], str]
     own_rules: OwnRules | None = None
+    notices: PromptNotices = field(default_factory=NoNotices)
     declarations: dict[str, ToolDeclaration] = field(default_factory=dict)
     rules: tuple[Rule, ...] = field(init=False)
 

@@ -7,7 +7,7 @@ commit, and no effect ever starts before the commit that announces it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
@@ -206,12 +206,13 @@ class UnitOfWork:
         """
         pending, unsent = self._pending, self._announced is not None
         self._settling()
-        return self._write(
+        settled = self._write(
             "suspend",
             lambda: self._services.store.suspend(
                 self.held.lease, pending, to, due_ms=due_ms, reason=reason, detail=detail, unsent=unsent
             ),
         )
+        return self._told(settled, pending.prompts_opened)
 
     def finish(self, to: FinishTo, detail: Mapping[str, Any] | None = None) -> Settled:
         """Write what is noted and end the turn; with the same write the next one may be claimed.
@@ -229,8 +230,15 @@ class UnitOfWork:
         lease, iteration, pending = self.held.lease, self.record.counters.iteration, self._pending
         ending = (lease, pending, to, iteration, detail or {})
         if following is None:
-            return self._write("finish", partial(self._services.store.finish, *ending))
+            settled = self._write("finish", partial(self._services.store.finish, *ending))
+            return self._told(settled, pending.prompts_opened)
         return self._go_on(following, partial(self._services.store.go_on, *ending))
+
+    def _told(self, settled: Settled, opened: Sequence[Prompt]) -> Settled:
+        """What prompts are stored as open by now, people outside may be told of."""
+        if opened and settled.verdict is CommitVerdict.COMMITTED:
+            self._services.notices.opened(self.record, opened)
+        return settled
 
     def _settling(self) -> None:
         """The last write of this turn is on its way."""

