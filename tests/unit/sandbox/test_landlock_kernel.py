@@ -12,7 +12,7 @@ import pytest
 from bwrapkit import python
 from neuraphage.model.sandbox import SandboxView
 from neuraphage.sandbox import kernel_limits
-from neuraphage.sandbox.landlock import LEAST_ABI, landlocked
+from neuraphage.sandbox.landlock import LEAST_ABI, Folders, landlocked
 from patience import PATIENCE_S
 from proxykit import listening
 
@@ -91,6 +91,36 @@ def test_what_is_hidden_can_be_neither_read_nor_changed(place: Place) -> None:
         assert (code != 0, out, "denied" in err) == (True, "", True), script
     assert place.shell(f"cat {place.other}/file") == (0, SECRET, "")
     assert (place.hidden / "file").read_text(encoding="utf-8") == SECRET
+
+
+def test_a_link_is_no_way_to_what_is_hidden(place: Place) -> None:
+    """One that lies beside it: a rule for the link would be one for what it leads to."""
+    beside = place.hidden.parent / "beside"
+    beside.symlink_to(place.hidden)
+    assert "beside" not in Folders().names(str(beside.parent))
+    assert place.shell(f"cat {beside}/file")[0] != 0
+
+
+ALLOW_ONE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import kernel_limits, landlock
+kernel_limits.forbid_new_privileges()
+kernel_limits.restrict({sys.argv[2]: landlock.READ}, landlock.handled(kernel_limits.landlock_abi()), landlock.OF_FILES)
+print(open(sys.argv[2] + "/file").read())
+"""
+
+
+def test_a_rule_for_a_link_allows_nothing(place: Place) -> None:
+    """What was no link when the rules were made may be one by now. A rule for a folder allows what is in it."""
+    link = place.other / "link"
+    link.symlink_to(place.hidden)
+    folder = str(Path(kernel_limits.__file__).parent)
+    outcomes = [
+        subprocess.run([*python(ALLOW_ONE), folder, path], capture_output=True, timeout=PATIENCE_S, check=False).stdout
+        for path in (place.hidden, link)
+    ]
+    assert outcomes == [f"{SECRET}\n".encode(), b""]
 
 
 def test_what_is_shown_below_something_hidden_can_be_read(place: Place) -> None:

@@ -128,6 +128,31 @@ def test_a_proxy_that_is_gone_is_told(path: Path, port: int) -> None:
     assert "502 neuraphage: the proxy to the allowed hosts is gone" in done.stderr
 
 
+SEND_FIRST = """
+import socket, sys
+with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as client:
+    client.sendall(bytes(20_000_000))
+    client.shutdown(socket.SHUT_WR)
+    print(client.makefile().read(), end="")
+"""
+
+
+def test_an_early_answer_is_not_lost(path: Path) -> None:
+    """A proxy that refuses what it has not read yet closes; who is still sending gets the answer all the same."""
+    number = free_port()
+    path.parent.mkdir()
+    with socket.socket(socket.AF_UNIX) as proxy:
+        proxy.bind(str(path))
+        proxy.listen()
+        proxy.settimeout(PATIENCE_S)
+        argv = [*bridged(python(SEND_FIRST), str(path), number), str(number)]
+        with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            taken, _ = proxy.accept()
+            taken.sendall(b"refused\n")
+            taken.close()
+            assert process.communicate(timeout=PATIENCE_S) == ("refused\n", "")
+
+
 @needs_bwrap
 @pytest.mark.parametrize(("script", "status"), [("exit 7", 7), ("kill -TERM $$", 128 + signal.SIGTERM), ("true", 0)])
 def test_the_status_is_the_commands_own(path: Path, port: int, script: str, status: int) -> None:
