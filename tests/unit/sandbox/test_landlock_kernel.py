@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bwrapkit import python
+from bwrapkit import python, started
 from neuraphage.model.sandbox import SandboxView
 from neuraphage.sandbox import kernel_limits
 from neuraphage.sandbox.landlock import LEAST_ABI, Folders, landlocked
@@ -185,10 +185,9 @@ def test_the_environment_and_the_memory_of_others_cannot_be_read(place: Place) -
 @pytest.mark.skipif(ABI < 6, reason="the kernel's Landlock does not restrict signals before version 6")
 def test_others_get_no_signals(place: Place) -> None:
     """The command's own children do."""
-    with subprocess.Popen(["sleep", "1000"]) as other:
+    with started(["sleep", "1000"]) as other:
         assert place.shell(f"kill -TERM {other.pid}")[0] != 0
         assert other.poll() is None
-        other.kill()
     assert place.shell("sleep 1000 & kill -TERM $!; wait $!")[0] == 128 + signal.SIGTERM
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from bwrapkit import in_bwrap, needs_bwrap, python
+from bwrapkit import in_bwrap, needs_bwrap, python, started
 from neuraphage.sandbox.proxy import Proxy
 from neuraphage.sandbox.proxy_environment import PORT, bridged, proxy_environment
 from neuraphage.sandbox.seccomp import compiled_filter
@@ -146,11 +146,11 @@ def test_an_early_answer_is_not_lost(path: Path) -> None:
         proxy.listen()
         proxy.settimeout(PATIENCE_S)
         argv = [*bridged(python(SEND_FIRST), str(path), number), str(number)]
-        with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        with started(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             taken, _ = proxy.accept()
             taken.sendall(b"refused\n")
             taken.close()
-            assert process.communicate(timeout=PATIENCE_S) == ("refused\n", "")
+            assert process.communicate(timeout=PATIENCE_S) == (b"refused\n", b"")
 
 
 @needs_bwrap
@@ -195,7 +195,7 @@ def test_signals_are_the_commands_own(path: Path, signum: signal.Signals, tells:
     """The process that was started is the command; and the bridge goes when the command does, by whatever way."""
     number = free_port()
     argv = bridged(["sleep", "1000"], str(path), number)
-    with subprocess.Popen(argv if tells else [*argv[:3], "-c", OLDER_KERNEL, *argv[3:]]) as process:
+    with started(argv if tells else [*argv[:3], "-c", OLDER_KERNEL, *argv[3:]]) as process:
         until(lambda: takes_connections(number), True)
         until(lambda: Path(f"/proc/{process.pid}/comm").read_text(encoding="utf-8") == "sleep\n", True)
         process.send_signal(signum)
@@ -225,12 +225,9 @@ def test_the_bridge_holds_no_file_and_no_session_of_the_command(path: Path) -> N
     """Whoever reads what a command writes waits for the last one that could write; signals go to whole groups."""
     number = free_port()
     reading, writing = os.pipe()
-    with subprocess.Popen(
-        bridged(["sleep", "1000"], str(path), number), stdout=subprocess.PIPE, pass_fds=[writing]
-    ) as process:
+    with started(bridged(["sleep", "1000"], str(path), number), stdout=subprocess.PIPE, pass_fds=[writing]):
         until(lambda: takes_connections(number), True)
         until(lambda: is_apart(bridge_of(number)), True)
-        process.kill()
     os.close(reading)
     os.close(writing)
 
