@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,13 @@ class LocalFiles:
     def is_here(self, folder: str) -> bool:
         """See ports.WorkingFiles."""
         return Path(folder).is_dir()
+
+    def too_wide(self, folder: str, data_dir: Path) -> str | None:
+        """See ports.WorkingFiles."""
+        from neuraphage.decide.wide_folder import too_wide  # noqa: PLC0415 - see the module docstring
+
+        homes = {resolved(Path(home)) for home in _homes()}
+        return too_wide(resolved(Path(folder)), homes - {Path("/")}, resolved(data_dir))
 
     def text(self, path: str, folder: str | None) -> str | None:
         """See ports.WorkingFiles."""
@@ -66,3 +74,18 @@ class LocalFiles:
         except (ToolCallError, OSError):
             return None
         return is_as_approved(approved, digest(raw.data) if raw else None, seen)
+
+
+def resolved(path: Path) -> Path:
+    """A path with its links followed, as far as they can be: a loop is what it is."""
+    return Path(os.path.realpath(path))
+
+
+def _homes() -> set[str]:
+    """Homes of this user: as the environment has it, and as the machine does."""
+    import pwd  # noqa: PLC0415 - see the module docstring
+
+    named = {os.environ.get("HOME", "")}
+    with suppress(KeyError):  # a user id without a name, as containers have them
+        named.add(pwd.getpwuid(os.geteuid()).pw_dir)
+    return {home for home in named if home.startswith("/")}

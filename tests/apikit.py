@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from neuraphage.api import Api, ApiPorts
@@ -170,6 +171,10 @@ class Files:
     def __init__(self) -> None:
         self.same: bool | None = True
         self.here = True
+        self.wide: str | None = None
+
+    def too_wide(self, folder: str, data_dir: Path) -> str | None:
+        return self.wide
 
     def is_here(self, folder: str) -> bool:
         return self.here

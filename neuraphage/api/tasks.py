@@ -18,7 +18,9 @@ from neuraphage.model.task import Mode, OnUnknownOutcome, TaskSpec
 from neuraphage.setting_values import MAX_S
 
 if TYPE_CHECKING:
-    from neuraphage.ports import Signalled
+    from pathlib import Path
+
+    from neuraphage.ports import Signalled, WorkingFiles
 
 
 class Tasks(ApiBase):
@@ -51,6 +53,7 @@ class Tasks(ApiBase):
         priority: int = 2,
         permission_timeout_s: float | Literal["none"] | None = None,
         key: str | None = None,
+        force: bool = False,
     ) -> str:
         """Submit a task.
 
@@ -70,14 +73,18 @@ class Tasks(ApiBase):
             permission_timeout_s: seconds until an unanswered permission counts as denied, "none" for no limit; that of
                 the settings when not given.
             key: idempotency key; a repeat returns the first task's id.
+            force: take a working directory that is too wide: `/`, a home folder, or one that holds the data folder or
+                lies in it.
 
         Returns:
             The task's id.
 
         Raises:
-            BadInput: an argument is out of its range.
+            BadInput: an argument is out of its range, or the working directory is too wide.
             StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same `key`.
         """
+        if working_dir is not None and not force:
+            require_narrow(self._ports.files, working_dir, self.settings.data_dir)
         work = {"working_dir": working_dir, "model": model or self.settings.default_model, "system": system}
         line = name or _one_line(self._ports.redaction().text(prompt))  # before the cut, which could halve a secret
         shown = {"name": line, "tags": tuple(tags), "priority": priority}
@@ -230,3 +237,22 @@ class Tasks(ApiBase):
 def _one_line(prompt: str) -> str:
     words = " ".join(prompt.split())
     return (words[:77] + "...") if len(words) > 80 else words or "task"
+
+
+def require_narrow(files: WorkingFiles, working_dir: str, data_dir: Path) -> None:
+    """Refuse a working directory that reaches more than the tools of a task should.
+
+    Args:
+        files: of this machine.
+        working_dir: absolute path.
+        data_dir: where neuraphage keeps its data.
+
+    Raises:
+        BadInput: it does; the message says why.
+    """
+    reason = files.too_wide(working_dir, data_dir)
+    if reason is not None:
+        raise BadInput(
+            f"the working directory {working_dir} {reason}; name a folder of one project, or take it all the same"
+            " with --force (force=True of a client)"
+        )

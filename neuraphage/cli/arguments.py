@@ -65,6 +65,10 @@ Tools = Annotated[
         metavar="MODULE:OBJECT",
     ),
 ]
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Take a folder that is too wide: /, a home, or one around or in the data folder."),
+]
 FOREVER: Literal["none"] = "none"
 
 

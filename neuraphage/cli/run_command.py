@@ -10,10 +10,12 @@ from typing import Annotated
 import typer
 
 from neuraphage.api import Api
+from neuraphage.api.tasks import require_narrow
 from neuraphage.cli.allowing import Allow, AutoAllowSandboxed, allowed_by, hint_at_misspelt
 from neuraphage.cli.answer_command import Seen
 from neuraphage.cli.arguments import (
     AsJson,
+    Force,
     MaxCost,
     MaxTurns,
     PermissionTimeout,
@@ -36,6 +38,7 @@ from neuraphage.cli.task_view import TaskView
 from neuraphage.cli.text_input import TextFile, given_text
 from neuraphage.cli.viewer import Viewer
 from neuraphage.errors import BadInput, IllegalMove, StoreError, StoreUnavailable
+from neuraphage.local_files import LocalFiles
 from neuraphage.model.sandbox import SandboxKind
 from neuraphage.model.task import TERMINAL, Mode, TaskRecord
 from neuraphage.settings import Settings
@@ -81,6 +84,7 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     file: TextFile = None,
     script: Script = None,
     tools: Tools = None,  # noqa: ARG001 - noted as a setting
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a task and show it as it goes.
@@ -103,11 +107,14 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     else:
         check_limits(max_turns, max_cost)
     working_dir, wait_s = existing_dir(directory or Path()), timeout_s(permission_timeout)
+    settings = load_settings()
+    if resume is None and not force:  # before a stack is started
+        require_narrow(LocalFiles(), working_dir, settings.data_dir)
     hint_at_misspelt(allow or ())
     waiting = Viewer(console(stderr=as_json))
     with contextlib.ExitStack() as at_end:
         at_end.callback(waiting.end_text)
-        stack = at_end.enter_context(LocalStack(load_settings(), script, waiting.status))
+        stack = at_end.enter_context(LocalStack(settings, script, waiting.status))
         waiting.end_text()
         with connect() as api, Interrupts() as interrupts:
             after = "0"
@@ -124,8 +131,9 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
                     max_cost_usd=max_cost,
                     mode=mode or Mode.AUTONOMOUS,
                     permission_timeout_s=wait_s,
+                    force=force,
                 )
-            _tell_unconfined(load_settings(), waiting)
+            _tell_unconfined(settings, waiting)
             commands = NextCommands(task_id, stack.started, script)
             code = _Run(api, task_id, commands, interrupts, as_json=as_json).to_its_end(after)
     raise typer.Exit(code)

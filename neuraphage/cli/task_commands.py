@@ -13,6 +13,7 @@ from neuraphage.cli.arguments import (
     AnyCost,
     AnyTurns,
     AsJson,
+    Force,
     MaxCost,
     MaxTurns,
     PermissionTimeout,
@@ -66,6 +67,7 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
     on_unknown_outcome: WhenUnknown = OnUnknownOutcome.TELL_MODEL,
     key: Annotated[str | None, typer.Option(help="Idempotency key: a repeat finds the first task.")] = None,
     file: TextFile = None,
+    force: Force = False,
     follow_it: Annotated[bool, typer.Option("--follow", "-f", help="Show it as it goes, as `attach` does.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -95,6 +97,7 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
             system=system,
             on_unknown_outcome=on_unknown_outcome,
             key=key,
+            force=force,
         )
         if follow_it:
             from neuraphage.cli.attach_command import follow_task  # noqa: PLC0415 - see command_table.py

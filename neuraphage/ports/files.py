@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Protocol
 
 from neuraphage.decide.files_seen import SeenFile
@@ -14,6 +15,15 @@ class WorkingFiles(Protocol):
 
     def is_here(self, folder: str) -> bool:
         """Whether the directory is on this machine."""
+        ...
+
+    def too_wide(self, folder: str, data_dir: Path) -> str | None:
+        """Why the directory reaches more than tools should, as far as this machine tells; None when it does not.
+
+        Args:
+            folder: the working directory.
+            data_dir: where neuraphage keeps its data.
+        """
         ...
 
     def text(self, path: str, folder: str | None) -> str | None:

@@ -130,7 +130,7 @@ ALONE = {
     # run, why, events, config, purge
     "run without words": call("run", "give what to do"),
     "run in a directory that is not there": call("run x --dir /nowhere/at/all", "there is no such directory"),
-    "run without a key": call("run x", "ANTHROPIC_API_KEY"),
+    "run without a key": call("run x --force", "ANTHROPIC_API_KEY"),
     "run with half a script": call("run x --script nocolon", "module:attribute"),
     "an answer to nothing": call("run x --answer yes", "--resume"),
     "no such part of config": call("config nosuch", "nosuch"),

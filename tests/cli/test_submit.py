@@ -62,7 +62,7 @@ def test_each_option_reaches_the_task(
 def test_all_options_together(cli: CommandLine, bench: Bench, tmp_path: Path) -> None:
     """None takes the place of another one; a repeat under the same key finds the first task."""
     given = [word for options, _ in OPTIONS for word in options]
-    options = [*given, "--dir", str(tmp_path), "--key", "once"]
+    options = [*given, "--dir", str(tmp_path), "--force", "--key", "once"]
     spec = spec_of(cli, *options)
     wanted = {name: value for _, row in OPTIONS for name, value in row.items()}
     wanted |= {"working_dir": str(tmp_path), "limits": {"max_turns": 7, "max_cost_microusd": 250_000}}

@@ -46,7 +46,8 @@ def test_tasks_go_on_with_the_new_master(group: SentinelGroup, tmp_path: Path) -
         first = client.submit(task_prompt(turn("Hello.")))
         assert client.wait(first, timeout_s=LIMIT_S).status is Status.COMPLETED
         prompt = task_prompt(turn("One moment. " * 8, command("echo one"), **SLOW), turn("Done."))
-        task_id = client.submit(prompt, working_dir=str(tmp_path), allow=["*"])
+        (tmp_path / "work").mkdir()
+        task_id = client.submit(prompt, working_dir=str(tmp_path / "work"), allow=["*"])
         client.wait(task_id, until=[Status.RUNNING], timeout_s=LIMIT_S)
         with group.master.client() as master:
             assert master.wait(1, 10_000) == 1  # what was acknowledged must be there to go on from

@@ -56,6 +56,7 @@ class TaskViews:
         folder = self.folder / "work" / str(self._numbers)
         folder.mkdir(parents=True)
         fields = {"working_dir": str(folder), "allow": ("*",), "model": "scripted-1"} | fields
+        fields = {"force": True} | fields  # the folder lies in the data folder of the stack
         return self.client.submit(prompt, **fields)
 
     def work_dir(self, task_id: str) -> Path:
