@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -97,19 +97,15 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     """
     has_text = prompt is not None or file is not None
     _refuse_at_odds(has_text, resume, answer, script, is_precise=bool(to or seen))
+    new = _NewTask(directory, model, allow, auto_allow_sandboxed, max_turns, max_cost, mode, permission_timeout, force)
+    settings = load_settings()
     if resume is not None:
-        _refuse_of_new_task({"--dir": directory, "--model": model, "--allow": allow, "--mode": mode})
-        of_asking = {"--permission-timeout": permission_timeout, "--auto-allow-sandboxed": auto_allow_sandboxed or None}
-        _refuse_of_new_task(of_asking)
+        new.refuse_for_one_that_goes_on()
+        check_limits(max_turns, max_cost)
     text = given_text("the prompt", prompt, file) if has_text else None
     if resume is None:
         check_new_task(text or "", model=model, max_turns=max_turns, max_cost=max_cost, script=script)
-    else:
-        check_limits(max_turns, max_cost)
-    working_dir, wait_s = existing_dir(directory or Path()), timeout_s(permission_timeout)
-    settings = load_settings()
-    if resume is None and not force:  # before a stack is started
-        require_narrow(LocalFiles(), working_dir, settings.data_dir)
+        new.check(settings)  # before a stack is started
     hint_at_misspelt(allow or ())
     waiting = Viewer(console(stderr=as_json))
     with contextlib.ExitStack() as at_end:
@@ -117,26 +113,76 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
         stack = at_end.enter_context(LocalStack(settings, script, waiting.status))
         waiting.end_text()
         with connect() as api, Interrupts() as interrupts:
-            after = "0"
             if resume is not None:
                 given = ResumeInput(text, answer, max_turns, max_cost, tuple(to or ()), seen)
                 task_id, after = resumed(api, resume, given)
             else:
-                task_id = api.submit(
-                    text or "",
-                    working_dir=working_dir,
-                    allow=allowed_by(allow, sandboxed=auto_allow_sandboxed),
-                    model=model,
-                    max_turns=max_turns,
-                    max_cost_usd=max_cost,
-                    mode=mode or Mode.AUTONOMOUS,
-                    permission_timeout_s=wait_s,
-                    force=force,
-                )
+                task_id, after = new.submit(api, text or ""), "0"
             _tell_unconfined(settings, waiting)
             commands = NextCommands(task_id, stack.started, script)
             code = _Run(api, task_id, commands, interrupts, as_json=as_json).to_its_end(after)
     raise typer.Exit(code)
+
+
+@dataclass(frozen=True)
+class _NewTask:
+    """What a new task is given by options, beside its prompt."""
+
+    directory: Path | None
+    model: str | None
+    allow: list[str] | None
+    auto_allow_sandboxed: bool
+    max_turns: int | None
+    max_cost: float | None
+    mode: Mode | None
+    permission_timeout: str | None
+    force: bool
+
+    def refuse_for_one_that_goes_on(self) -> None:
+        """A task that is resumed keeps what it was given.
+
+        Raises:
+            BadInput: an option is for a new task only.
+        """
+        options = {
+            "--dir": self.directory,
+            "--model": self.model,
+            "--allow": self.allow,
+            "--auto-allow-sandboxed": self.auto_allow_sandboxed or None,
+            "--mode": self.mode,
+            "--permission-timeout": self.permission_timeout,
+        }
+        given = [name for name, value in options.items() if value not in (None, [])]
+        if given:
+            raise BadInput(f"{' and '.join(given)} is for a new task; one that goes on keeps what it was given")
+
+    def check(self, settings: Settings) -> None:
+        """Refuse what no task can be made of.
+
+        Raises:
+            BadInput: the directory is none or too wide, or a time is none.
+        """
+        timeout_s(self.permission_timeout)
+        if not self.force:
+            require_narrow(LocalFiles(), self._working_dir, settings.data_dir)
+
+    def submit(self, api: Api, text: str) -> str:
+        """Submit it; returns the id of the task."""
+        return api.submit(
+            text,
+            working_dir=self._working_dir,
+            allow=allowed_by(self.allow, sandboxed=self.auto_allow_sandboxed),
+            model=self.model,
+            max_turns=self.max_turns,
+            max_cost_usd=self.max_cost,
+            mode=self.mode or Mode.AUTONOMOUS,
+            permission_timeout_s=timeout_s(self.permission_timeout),
+            force=self.force,
+        )
+
+    @property
+    def _working_dir(self) -> str:
+        return existing_dir(self.directory or Path())
 
 
 def _tell_unconfined(settings: Settings, view: Viewer) -> None:
@@ -158,12 +204,6 @@ def _refuse_at_odds(
         raise BadInput("--answer goes with --resume: it answers what that task asks")
     if is_precise and answer is None:
         raise BadInput("--prompt and --seen go with --answer")
-
-
-def _refuse_of_new_task(options: Mapping[str, object]) -> None:
-    given = [name for name, value in options.items() if value not in (None, [])]
-    if given:
-        raise BadInput(f"{' and '.join(given)} is for a new task; one that goes on keeps what it was given")
 
 
 class _Run:
