@@ -16,6 +16,7 @@ from neuraphage.sandbox.limits import limited, within_system_limits
 from neuraphage.sandbox.proxy_environment import bridged, proxy_environment
 from neuraphage.sandbox.seatbelt import seatbelt
 from neuraphage.sandbox.task_folders import TMP, TaskFolders
+from neuraphage.sandbox.unix_sockets import reachable_sockets
 from neuraphage.sandbox.view import view_of
 from neuraphage.sandbox.way_out import WayOut
 
@@ -67,7 +68,8 @@ class _Confining(ABC):
 
     def confined(self, command: SpoolCommand) -> SpoolCommand:
         """See ports.Sandbox."""
-        view = view_of(command.cwd, self._private, command.env, command.env.get("HOME"))
+        private = (*self._private, *reachable_sockets())
+        view = view_of(command.cwd, private, command.env, command.env.get("HOME"))
         self._refuse_own_folder(view)
         folder = self._folders.of_task(command.task_id)
         argv, environ = self._in_it(limited(command.argv, self._limits), view, str(folder))

@@ -86,6 +86,8 @@ def _weighed(namespaces: bool) -> dict[str, list[Step]]:
         ]
         if namespaces
         else denied,
+        # of its own processes alone, as sanitizers and debuggers do; without namespaces it would see others
+        "ptrace": [_answer(ALLOW)] if namespaces else denied,
         "socketpair": [*_if_one_of(0, [refused_calls.UNIX], [_answer(ALLOW)]), *unknown],
         "prlimit64": [_answer(ALLOW)] if namespaces else [*_if_one_of(0, [0], [_answer(ALLOW)]), *denied],
     }

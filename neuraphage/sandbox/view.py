@@ -18,7 +18,7 @@ def view_of(working_dir: str, private: Iterable[str], environ: Mapping[str, str]
 
     Args:
         working_dir: of the task; absolute and resolved.
-        private: further files and folders to hide: neuraphage's own data, sockets of its servers.
+        private: further files and folders to hide: neuraphage's own data, sockets that lead out.
         environ: of the command: programs that its PATH names are shown.
         home: of the user; None where there is none.
     """
@@ -34,7 +34,7 @@ def view_of(working_dir: str, private: Iterable[str], environ: Mapping[str, str]
     return SandboxView(
         working_dir=working_dir,
         guarded=tuple(_found(str(root / name) for name in GUARDED)),
-        hidden=_outermost(_unique(place for place in hidden if place != working_dir), working_dir),
+        hidden=_outermost(_unique(place for place in hidden if _is_seen(place, working_dir)), working_dir),
         shown=_unique(place for place in shown if _lies_in(place, (*hidden, *TEMPORARY))),
     )
 
@@ -63,7 +63,7 @@ def _programs(environ: Mapping[str, str]) -> Iterator[str]:
     yield from (one for one in environ.get("PATH", "").split(os.pathsep) if Path(one).is_absolute())
     if environ.get("VIRTUAL_ENV"):
         yield environ["VIRTUAL_ENV"]
-    yield from (sys.prefix, sys.base_prefix)
+    yield from (sys.prefix, sys.base_prefix, str(Path(__file__).parent))  # the last for programs of the sandbox itself
 
 
 def _found(places: Iterable[str]) -> Iterator[str]:
@@ -79,6 +79,11 @@ def _found(places: Iterable[str]) -> Iterator[str]:
 
 def _lies_in(place: str, folders: Iterable[str]) -> bool:
     return any(place.startswith(f"{folder}/") for folder in folders)
+
+
+def _is_seen(place: str, working_dir: str) -> bool:
+    """Whether there is something to hide: a command has temporary folders of its own anyway."""
+    return place != working_dir and (_lies_in(place, [working_dir]) or not _lies_in(place, TEMPORARY))
 
 
 def _outermost(hidden: tuple[str, ...], working_dir: str) -> tuple[str, ...]:

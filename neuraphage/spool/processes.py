@@ -178,13 +178,27 @@ class Family:
         for pid in children:
             if signum == signal.SIGTERM and pid in self._asked:
                 continue
-            if pid != self._child and pid not in self._asked:
+            if pid != self._child and pid not in self._asked and not _is_ending_sandbox(pid):
                 self.left_behind += 1
             self._asked.add(pid)
             try:  # noqa: SIM105 - as above
                 os.kill(pid, signum)
             except (ProcessLookupError, PermissionError):
                 pass  # as above
+
+
+def _is_ending_sandbox(pid: int) -> bool:
+    """Whether it is what bubblewrap leaves for a moment when its command has ended: no process of the command's."""
+    try:
+        file = os.open(f"/proc/{pid}/comm", os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        return os.read(file, 64) == b"bwrap\n"
+    except OSError:
+        return False
+    finally:
+        os.close(file)
 
 
 def _group_exists(group: int) -> bool:

@@ -33,7 +33,8 @@ def living(token: str) -> list[int]:
 @pytest.mark.parametrize(("line", "code"), [("true", 0), ("exit 7", 7), ("kill -9 $$", 137), ("no-such-program", 127)])
 def test_the_exit_status_is_the_commands(host: SandboxedHost, line: str, code: int) -> None:
     """A shell would report a signal in the same way."""
-    assert (host.run(line).exit_code, host.run(line).reason) == (code, "exited")
+    status = host.run(line)
+    assert (status.exit_code, status.reason, status.left_behind) == (code, "exited", 0)
 
 
 def test_words_are_passed_on_as_they_are(host: SandboxedHost) -> None:

@@ -141,3 +141,28 @@ def test_its_files_and_memory_have_limits(host: SandboxedHost) -> None:
     assert status.output.split()[-1] == str(8 * 1024**2)
     grown = f"{sys.executable} -c 'b = bytearray({5 * 1024**3})'"
     assert "MemoryError" in host.run(grown).output
+
+
+def test_named_sockets_are_not_reached(host: SandboxedHost) -> None:
+    """Wherever they lie, in the working directory too: who sees one can connect to it, also where it is read-only."""
+    outside, inside = host.folder / "s", host.work / "s"
+    with socket.socket(socket.AF_UNIX) as one, socket.socket(socket.AF_UNIX) as other:
+        for listening, path in ((one, outside), (other, inside)):
+            listening.bind(str(path))
+            listening.listen()
+        program = (
+            "import socket, sys\n"
+            "for path in sys.argv[1:]:\n"
+            "    try: socket.socket(socket.AF_UNIX).connect(path); print('reached')\n"
+            "    except OSError: print('refused')\n"
+        )
+        (host.work / "reach.py").write_text(program, encoding="utf-8")
+        status = host.run(f"{sys.executable} reach.py {outside} {inside}; ls -A /tmp")
+    assert status.output.split() == ["refused", "refused"]
+
+
+def test_its_own_processes_can_be_traced(host: SandboxedHost) -> None:
+    """Sanitizers and debuggers do so; of others it sees none."""
+    program = "import ctypes, os; print(ctypes.CDLL(None).ptrace(0, 0, 0, 0))"  # PTRACE_TRACEME
+    (host.work / "trace.py").write_text(program, encoding="utf-8")
+    assert host.run(f"{sys.executable} trace.py").output == "0\n"

@@ -74,6 +74,7 @@ class Machine:
         monkeypatch.setattr(processes, "time", SimpleNamespace(monotonic=lambda: self.now_s))
         monkeypatch.setattr(processes, "LINUX", is_linux)
         monkeypatch.setattr(processes, "_own_children", self._children if is_linux else list)
+        monkeypatch.setattr(processes, "_is_ending_sandbox", lambda _: False)
         self.family = Family(COMMAND)
 
     def end(self) -> None:
