@@ -27,7 +27,6 @@ from neuraphage.ports import (
     Spool,
     ToolBox,
 )
-from neuraphage.prompt_notices import LocalNotices
 from neuraphage.redaction.ends import Redact
 from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.health import HealthReporter, health_folder
@@ -173,6 +172,7 @@ def build_notices(settings: Settings, store: RedisStore) -> PromptNotices:
     """What tells people outside of open prompts, if a setting says how."""
     if not settings.prompt_command and settings.prompt_url is None:
         return NoNotices()
+    from neuraphage.prompt_notices import LocalNotices  # noqa: PLC0415 - few workers tell anybody
 
     def is_open(task_id: str, prompt_id: str) -> bool:
         return any(prompt.prompt_id == prompt_id for prompt in store.get(task_id).prompts)

@@ -95,7 +95,7 @@ class Terminal:
     @property
     def text(self) -> str:
         """All words that stand there, whatever lines they are on and behind whatever bars."""
-        return " ".join(" ".join(line.removeprefix("  | ") for line in self.lines).split())
+        return " ".join(" ".join(line.removeprefix("  | ").removeprefix("  : ") for line in self.lines).split())
 
     def too_wide(self) -> list[str]:
         """Lines that were ever written, also to be erased, and do not fit."""

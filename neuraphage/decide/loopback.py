@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from urllib.parse import urlsplit
 
 
@@ -27,6 +26,8 @@ def check_loopback_url(url: str) -> str:
 
 
 def _is_loopback(host: str) -> bool:
+    import ipaddress  # noqa: PLC0415 - every process reads settings, and few have such an address
+
     if host == "localhost":
         return True
     try:

@@ -39,7 +39,7 @@ _BLANKS = re.compile(rf"[ \t]{{{TABS_KEPT + 1},}}")
 _SPELLED_RUN = re.compile(rf"<(U\+[0-9A-F]{{4,6}})>(?:<\1>){{{REPEATS_KEPT},}}")
 _SPACES = re.compile(r"(\s+)")
 _RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff]+")
-_BLANK_LINE = re.compile(r"[+-]?\s*")
+_BLANK_LINE = re.compile(r"[+-]?[ \t]*")
 _UNSEEN_RANGES = (
     (0x034F, 0x034F),
     (0x115F, 0x1160),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from neuraphage.cli.asked_text import LISTED_CHARS, LISTED_LINES, listed
+from neuraphage.cli.sending import refuse_unseen, without_unseen
 from neuraphage.decide.asking import asks_line, meant, named, params_summary
 from neuraphage.decide.call_lines import AskedCall, call_lines
 from neuraphage.decide.seen_text import spelled
@@ -114,6 +115,25 @@ def test_a_listing_says_what_it_leaves_out() -> None:
     wide = listed([("x" * (LISTED_CHARS + 5), "")])
     assert [len(text) for text, _ in wide.lines] == [LISTED_CHARS]
     assert wide.left_out == "1 more line, 5 characters"
+
+
+def test_a_yes_to_what_was_not_shown_is_refused() -> None:
+    """Whatever allows; a no needs nothing, and a question is no permission."""
+    for answer in ("yes", "always"):
+        with pytest.raises(BadInput, match="type v to see the rest first"):
+            refuse_unseen([ASK], answer, ())
+        refuse_unseen([ASK], answer, {ASK.prompt_id})
+        refuse_unseen([CHOICE], answer, ())
+    refuse_unseen([ASK], "no", ())
+
+
+@pytest.mark.parametrize(
+    ("typed", "word", "unseen"),
+    [("yes unseen", "yes", True), ("y  unseen", "y", True), ("unseen", "unseen", False), ("yes", "yes", False)],
+)
+def test_the_word_for_not_having_looked(typed: str, word: str, *, unseen: bool) -> None:
+    """Behind another one alone."""
+    assert without_unseen(typed) == (word, unseen)
 
 
 def test_one_line_names_the_path_before_a_long_text() -> None:

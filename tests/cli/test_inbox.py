@@ -117,7 +117,7 @@ def test_a_function_answers(bench: Bench) -> None:
     first, second = asking(bench, "make one", at_ms=1), asking(bench, "rm x", at_ms=2)
 
     def decide(entry: OpenPrompt) -> str | None:
-        return "yes" if "$ make one" in entry.shown.shown else None
+        return "yes" if entry.shown.params == {"command": "make one"} else None
 
     assert bench.client.approve(decide, poll_s=0.05, most=1) == 1
     assert [item(raw).text for raw in bench.kit.inbox(first)] == ["yes"]

@@ -46,7 +46,7 @@ def test_prompts_pages_and_answers_at_each_width(bench: Bench, opened: Opened, c
     task_id = asking(bench, "echo " + "word " * 60 + " " * 240 + "; rm -rf ~", LONG)
     inbox = opened("inbox", columns=columns)
     inbox.see(ASKS)
-    assert "<241 blanks>; rm -rf ~" in inbox.text.replace(" : ", " ")
+    assert "<241 blanks>; rm -rf ~" in inbox.text
     inbox.type("y")
     inbox.see("NOT SHOWN: 101 more lines")
     inbox.see(ASKS)

@@ -29,6 +29,7 @@ COMMANDS = {
     "blanks and tabs": "echo ok" + " \t" * 90 + "; rm -rf ~",
     "blank lines": "echo ok" + "\n" * 500 + "rm -rf ~",
     "blank lines of blanks": "echo ok" + "\n   " * 300 + "\nrm -rf ~",
+    "lines of no-break spaces": "echo ok" + "\n\u00a0" * 20 + "\nrm -rf ~",
     "blank lines of carriage returns": "echo ok" + "\r\n" * 300 + "rm -rf ~",
     "a long run of no-break spaces": "echo ok" + "\u00a0" * 400 + "; rm -rf ~",
     "a long run of ideographic spaces": "echo ok" + "\u3000" * 90 + "; rm -rf ~",
@@ -141,7 +142,7 @@ def unmarked(text: str) -> str:
 
 def alike(text: str) -> list[str]:
     """A text but for how many blanks stand between its words, on lines that hold something."""
-    return [" ".join(re.split(r"[ \t]+", line)).strip(" ") for line in text.split("\n") if line.strip(" \t\r")]
+    return [" ".join(re.split(r"[ \t]+", line)).strip(" ") for line in text.split("\n") if line.strip(" \t")]
 
 
 def shown_of(tool: str, params: dict[str, Any]) -> ShownPrompt:

@@ -1,5 +1,5 @@
-"""Guards outside the scripts (of the watcher, the heartbeat, turns, the process beside a worker), each as a change of
-the product that takes it away, with a test that misses it. The tests are there for what the guard is for."""
+"""Guards outside the scripts (of the watcher, the heartbeat, turns, the process beside a worker, prompts), each as a
+change of the product that takes it away, with a test that misses it. The tests are there for what the guard is for."""
 
 from __future__ import annotations
 
@@ -288,5 +288,26 @@ GUARDS = (
         "        if self._lines.pop(claim_id, None) is not None:\n            self._write_body()",
         "        self._lines.pop(claim_id, None)",
         STAND_IN + "test_who_holds_nothing_costs_the_server_nothing",
+    ),
+    # what a person sees before they allow a call
+    Bug(
+        "asked-calls-stand-behind-a-bar", "neuraphage/cli/viewer.py",
+        "[Text.assemble((GOES_ON if number else BAR, \"dim\"), row) for number, row in enumerate(rows)]", "rows",
+        "tests/cli/test_prompt_corpus.py::test_no_line_of_a_call_passes_for_one_of_ours[a prompt]",
+    ),
+    Bug(
+        "asked-marks-are-ours-alone", "neuraphage/decide/seen_text.py",
+        "_MARK_LIKE.sub(lambda found: number(found[0]), line)", "line",
+        "tests/cli/test_prompt_corpus.py::test_all_that_runs_is_seen[a mark of ours]",
+    ),
+    Bug(
+        "asked-look-alikes-are-marked", "neuraphage/decide/seen_text.py",
+        "without_lookalikes(_seen(marked))", "_seen(marked)",
+        "tests/cli/test_prompt_corpus.py::test_marks",
+    ),
+    Bug(
+        "asked-unseen-is-refused", "neuraphage/cli/sending.py",
+        " and prompt.prompt_id not in seen:", " and False:",
+        "tests/cli/test_asked_text.py::test_a_yes_to_what_was_not_shown_is_refused",
     ),
 )  # fmt: skip
