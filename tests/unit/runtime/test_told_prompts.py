@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pytest
+
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.prompt import Prompt
-from neuraphage.model.task import Mode, TaskRecord
+from neuraphage.model.task import Mode, Status, TaskRecord
+from neuraphage.ports import Lease, Settled, Signal, SignalKind
 from turnkit import FakeTool, Rig, calls, says
 
 
@@ -51,4 +54,20 @@ def test_a_task_that_asks_nothing_tells_nothing(make_rig: Callable[..., Rig]) ->
     rig = make_rig(says("Done."))
     told: Any = told_of(rig)
     rig.run()
+    assert told.prompts == []
+
+
+def test_what_was_cancelled_is_not_told(make_rig: Callable[..., Rig], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody can answer it any more."""
+    tool = FakeTool(name="guarded", effect_class=EffectClass.OPAQUE, side_effecting=True)
+    rig = make_rig(calls(("t1", "guarded", {})), extra=[tool])
+    told, suspend = told_of(rig), rig.store.suspend
+
+    def cancelled(lease: Lease, *args: Any, **more: Any) -> Settled:
+        rig.store.signal(lease.task_id, Signal(SignalKind.CANCEL, "c"))
+        return suspend(lease, *args, **more)
+
+    monkeypatch.setattr(rig.store, "suspend", cancelled)
+    task_id = rig.run(allow=())
+    assert rig.get(task_id).status is Status.CANCELLED
     assert told.prompts == []
