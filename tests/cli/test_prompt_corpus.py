@@ -8,6 +8,8 @@ import re
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
@@ -247,6 +249,23 @@ def test_no_line_of_a_call_passes_for_one_of_ours(name: str) -> None:
 def test_marks(text: str, seen: str) -> None:
     """What is folded, what is spelled out, and what stays as it is."""
     assert spelled(text) == seen
+
+
+PIECES = st.sampled_from(
+    [
+        *"ab<>/. ;\t\n\r\0\u202e\u00a0\u0430\u0301\u05d0\uff52\u3164",
+        "../", "a/../", "<U+", "<9 blanks>", "<../ x9>", "<rtl ", "/ x9>",
+        " " * 40, "\t" * 12, "../" * 9, "\u00a0" * 9, "\n" * 9, "x9>", " x", "x2",
+    ]
+)  # fmt: skip
+
+
+@given(st.lists(PIECES, max_size=40).map("".join))
+@settings(max_examples=400, deadline=None)
+def test_whatever_is_shown_can_be_read_back(text: str) -> None:
+    """The marks say what they stand for, and a text that imitates them is told from them."""
+    wanted = alike(text.replace("\t", " "))
+    assert alike(unmarked(spelled(text)).replace("\t", " ")) == wanted
 
 
 def test_a_long_text_takes_no_long_time() -> None:
