@@ -369,6 +369,7 @@ def test_every_reading_command_has_json() -> None:
         "submit",
         "env",
         "repair",
+        "inbox",
     }
     with_json = {
         name
