@@ -43,13 +43,13 @@ def without_lookalikes(line: str) -> str:
     if line.isascii():
         return line
     if _FOREIGN.search(line):
-        shows = any(_FOREIGN.match(c) and c not in _TWINS for c in line)
+        shows = any(c not in _TWINS for c in _FOREIGN.findall(line))
         line = _WORD.sub(lambda found: _spelled(found[0], shows=shows), line)
     return _FORMS.sub(lambda found: number(found[0]), line)
 
 
 def _spelled(word: str, *, shows: bool) -> str:
-    foreign = [c for c in word if _FOREIGN.match(c)]
+    foreign = _FOREIGN.findall(word)
     if not foreign or not (_LATIN.search(word) or (not shows and all(c in _TWINS for c in foreign))):
         return word
     return _FOREIGN.sub(lambda found: number(found[0]), word)

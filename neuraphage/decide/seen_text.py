@@ -15,6 +15,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from enum import Enum, auto
+from functools import lru_cache
 
 from neuraphage.decide.lookalikes import number, without_lookalikes
 
@@ -34,7 +36,10 @@ TAB = "    "
 Line = tuple[str, str]
 """Text, and the name of its style (`dim`, `red`, `green`, `cyan`, or none)."""
 
-_MARK_LIKE = re.compile(r"<(?=U\+|\d[\d,]* (?:blank|tab)|rtl |\S{0,800}/ x\d)")
+_MARK_LIKE = re.compile(r"<(?=U\+|\d[\d,]* (?:blank|tab)|rtl )")
+_FOLD_LIKE = re.compile(r"/ x\d")
+"""Where a line has it, each bracket in it might begin what looks like a folded path."""
+_BRACKET = re.compile("<")
 _BLANKS = re.compile(rf"[ \t]{{{TABS_KEPT + 1},}}")
 _SPELLED_RUN = re.compile(rf"<(U\+[0-9A-F]{{4,6}})>(?:<\1>){{{REPEATS_KEPT},}}")
 _SPACES = re.compile(r"(\s+)")
@@ -89,7 +94,8 @@ def _folded_run(run: list[Line]) -> list[Line]:
 
 
 def _spelled_line(line: str) -> str:
-    marked = _MARK_LIKE.sub(lambda found: number(found[0]), line)
+    begins = _BRACKET if _FOLD_LIKE.search(line) else _MARK_LIKE
+    marked = begins.sub(lambda found: number(found[0]), line)
     if not (marked.isascii() and marked.isprintable()):
         marked = without_lookalikes(_seen(marked))
         marked = _SPELLED_RUN.sub(lambda found: f"<{found[1]} x{found[0].count('<'):,}>", marked)
@@ -142,24 +148,40 @@ def _seen(text: str) -> str:
     shown: list[str] = []
     base, marks = "", ""
     for character in text:
-        category = unicodedata.category(character)
-        if category in ("Mn", "Me") and _is_seen(character):
+        kind = _kind(character)
+        if kind is _Kind.SIGN:
             marks += character
             shown.append(character if _sits_on(base, marks) else number(character))
-            continue
-        if category == "Mc" and base.isalpha():  # takes room of its own, and is a part of the letter before it
+        elif kind is _Kind.SPACING_SIGN and base.isalpha():
             shown.append(character)
-            continue
-        base, marks = character, ""
-        shown.append(character if _is_seen(character) else number(character))
+        else:
+            base, marks = character, ""
+            shown.append(number(character) if kind is _Kind.UNSEEN else character)
     return "".join(shown)
 
 
-def _is_seen(character: str) -> bool:
-    if character == "\t":
-        return True
+class _Kind(Enum):
+    """What a character needs to be seen."""
+
+    SEEN = auto()
+    UNSEEN = auto()
+    SIGN = auto()
+    """A letter before it: it takes no room of its own."""
+    SPACING_SIGN = auto()
+    """It takes room of its own, and is a part of the letter before it."""
+
+
+@lru_cache(maxsize=8_192)
+def _kind(character: str) -> _Kind:
     code = ord(character)
-    return character.isprintable() and not any(first <= code <= last for first, last in _UNSEEN_RANGES)
+    if character != "\t" and (
+        not character.isprintable() or any(first <= code <= last for first, last in _UNSEEN_RANGES)
+    ):
+        return _Kind.UNSEEN
+    category = unicodedata.category(character)
+    if category in ("Mn", "Me"):
+        return _Kind.SIGN
+    return _Kind.SPACING_SIGN if category == "Mc" else _Kind.SEEN
 
 
 def _sits_on(base: str, marks: str) -> bool:

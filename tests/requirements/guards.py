@@ -297,7 +297,7 @@ GUARDS = (
     ),
     Bug(
         "asked-marks-are-ours-alone", "neuraphage/decide/seen_text.py",
-        "_MARK_LIKE.sub(lambda found: number(found[0]), line)", "line",
+        "begins.sub(lambda found: number(found[0]), line)", "line",
         "tests/cli/test_prompt_corpus.py::test_all_that_runs_is_seen[a mark of ours]",
     ),
     Bug(
