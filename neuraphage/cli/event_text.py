@@ -33,6 +33,7 @@ _TEXTS: dict[str, EventText] = {
     EventKind.ANSWER_RECEIVED: lambda d: (
         f"answered by {d.get('who') or d['by']}{_said(d)}" if d["by"] != TIMEOUT else "nobody answered in time"
     ),
+    EventKind.ANSWER_TAKEN: lambda d: f"the answer{_said(d)}",
     EventKind.INPUT_RECEIVED: lambda d: f"message from {d['by']}",
     EventKind.PERMISSION_GRANTED: lambda d: f"{d['tool']} allowed by {_who(d)}",
     EventKind.PERMISSION_DENIED: lambda d: (
@@ -109,4 +110,4 @@ def routine(event: Event) -> bool:
             return event.kind in _ROUTINE
 
 
-_ROUTINE = frozenset({EventKind.RESPONSE_RECEIVED, EventKind.USER_INPUT_NEEDED})
+_ROUTINE = frozenset({EventKind.RESPONSE_RECEIVED, EventKind.USER_INPUT_NEEDED, EventKind.ANSWER_TAKEN})

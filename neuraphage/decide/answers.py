@@ -148,6 +148,12 @@ def refuse_too_many(text: str, tool: str | None, grants: Mapping[str, str]) -> N
         )
 
 
+def plain_word(text: str) -> str:
+    """The word that an answer begins with, empty for others: it can be kept before anybody has looked for secrets."""
+    word = " ".join(text.partition(":")[0].lower().split())
+    return word if word in _WORDS or word == "edit" else ""
+
+
 def taken_answer(text: str, tool: str) -> PermissionAnswer:
     """What an answer that has arrived means: one that cannot be read is a no, never a yes."""
     try:

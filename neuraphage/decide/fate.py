@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from neuraphage.decide.asking import LEAST_ID_CHARS
 from neuraphage.decide.policy import TIMEOUT
 from neuraphage.model.event import Event, EventKind
+
+_SAYS_IT_IN_WORDS = frozenset({EventKind.ANSWER_TAKEN, EventKind.PERMISSION_GRANTED, EventKind.PERMISSION_DENIED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +18,8 @@ class Fate:
     """What became of a prompt.
 
     Args:
-        answer: what was answered, perhaps shortened; None where nobody has answered, or a release kept no answers.
+        answer: what was answered, perhaps shortened, its first word until a turn has taken it; None where nobody has
+            answered, or it is not known yet.
         by: `user` or `timeout`; None where nobody has answered.
         who: the name of the person, as their machine knows it; None where it is not known.
         at_ms: when, server time.
@@ -50,8 +53,12 @@ def fate_of(events: Iterable[Event], part: str) -> Fate | None:
         if event.kind == EventKind.USER_INPUT_NEEDED:
             asked = [prompt.get("id") for prompt in data.get("prompts") or ()]
             fate = Fate() if fate is None and any(_is_meant(one, part) for one in asked) else fate
-        elif event.kind == EventKind.ANSWER_RECEIVED and _is_meant(data.get("prompt"), part):
+        elif not _is_meant(data.get("prompt"), part):
+            continue
+        elif event.kind == EventKind.ANSWER_RECEIVED:
             fate = Fate(data.get("answer"), str(data.get("by", "user")), data.get("who"), event.at_ms or 0)
+        elif event.kind in _SAYS_IT_IN_WORDS and fate is not None and data.get("answer"):
+            fate = replace(fate, answer=str(data["answer"]))
     return fate
 
 

@@ -39,6 +39,8 @@ class EventKind(StrEnum):
     """It waits for a person."""
     ANSWER_RECEIVED = "AnswerReceived"
     """A prompt was answered, by a person or by its deadline."""
+    ANSWER_TAKEN = "AnswerTaken"
+    """The answer to a question reached the task: in words, without secrets. Of a permission the decision has them."""
     INPUT_RECEIVED = "InputReceived"
     """A message came."""
     PERMISSION_GRANTED = "PermissionGranted"

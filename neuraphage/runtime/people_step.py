@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from neuraphage.decide.answers import Scope, taken_answer
+from neuraphage.decide.answers import PermissionAnswer, Scope, taken_answer
 from neuraphage.decide.asking import SUMMARY_CHARS, params_summary
 from neuraphage.decide.edits import changed
 from neuraphage.decide.hashing import call_name, prompt_id, sha256_hex
@@ -22,6 +22,8 @@ from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_step import ToolStep
 from neuraphage.runtime.unit_of_work import UnitOfWork
 
+SAID_CHARS = 200
+"""Of an answer in the history."""
 UNKNOWN_OPTIONS = ("it ran", "it did not run")
 
 
@@ -116,6 +118,8 @@ class PeopleStep:
         if prompt.kind is PromptKind.QUESTION:
             entry = self._work.tool_effect(call.tool_use_id)
             started = entry is not None and entry.state is EffectState.STARTED
+            taken = {"prompt": prompt.prompt_id, "answer": shorten(text, SAID_CHARS)}
+            self._work.note(events=[Event(kind=EventKind.ANSWER_TAKEN, data=taken)])
             if item.by == TIMEOUT:
                 text = f"Nobody answered in time. The answer for that case is: {text}"
             said = f"The call was interrupted. A person was asked whether it ran, and said: {text}" if started else text
@@ -144,7 +148,12 @@ class PeopleStep:
             events=[
                 Event(
                     kind=PERMISSION_EVENTS[permission],
-                    data={"tool": call.name, "id": call.tool_use_id, **_author(item), "digest": prompt.digest},
+                    data={
+                        "tool": call.name,
+                        "id": call.tool_use_id,
+                        **_author(item, prompt, answer),
+                        "digest": prompt.digest,
+                    },
                 )
             ],
         )
@@ -165,7 +174,8 @@ class PeopleStep:
         allowed = allowed.model_copy(update={"evidence": self._seals.evidence(mine)})
         self._work.note(journal=[allowed])
         digest = self._seals.digest(mine)  # by the evidence that was just noted
-        data = {"tool": call.name, "id": call.tool_use_id, **_author(item), "digest": digest, "edited": sorted(changes)}
+        said = _author(item, prompt, PermissionAnswer(Permission.GRANTED, changes=changes))
+        data = {"tool": call.name, "id": call.tool_use_id, **said, "digest": digest, "edited": sorted(changes)}
         self._work.note(
             journal=[allowed.model_copy(update={"digest": digest})],
             events=[Event(kind=EventKind.PERMISSION_GRANTED, data=data)],
@@ -246,6 +256,7 @@ def _params_hash(call: ToolCall) -> str:
     return sha256_hex([call.name, call.params])
 
 
-def _author(item: InboxItem) -> dict[str, str]:
-    """Who gave an answer, as an event tells it."""
-    return {"by": item.by} if item.who is None else {"by": item.by, "who": item.who}
+def _author(item: InboxItem, prompt: Prompt, answer: PermissionAnswer) -> dict[str, str]:
+    """Who gave an answer to what, and which, as an event tells it; the answer has no secrets any more."""
+    who = {} if item.who is None else {"who": item.who}
+    return {"by": item.by, **who, "prompt": prompt.prompt_id, "answer": shorten(str(answer), SAID_CHARS)}

@@ -3,7 +3,7 @@ local prompt = given.prompt
 local function tell(kind)
   local data = { prompt = prompt, by = given.by }
   if given.who ~= '' then data.who = given.who end
-  if given.said ~= '' then data.answer = given.said end -- who comes late is told
+  if given.said ~= '' then data.answer = given.said end -- a plain word: the turn that takes it looks for secrets
   event(kind, cjson.encode(data), given.events_max)
 end
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from neuraphage.decide.answers import plain_word
 from neuraphage.errors import BadInput
 from neuraphage.model.message import Entry
 from neuraphage.model.prompt import InboxItem
@@ -12,8 +13,6 @@ from neuraphage.store.encode import entry_bytes, inbox_bytes, spec_bytes
 from neuraphage.store.memory import refuse_when_full
 from neuraphage.store.scripts import script
 
-SAID_CHARS = 200
-"""Of an answer in the history."""
 CREATE_KEY_TTL_MS = 24 * 3_600 * 1_000
 """How long a repeat of create with the same key finds the first task."""
 
@@ -110,7 +109,7 @@ def _script_for(context: StoreContext, task_id: str, sent: Signal, value: bytes)
     match sent.kind:
         case SignalKind.INPUT | SignalKind.ANSWER:
             limits = {"inbox_max": context.settings.max_inbox_items, "why_max": WHY_MAX}
-            said = _shortened(sent.text) if sent.kind is SignalKind.ANSWER else ""
+            said = plain_word(sent.text) if sent.kind is SignalKind.ANSWER else ""
             given = {"kind": sent.kind.value, "value": value, "prompt": sent.prompt_id or ""}
             return "deliver", {**given, "said": said, "who": sent.who, **limits}
         case SignalKind.PAUSE | SignalKind.CANCEL:
@@ -121,7 +120,3 @@ def _script_for(context: StoreContext, task_id: str, sent: Signal, value: bytes)
             return "revive", {"kind": sent.kind.value, "archive": context.keys.archive(task_id, ""), **raised}
         case SignalKind.LIMIT:
             return "limit", raised
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= SAID_CHARS else f"{text[: SAID_CHARS - 4]} ..."

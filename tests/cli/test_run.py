@@ -195,7 +195,7 @@ def test_an_answer_from_elsewhere_is_seen(stack: DevStack, project: str) -> None
         client.answer(task_id_in(seen.raw), "Good day")
     assert seen.ended() == 0
     assert "You said: Good day" in seen.text
-    assert re.search(r"answered by \S+: Good day", seen.text)
+    assert re.search(r"answered by \S+", seen.text)
 
 
 def test_enter_alone_denies(stack: DevStack, project: str) -> None:

@@ -11,6 +11,7 @@ ASKED = Event(kind="UserInputNeeded", data={"prompts": [{"id": "aaaa1111", "kind
 ANSWERED = Event(
     kind="AnswerReceived", data={"prompt": "aaaa1111", "by": "user", "who": "anna", "answer": "yes"}, at_ms=1_000
 )
+TAKEN = Event(kind="PermissionGranted", data={"prompt": "aaaa1111", "answer": "yes: in words"}, at_ms=2_000)
 TIMED_OUT = Event(kind="AnswerReceived", data={"prompt": "aaaa1111", "by": "timeout"}, at_ms=1_000)
 
 
@@ -20,6 +21,7 @@ TIMED_OUT = Event(kind="AnswerReceived", data={"prompt": "aaaa1111", "by": "time
         ([ASKED, ANSWERED], "anna answered yes at 1970-01-01 00:00:01 UTC"),
         ([ASKED, ANSWERED, ASKED], "anna answered yes at"),
         ([ANSWERED], "anna answered yes at"),
+        ([ASKED, ANSWERED, TAKEN], "anna answered yes: in words at 1970-01-01 00:00:01 UTC"),
         ([ASKED, TIMED_OUT], "nobody had answered it in time, so it counted as no at"),
         ([ASKED, Event(kind="TaskFailed")], "closed before anybody had answered"),
         ([ASKED, Event(kind="AnswerReceived", data={"prompt": "aaaa1111"})], "user answered it at"),

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from neuraphage.api.service import TaskService
+from neuraphage.decide.fate import fate_of
 from neuraphage.decide.rules.reading import read_rule
 from neuraphage.errors import BadInput
 from neuraphage.model.task import Status
 from neuraphage.own_rule_changes import add_rule
 from neuraphage.own_rules import OwnRules
 from neuraphage.ports import Signal, SignalKind, SignalVerdict
+from neuraphage.store import queries
 from turnkit import FakeTool, Rig, calls, says
 
 MakeRig = Callable[..., Rig]
@@ -136,3 +139,18 @@ def test_a_rule_that_an_answer_makes_holds_for_the_task_too(make_rig: MakeRig) -
     rig.drain()
     assert made == [("allow run_command: ls *", str(rig.folder))]
     assert rig.get(task_id).status is Status.COMPLETED
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [(("t1", "act", {}), "no: use tabs"), (("t1", "ask_user", {"question": "Which?"}), "the blue one")],
+)
+def test_late_answers_are_told_the_words_of_the_first(make_rig: MakeRig, call: Any, text: str) -> None:
+    """Once a turn has taken it: whoever asks what became of the prompt reads them, without secrets."""
+    rig = make_rig(calls(call), says("Done."), extra=[FakeTool(side_effecting=True)])
+    task_id = rig.run(allow=())
+    (prompt,) = rig.get(task_id).prompts
+    answered(rig, task_id, text)
+    fate = fate_of(queries.events(rig.store.context, task_id), prompt.prompt_id)
+    assert fate is not None
+    assert (fate.answer, fate.by) == (text, "user")
