@@ -30,6 +30,17 @@ GUARDS = (
         UNIT + "test_seals.py::test_other_rules_are_asked_under",
     ),
     Bug(
+        "edit-of-what-was-shown", "neuraphage/runtime/people_step.py",
+        "if problem is not None or prompt.digest != self._seals.digest(call):", "if problem is not None:",
+        UNIT + "test_edited_calls.py::test_what_changed_since_the_asking_is_asked_about_again",
+    ),
+    Bug(
+        "edited-call-is-judged-anew", "neuraphage/runtime/turn.py",
+        "                self._people.take(self._calls())\n                self._forget_facts()\n",
+        "                self._people.take(self._calls())\n                self._known_calls = ()\n",
+        UNIT + "test_edited_calls.py::test_a_changed_call_is_judged_by_the_rules",
+    ),
+    Bug(
         "answer-unread-is-a-no", "neuraphage/decide/answers.py",
         "        return PermissionAnswer(Permission.DENIED)\n", "        return PermissionAnswer(Permission.GRANTED)\n",
         UNIT + "test_answers_in_turns.py::test_what_arrives_unread_is_a_no",
