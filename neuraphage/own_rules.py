@@ -73,7 +73,10 @@ def read_own_rules(path: Path) -> tuple[OwnRule, ...]:
 
 def _refuse_of_others(path: Path) -> None:
     """Whoever may write to this file decides what runs."""
-    found = path.stat()
+    try:
+        found = path.stat()
+    except OSError as error:  # it went behind the read
+        raise SettingsError(f"{path}: rules cannot be read from it ({error.strerror})") from None
     if found.st_uid not in (os.geteuid(), 0):
         raise SettingsError(
             f"{path} belongs to user {found.st_uid}, so its rules are not believed; take it over, or move it"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from neuraphage import own_rule_changes
+from neuraphage import own_rule_changes, own_rules
 from neuraphage.decide.rules.reading import read_rule
 from neuraphage.errors import BadInput, SettingsError
 from neuraphage.model.rule import RuleSource
@@ -140,6 +140,17 @@ def test_a_change_is_seen_at_the_next_look(caplog: pytest.LogCaptureFixture) -> 
     assert len(own.of(None)) == 2
     rules_file().unlink()
     assert own.of(None) == ()
+
+
+def test_a_file_that_goes_while_it_is_read_stops_no_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it forbade goes on until the next look."""
+    add_rule(rules_file(), PYTEST)
+    add_rule(rules_file(), PUSH)
+    own = OwnRules(rules_file())
+    text = rules_file().read_text(encoding="utf-8")
+    rules_file().unlink()
+    monkeypatch.setattr(own_rules, "read_file", lambda _: text)  # read just before it went
+    assert [str(rule) for rule in own.of(None)] == [str(PUSH)]
 
 
 def test_two_writers_lose_nothing() -> None:
