@@ -23,9 +23,10 @@ from neuraphage.client_wiring import API_KEY_VARIABLE, stored_form
 from neuraphage.data_folder import data_bytes, folder_problem, free_bytes, quota_warnings
 from neuraphage.decide import host_findings, server_findings
 from neuraphage.decide.findings import Finding, Level
-from neuraphage.errors import NeuraphageError, StoreError
+from neuraphage.errors import NeuraphageError, SettingsError, StoreError
 from neuraphage.host_health import host_health
 from neuraphage.model.repairing import RepairMode
+from neuraphage.own_rules import read_own_rules, rules_file
 from neuraphage.ports import StoredForm
 from neuraphage.setting_sources import user_file
 from neuraphage.settings import Settings
@@ -68,6 +69,7 @@ def _findings(settings: Settings) -> Iterator[Finding]:
     yield from _workers_package()
     yield _disk(settings)
     yield from _own_file()
+    yield from _own_rules()
     yield host_findings.quota_finding(quota_warnings(settings), data_bytes(settings.data_dir))
     yield host_findings.key_finding(
         API_KEY_VARIABLE,
@@ -191,6 +193,19 @@ def _own_file() -> Iterator[Finding]:
         yield Finding("user settings", Level.WARNING, f"{path} can be read by others", to_do)
         return
     yield Finding("user settings", Level.OK, f"{path}, private")
+
+
+def _own_rules() -> Iterator[Finding]:
+    """The person's file of rules, if there is one."""
+    path = rules_file()
+    try:
+        count = len(read_own_rules(path))
+    except SettingsError as error:
+        to_do = "correct the file or move it away: until then it allows nothing, and no worker begins"
+        yield Finding("user rules", Level.PROBLEM, str(error), to_do)
+        return
+    if count:
+        yield Finding("user rules", Level.OK, f"{path}, {count} rule{'s' * (count > 1)}")
 
 
 def _disk(settings: Settings) -> Finding:

@@ -150,3 +150,13 @@ def test_a_file_of_settings_that_others_can_read(cli: CommandLine, tmp_path: Pat
     path.write_text("lease_s = 30", encoding="utf-8")
     path.chmod(mode)
     assert levels(cli("doctor", "--json"))["user settings"] == level
+
+
+@pytest.mark.parametrize(("text", "level"), [('[[rules]]\nrule = "ask edit"\n', "ok"), ("[[rules", "problem")])
+def test_a_file_of_rules(cli: CommandLine, tmp_path: Path, text: str, level: str) -> None:
+    """One that cannot be read keeps workers from beginning, so it is told with what to do."""
+    path = tmp_path / "config" / "neuraphage" / "rules.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o600)
+    assert levels(cli("doctor", "--json"))["user rules"] == level
