@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from neuraphage import own_secrets, stack_note
 from neuraphage.api import ApiPorts
 from neuraphage.configuration import load
+from neuraphage.inside_command import calling_task
 from neuraphage.local_files import LocalFiles
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.settings import Settings
@@ -85,6 +86,7 @@ def api_ports(settings: Settings | None = None, find: Callable[[], Settings] = s
         new_key=lambda: secrets.token_hex(8),
         who=_login_name(),
         close=context.client.close,
+        calling_task=calling_task(),
     )
 
 

@@ -27,6 +27,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from neuraphage import own_secrets
 from neuraphage.errors import SettingsError
+from neuraphage.inside_command import MARK
 
 PREFIX = "NEURAPHAGE_"
 FILE_NAME = "neuraphage.toml"
@@ -35,8 +36,8 @@ PROJECT_KEYS = frozenset({"namespace", "default_model", "max_tokens", "max_conti
 """What a project file may set."""
 LOWER_ONLY_KEYS = frozenset({"max_turns", "max_cost_microusd"})
 """What a project file may make smaller than the person's own value: it spends their money."""
-OTHER_VARIABLES = frozenset({"NEURAPHAGE_FORCE_EMBEDDED", "NEURAPHAGE_PROTOCOL_EXAMPLES"})
-"""Variables of that prefix which are no settings: of the search for a server program, and of the tests."""
+OTHER_VARIABLES = frozenset({MARK, "NEURAPHAGE_FORCE_EMBEDDED", "NEURAPHAGE_PROTOCOL_EXAMPLES"})
+"""Variables of that prefix that are no settings: of a command's task, of the search for a server program, of tests."""
 _OF_KUBERNETES = re.compile(r"NEURAPHAGE_(\w+_)?(SERVICE_(HOST|PORT)(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)")
 """What Kubernetes puts into every container when a service is called neuraphage or neuraphage-something."""
 _KEY_WORDS = ("api_key", "apikey", "auth_token")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from neuraphage.errors import CorruptRecord
+from neuraphage.inside_command import refuse_inside_command
 from neuraphage.settings import Settings
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class ApiPorts:
         new_key: random idempotency keys.
         who: name of the person who uses it, for others who answer the same task.
         close: closes the connections that the seams share.
+        calling_task: id of the task whose command gives the orders, which are then refused; empty when none does.
     """
 
     settings: Settings
@@ -52,6 +54,7 @@ class ApiPorts:
     new_key: Callable[[], str]
     who: str
     close: Callable[[], None]
+    calling_task: str = ""
 
 
 class ApiBase:
@@ -102,10 +105,12 @@ class ApiBase:
         """What carries requests out. What is wrong with the broker's URL is said before a write.
 
         Raises:
+            BadInput: the request comes from inside a command of a task.
             SettingsError: the broker's URL cannot be read.
         """
         from neuraphage.api.service import TaskService  # noqa: PLC0415 - only for what changes a task
 
         ports = self._ports
+        refuse_inside_command("the request", ports.calling_task)
         ports.waker.check()
         return TaskService(ports.tasks, ports.waker, ports.redaction(), ports.new_key, ports.add_rule, ports.who)

@@ -17,6 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 from neuraphage.cli.flags import forget_flags
 from neuraphage.cli.lazy_imports import without_plugins
 from neuraphage.cli.shared_options import add_shared_options
+from neuraphage.inside_command import refuse_inside_command
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,26 +27,28 @@ class CommandEntry:
     Args:
         module: where it is, in this folder, with a function `register`.
         text: the first line of its help.
+        orders: whether it changes tasks, or starts and removes what they stand on: a task's own command may not.
     """
 
     module: str
     text: str
+    orders: bool = False
 
 
 TABLE = {
-    "run": CommandEntry("run_command", "Run a task and show it as it goes."),
-    "demo": CommandEntry("demo_command", "Repair a project while its workers are killed."),
-    "dev": CommandEntry("stack_commands", "Keep a local stack up until Ctrl-C."),
-    "submit": CommandEntry("task_commands", "Submit a task and print its id."),
+    "run": CommandEntry("run_command", "Run a task and show it as it goes.", orders=True),
+    "demo": CommandEntry("demo_command", "Repair a project while its workers are killed.", orders=True),
+    "dev": CommandEntry("stack_commands", "Keep a local stack up until Ctrl-C.", orders=True),
+    "submit": CommandEntry("task_commands", "Submit a task and print its id.", orders=True),
     "attach": CommandEntry("attach_command", "Show a task as it goes."),
     "inbox": CommandEntry("inbox_command", "Show what all tasks ask, and answer it."),
-    "answer": CommandEntry("answer_command", "Answer what a task asks."),
-    "send": CommandEntry("task_commands", "Send a message to the model of a task."),
-    "pause": CommandEntry("task_commands", "Stop a task after the step in hand, until it is resumed."),
-    "resume": CommandEntry("task_commands", "Go on with a paused task."),
-    "cancel": CommandEntry("task_commands", "End a task; what it runs is stopped."),
-    "retry": CommandEntry("task_commands", "Go on with a failed task from where it stopped."),
-    "limit": CommandEntry("task_commands", "Set the limits of a task, from its next model call on."),
+    "answer": CommandEntry("answer_command", "Answer what a task asks.", orders=True),
+    "send": CommandEntry("task_commands", "Send a message to the model of a task.", orders=True),
+    "pause": CommandEntry("task_commands", "Stop a task after the step in hand, until it is resumed.", orders=True),
+    "resume": CommandEntry("task_commands", "Go on with a paused task.", orders=True),
+    "cancel": CommandEntry("task_commands", "End a task; what it runs is stopped.", orders=True),
+    "retry": CommandEntry("task_commands", "Go on with a failed task from where it stopped.", orders=True),
+    "limit": CommandEntry("task_commands", "Set the limits of a task, from its next model call on.", orders=True),
     "list": CommandEntry("list_command", "List tasks, newest first."),
     "show": CommandEntry("read_commands", "Show one task in full."),
     "checkpoint": CommandEntry("read_commands", "Show what a task would go on from."),
@@ -57,11 +60,11 @@ TABLE = {
     "env": CommandEntry("env_command", "Print the variables that lead other programs to this stack."),
     "config": CommandEntry("config_commands", "Show settings and where they come from."),
     "where": CommandEntry("where_command", "Show where data, settings and logs are, and how large."),
-    "purge": CommandEntry("purge_command", "Remove the data folder of this host with all its tasks."),
+    "purge": CommandEntry("purge_command", "Remove the data folder of this host with all its tasks.", orders=True),
     "doctor": CommandEntry("doctor_command", "Look at all that tasks need, and say what is wrong."),
     "tools": CommandEntry("tools_commands", "Show and check the tools that a model may call."),
     "rules": CommandEntry("rules_commands", "Show and change rules about calls of tools, and explain a call."),
-    "repair": CommandEntry("repair_command", "Put lost or damaged indexes back from the records."),
+    "repair": CommandEntry("repair_command", "Put lost or damaged indexes back from the records.", orders=True),
 }
 """Every command by its name, in the order of the help."""
 
@@ -74,7 +77,7 @@ class Commands(MutableMapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._made:
-            self._made |= commands_of(TABLE[name].module)
+            self._made |= {made: _guarded(made, one) for made, one in commands_of(TABLE[name].module).items()}
         return self._made[name]
 
     def __setitem__(self, name: str, command: Any) -> None:
@@ -91,6 +94,19 @@ class Commands(MutableMapping[str, Any]):
 
     def __contains__(self, name: object) -> bool:
         return name in TABLE
+
+
+def _guarded(name: str, command: Any) -> Any:
+    """A command that is refused where it would be an order from inside a task."""
+    invoke = command.invoke
+
+    def checked(ctx: Any) -> Any:
+        refuse_inside_command(f"`neuraphage {name}`")
+        return invoke(ctx)
+
+    if name in TABLE and TABLE[name].orders:
+        command.invoke = checked
+    return command
 
 
 def commands_of(module: str) -> dict[str, Any]:

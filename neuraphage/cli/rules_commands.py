@@ -25,6 +25,7 @@ from neuraphage.cli.console import (
 from neuraphage.cli.lazy_imports import without_plugins
 from neuraphage.decide.rules.reading import EVERY_TOOL, read_rule
 from neuraphage.errors import BadInput
+from neuraphage.inside_command import refuse_inside_command
 from neuraphage.model.rule import Rule, RuleSource
 from neuraphage.model.tool import ToolDeclaration
 from neuraphage.tool_wiring import built_in_tools, installed_tools, judged_call
@@ -76,6 +77,7 @@ def add(
     ] = None,
 ) -> None:
     """Add a rule of your own. Workers of yours follow it from their next turn on."""
+    refuse_inside_command("`neuraphage rules add`")
     from neuraphage.own_rule_changes import add_rule  # noqa: PLC0415 - only this command needs it
     from neuraphage.own_rules import rules_file  # noqa: PLC0415 - as above
 
@@ -90,6 +92,7 @@ def remove(
     rule: Annotated[str, typer.Argument(metavar="N|RULE", help="Its number in `rules list`, or the rule itself.")],
 ) -> None:
     """Remove a rule of your own."""
+    refuse_inside_command("`neuraphage rules remove`")
     from neuraphage.own_rule_changes import remove_rule  # noqa: PLC0415 - only this command needs it
     from neuraphage.own_rules import rules_file  # noqa: PLC0415 - as above
 

@@ -17,7 +17,7 @@ from neuraphage.ports import Sandbox, SpoolCommand, SpoolStatus, ToolContext
 from neuraphage.tools.base import Params, ParsedTool, Text, ToolCallError, input_schema, no_nul
 from neuraphage.tools.builtin_traits import BUILTIN_TRAITS
 from neuraphage.tools.command_result import result_of_status
-from neuraphage.tools.environment import clean_environment
+from neuraphage.tools.environment import clean_environment, marked
 from neuraphage.tools.paths import working_root
 
 DEFAULT_TIMEOUT_MS = 120_000
@@ -105,7 +105,7 @@ class RunCommand(ParsedTool[RunCommandParams]):
             argv=(self._shell, "-c", params.command),
             cwd=str(working_root(context.working_dir)),
             timeout_s=self._limit_s(params),
-            env=self._env,
+            env=marked(self._env, context.task_id),
             task_id=context.task_id,
         )
         try:

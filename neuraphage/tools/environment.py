@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from neuraphage.inside_command import MARK
 from neuraphage.redaction.environment import names_secret
 
 PASSED_ON = (
@@ -44,6 +45,11 @@ _FIXED = {
 _DEFAULTS = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/", "LANG": "C.UTF-8"}
 _SECRET_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")
 _SECRET_PREFIXES = ("NEURAPHAGE_", "ANTHROPIC_")
+
+
+def marked(environ: Mapping[str, str], task_id: str) -> dict[str, str]:
+    """The environment of a command that names its task: what it starts then gives no orders to tasks."""
+    return {**environ, MARK: task_id}
 
 
 def looks_secret(name: str) -> bool:

@@ -210,3 +210,16 @@ def test_signals_that_a_background_shell_ignores(spool, order, calm):
         signal.signal(signal.SIGQUIT, before)
     ignored = int(status.output.partition("SigIgn:")[2].split()[0], 16)
     assert ignored & ~RESERVED_SIGNALS == 0
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+def test_a_command_is_not_told_where_its_entry_is(spool, order, calm, tmp_path):
+    """Nothing that it inherits leads there: no open file, variable, argument or folder. Its result is written there."""
+    (tmp_path / "work").mkdir()
+    look = "ls -l /proc/$$/fd/; cat /proc/$$/environ /proc/$$/cmdline | tr '\\0' '\\n'; pwd"
+    command = order(look, cwd=str(tmp_path / "work"), argv=("/bin/bash", "-c", look))
+    status = run(spool, command, calm)
+    assert status.exit_code == 0
+    assert "/dev/null" in status.output
+    assert command.effect_id not in status.output
+    assert str(tmp_path / "spool") not in status.output

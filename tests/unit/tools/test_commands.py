@@ -223,6 +223,12 @@ def test_commands_see_no_secret(context: ToolContext) -> None:
     assert "TERM=dumb" in text
 
 
+def test_a_command_is_told_its_task(context: ToolContext) -> None:
+    """Whatever the worker's own environment says; what the command starts then gives no orders to tasks."""
+    tool = RunCommand(environ={**os.environ, "NEURAPHAGE_TASK": "task-of-the-worker"}, extra_names=["NEURAPHAGE_TASK"])
+    assert "NEURAPHAGE_TASK=task-1\n" in tool.run({"command": "env"}, context).text
+
+
 def test_the_environment_has_what_commands_need() -> None:
     """PATH, HOME and LANG are there even when the worker has none."""
     assert {"PATH", "HOME", "LANG", "TERM"} <= clean_environment({}).keys()
