@@ -17,6 +17,9 @@ from neuraphage.proc import kernel_ties
 MODEL_KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 _ADDRESS = re.compile(r"NEURAPHAGE_\w*URL", re.IGNORECASE)
 
+_WITH_PASSWORD = re.compile(r"@|password=", re.IGNORECASE)
+"""A login before the host, or a parameter, as `sentinel_password=` is one."""
+
 _kept: dict[str, str] = {}
 
 
@@ -55,7 +58,8 @@ def variables() -> dict[str, str]:
 
 
 def _is_secret(name: str) -> bool:
-    return name in MODEL_KEYS or (_ADDRESS.fullmatch(name) is not None and "@" in os.environ[name])
+    is_address = _ADDRESS.fullmatch(name) is not None
+    return name in MODEL_KEYS or (is_address and _WITH_PASSWORD.search(os.environ[name]) is not None)
 
 
 def _overwrite(name: str) -> None:

@@ -37,7 +37,7 @@ PermissionTimeout = Annotated[
     typer.Option(
         "--permission-timeout",
         help="How long a permission waits for an answer before the call is denied: seconds, or none.",
-        metavar="SECONDS|none",
+        metavar="<s>",
     ),
 ]
 WhenUnknown = Annotated[

@@ -40,6 +40,7 @@ DISK_FLOOR_BYTES = 1024 * 1024
 
 def main() -> None:
     """Carry out the order on standard input."""
+    kernel_ties.hide_memory()  # from the command, which is of the same user: where its entry is, and its orders
     order = records.Order(sys.stdin.buffer.read())
     point_to_null(0)  # the command inherits it, and must not find the order there
     directory = os.open(order.entry, os.O_RDONLY | os.O_DIRECTORY)

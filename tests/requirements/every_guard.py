@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import guards
+from people_guards import PEOPLE_GUARDS
 from sandbox_guards import SANDBOX_GUARDS
 
-GUARDS = (*guards.GUARDS, *SANDBOX_GUARDS)
+GUARDS = (*guards.GUARDS, *PEOPLE_GUARDS, *SANDBOX_GUARDS)

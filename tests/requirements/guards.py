@@ -1,4 +1,4 @@
-"""Guards outside the scripts (of the watcher, the heartbeat, turns, the process beside a worker, prompts), each as a
+"""Guards outside the scripts (of the watcher, the heartbeat, turns, the process beside a worker), each as a
 change of the product that takes it away, with a test that misses it. The tests are there for what the guard is for."""
 
 from __future__ import annotations
@@ -18,38 +18,6 @@ WORK = "neuraphage/runtime/unit_of_work.py"
 STANDBY = "neuraphage/standby/program.py"
 
 GUARDS = (
-    # approvals
-    Bug(
-        "approval-runs-as-it-was-shown", "neuraphage/decide/next_call.py",
-        "return RunTool(call) if now == entry.digest else VoidApproval(call)", "return RunTool(call)",
-        UNIT + "test_seals.py::test_a_link_that_was_turned_is_another_place",
-    ),
-    Bug(
-        "approval-is-bound-to-the-rules", "neuraphage/decide/sealing.py",
-        "dict(params), named, rules_version(rules)]", "dict(params), named]",
-        UNIT + "test_seals.py::test_other_rules_are_asked_under",
-    ),
-    Bug(
-        "edit-of-what-was-shown", "neuraphage/runtime/people_step.py",
-        "if problem is not None or prompt.digest != self._seals.digest(call):", "if problem is not None:",
-        UNIT + "test_edited_calls.py::test_what_changed_since_the_asking_is_asked_about_again",
-    ),
-    Bug(
-        "edited-call-is-judged-anew", "neuraphage/runtime/turn.py",
-        "                self._people.take(self._calls())\n                self._forget_facts()\n",
-        "                self._people.take(self._calls())\n                self._known_calls = ()\n",
-        UNIT + "test_edited_calls.py::test_a_changed_call_is_judged_by_the_rules",
-    ),
-    Bug(
-        "answer-unread-is-a-no", "neuraphage/decide/answers.py",
-        "        return PermissionAnswer(Permission.DENIED)\n", "        return PermissionAnswer(Permission.GRANTED)\n",
-        UNIT + "test_answers_in_turns.py::test_what_arrives_unread_is_a_no",
-    ),
-    Bug(
-        "broken-rules-allow-nothing", "neuraphage/own_rules.py",
-        "tuple(one for one in before if one.rule.effect is not RuleEffect.ALLOW)", "tuple(before)",
-        "tests/unit/settings/test_own_rules.py::test_a_change_is_seen_at_the_next_look",
-    ),
     # the watcher
     Bug(
         "watcher-judges-its-own-host", WATCHER,
@@ -299,31 +267,5 @@ GUARDS = (
         "        if self._lines.pop(claim_id, None) is not None:\n            self._write_body()",
         "        self._lines.pop(claim_id, None)",
         STAND_IN + "test_who_holds_nothing_costs_the_server_nothing",
-    ),
-    # what a person sees before they allow a call
-    Bug(
-        "asked-calls-stand-behind-a-bar", "neuraphage/cli/viewer.py",
-        "[Text.assemble((GOES_ON if number else BAR, \"dim\"), row) for number, row in enumerate(rows)]", "rows",
-        "tests/cli/test_prompt_corpus.py::test_no_line_of_a_call_passes_for_one_of_ours[a prompt]",
-    ),
-    Bug(
-        "asked-marks-are-ours-alone", "neuraphage/decide/seen_text.py",
-        "begins.sub(lambda found: number(found[0]), line)", "line",
-        "tests/cli/test_prompt_corpus.py::test_all_that_runs_is_seen[a mark of ours]",
-    ),
-    Bug(
-        "asked-look-alikes-are-marked", "neuraphage/decide/seen_text.py",
-        "without_lookalikes(_seen(marked))", "_seen(marked)",
-        "tests/cli/test_prompt_corpus.py::test_marks",
-    ),
-    Bug(
-        "asked-unseen-is-refused", "neuraphage/cli/sending.py",
-        " and prompt.prompt_id not in seen:", " and False:",
-        "tests/cli/test_asked_text.py::test_a_yes_to_what_was_not_shown_is_refused",
-    ),
-    Bug(
-        "told-of-what-is-open-alone", WORK,
-        " and settled.verdict is CommitVerdict.COMMITTED", "",
-        UNIT + "test_told_prompts.py::test_what_was_cancelled_is_not_told",
     ),
 )  # fmt: skip

@@ -90,6 +90,16 @@ def test_who_never_calls_the_model_forgets_its_key() -> None:
     assert lines == [f"'' {URL}"]
 
 
+def test_a_password_in_a_parameter_is_one() -> None:
+    """Sentinels are given theirs like this."""
+    lines = run("""
+        os.environ["NEURAPHAGE_STATE_URL"] = "sentinel://h:1/1?service_name=a&sentinel_password=word-4712"
+        own_secrets.hide()
+        print("NEURAPHAGE_STATE_URL" in os.environ, "NEURAPHAGE_BROKER_URL" in os.environ)
+        """)
+    assert lines == ["False True"]
+
+
 @pytest.fixture(params=["shown", "hidden", "forked"])
 def process(request: pytest.FixtureRequest) -> Iterator[tuple[str, int]]:
     """A process that waits: as it began, hidden, or the child of a hidden one; with its id."""

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -223,3 +224,29 @@ def test_a_command_is_not_told_where_its_entry_is(spool, order, calm, tmp_path):
     assert "/dev/null" in status.output
     assert command.effect_id not in status.output
     assert str(tmp_path / "spool") not in status.output
+
+
+AS_ANY_USER = ("setpriv", "--bounding-set=-sys_ptrace,-dac_read_search,-dac_override") if os.geteuid() == 0 else ()
+"""Without root's right to look at all processes."""
+LOOKER = """
+import sys, uuid
+from pathlib import Path
+from neuraphage.ports import SpoolCommand
+from neuraphage.spool import CommandSpool
+from sandboxkit import Calm
+spool, name = CommandSpool(Path(sys.argv[1]), 100_000), uuid.uuid4().hex
+look = "ls -l /proc/$PPID/fd; cat -v /proc/$PPID/environ"
+spool.start(SpoolCommand(name, ("/bin/bash", "-c", look), "/", 300.0, {"PATH": "/usr/bin:/bin"}))
+print(name in (output := spool.wait(name, 10_000, Calm()).output), output)
+"""
+
+
+@pytest.mark.skipif(AS_ANY_USER != () and shutil.which("setpriv") is None, reason="needs setpriv")
+def test_nor_does_it_see_in_its_runner(tmp_path):
+    """The runner is of the same user, and has the entry open."""
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    argv = [*AS_ANY_USER, sys.executable, "-c", LOOKER, str(tmp_path / "spool")]
+    ran = subprocess.run(argv, capture_output=True, text=True, check=False, env=environ)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith("False ")
+    assert "Permission denied" in ran.stdout

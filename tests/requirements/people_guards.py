@@ -1,0 +1,90 @@
+"""Guards of what a person sees and of what is reached without one, each as a change of the product that takes it away,
+with a test that misses it.
+"""
+
+from __future__ import annotations
+
+from bugs import Bug
+from guards import UNIT, WORK
+
+PEOPLE_GUARDS = (
+    # approvals
+    Bug(
+        "approval-runs-as-it-was-shown", "neuraphage/decide/next_call.py",
+        "return RunTool(call) if now == entry.digest else VoidApproval(call)", "return RunTool(call)",
+        UNIT + "test_seals.py::test_a_link_that_was_turned_is_another_place",
+    ),
+    Bug(
+        "approval-is-bound-to-the-rules", "neuraphage/decide/sealing.py",
+        "dict(params), named, rules_version(rules), *", "dict(params), named, *",
+        UNIT + "test_seals.py::test_other_rules_are_asked_under",
+    ),
+    Bug(
+        "edit-of-what-was-shown", "neuraphage/runtime/people_step.py",
+        "if problem is not None or prompt.digest != self._seals.digest(call):", "if problem is not None:",
+        UNIT + "test_edited_calls.py::test_what_changed_since_the_asking_is_asked_about_again",
+    ),
+    Bug(
+        "edited-call-is-judged-anew", "neuraphage/runtime/turn.py",
+        "                self._people.take(self._calls())\n                self._forget_facts()\n",
+        "                self._people.take(self._calls())\n                self._known_calls = ()\n",
+        UNIT + "test_edited_calls.py::test_a_changed_call_is_judged_by_the_rules",
+    ),
+    Bug(
+        "answer-unread-is-a-no", "neuraphage/decide/answers.py",
+        "        return PermissionAnswer(Permission.DENIED)\n", "        return PermissionAnswer(Permission.GRANTED)\n",
+        UNIT + "test_answers_in_turns.py::test_what_arrives_unread_is_a_no",
+    ),
+    Bug(
+        "broken-rules-allow-nothing", "neuraphage/own_rules.py",
+        "tuple(one for one in before if one.rule.effect is not RuleEffect.ALLOW)", "tuple(before)",
+        "tests/unit/settings/test_own_rules.py::test_a_change_is_seen_at_the_next_look",
+    ),
+    # what a person sees before they allow a call
+    Bug(
+        "asked-calls-stand-behind-a-bar", "neuraphage/cli/viewer.py",
+        "[Text.assemble((GOES_ON if number else BAR, \"dim\"), row) for number, row in enumerate(rows)]", "rows",
+        "tests/cli/test_prompt_corpus.py::test_no_line_of_a_call_passes_for_one_of_ours[a prompt]",
+    ),
+    Bug(
+        "asked-marks-are-ours-alone", "neuraphage/decide/seen_text.py",
+        "begins.sub(lambda found: number(found[0]), line)", "line",
+        "tests/cli/test_prompt_corpus.py::test_all_that_runs_is_seen[a mark of ours]",
+    ),
+    Bug(
+        "asked-look-alikes-are-marked", "neuraphage/decide/seen_text.py",
+        "without_lookalikes(_seen(marked))", "_seen(marked)",
+        "tests/cli/test_prompt_corpus.py::test_marks",
+    ),
+    Bug(
+        "asked-unseen-is-refused", "neuraphage/cli/sending.py",
+        " and prompt.prompt_id not in seen:", " and False:",
+        "tests/cli/test_asked_text.py::test_a_yes_to_what_was_not_shown_is_refused",
+    ),
+    Bug(
+        "told-of-what-is-open-alone", WORK,
+        " and settled.verdict is CommitVerdict.COMMITTED", "",
+        UNIT + "test_told_prompts.py::test_what_was_cancelled_is_not_told",
+    ),
+    # what reaches no further than it should
+    Bug(
+        "root-is-the-one-that-was-resolved", "neuraphage/tools/beneath.py",
+        "    if (info.st_dev, info.st_ino) != (pin.device, pin.inode):", "    if False:",
+        "tests/unit/tools/test_exchanged_paths.py::test_a_working_directory_that_is_replaced_in_mid_call",
+    ),
+    Bug(
+        "no-link-on-the-way", "neuraphage/tools/beneath.py",
+        "_ON_THE_WAY = os.O_DIRECTORY | os.O_NOFOLLOW |", "_ON_THE_WAY = os.O_DIRECTORY |",
+        "tests/unit/tools/test_exchanged_paths.py::test_no_read_leaks",
+    ),
+    Bug(
+        "no-orders-from-inside", "neuraphage/inside_command.py",
+        "    if task:\n", "    if False:\n",
+        "tests/cli/test_inside_commands.py::test_a_client_refuses_orders_from_inside",
+    ),
+    Bug(
+        "no-wide-folder", "neuraphage/api/tasks.py",
+        "        if working_dir is not None and not force:", "        if False:",
+        "tests/cli/test_wide_folders.py::test_a_client_refuses_it_likewise",
+    ),
+)  # fmt: skip
