@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from apikit import ApiBench
-from neuraphage.cli.prompts import show_prompt
+from neuraphage.cli.prompts import proposed, show_prompt
 from neuraphage.cli.viewer import BAR, GOES_ON, Viewer
 from neuraphage.decide.seen_text import spelled
 from neuraphage.model.message import Entry
@@ -179,15 +179,18 @@ def rows_of(shown: ShownPrompt, width: int | None) -> list[str]:
 
 
 def parted(shown: ShownPrompt, width: int | None) -> list[str]:
-    """The rows of the call itself; what stands above them is ours, and nothing of ours below them is missing."""
+    """The rows of the call itself; what stands above them and below is ours: the question, and rules of the call."""
     rows = rows_of(shown, width)
     first = next(number for number, row in enumerate(rows) if row.startswith((BAR, GOES_ON)))
     above = " ".join(" ".join(rows[:first]).split())
     assert above == f"? May {shown.prompt.tool} run? (yes/no/always/never) in {FOLDER}"
-    assert [row for row in rows[first:] if not row.startswith((BAR, GOES_ON))] == []
+    last = max(number for number, row in enumerate(rows) if row.startswith((BAR, GOES_ON)))
+    rules = "".join(f"always:{spelled(rule)}" for rule in proposed(shown))
+    assert "".join("".join(rows[last + 1 :]).split()) == "".join(rules.split())
+    assert [row for row in rows[first : last + 1] if not row.startswith((BAR, GOES_ON))] == []
     assert [row for row in rows if not row.isprintable()] == []
     assert width is None or [row for row in rows if cell_len(row) > width] == []
-    return rows[first:]
+    return rows[first : last + 1]
 
 
 def joined(rows: list[str]) -> str:
