@@ -63,7 +63,7 @@ TABLE = {
     "purge": CommandEntry("purge_command", "Remove the data folder of this host with all its tasks.", orders=True),
     "doctor": CommandEntry("doctor_command", "Look at all that tasks need, and say what is wrong."),
     "tools": CommandEntry("tools_commands", "Show and check the tools that a model may call."),
-    "rules": CommandEntry("rules_commands", "Show and change rules about calls of tools, and explain a call."),
+    "rules": CommandEntry("rules_commands", "Show, change and explain rules about calls of tools."),
     "repair": CommandEntry("repair_command", "Put lost or damaged indexes back from the records.", orders=True),
 }
 """Every command by its name, in the order of the help."""

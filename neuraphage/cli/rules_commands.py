@@ -41,7 +41,7 @@ _WORDS = {
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     rules = typer.Typer(
-        help="Show and change rules about calls of tools, and explain a call.",
+        help="Show, change and explain rules about calls of tools.",
         epilog="Example: neuraphage rules list",
         no_args_is_help=True,
         rich_markup_mode=None,
