@@ -138,11 +138,7 @@ def outcome_of(case: Case, folder: Path) -> Outcome:
 
 
 def load() -> None:
-    """Load once what each process of each case would: it was a third of what a case took.
-
-    And no slowness of the machine ends a chain of turns, which would be another run than the recorded one.
-    """
-    turn_chain.LONGEST_S = float("inf")
+    """Load once what each process of each case would: it was a third of what a case took."""
     importlib.import_module("neuraphage.llm.streamed_call")
     for name in BINDINGS:
         script(name)
@@ -179,5 +175,7 @@ def _start(case: Case, site: Site) -> int:
         os.dup2(log, 1)
         os.dup2(log, 2)
         sys.stdout, sys.stderr = os.fdopen(1, "w", closefd=False), os.fdopen(2, "w", closefd=False)
+        # no slowness of the machine ends a chain of turns, which would be another run than the recorded one
+        turn_chain.LONGEST_S = float("inf")
         _exit_after(lambda: (case.run or run_case)(case, site))
     return pid

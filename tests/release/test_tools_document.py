@@ -48,7 +48,7 @@ class Newcomer:
             **outside,
             "PATH": os.pathsep.join([str(Path(sys.base_prefix) / "bin"), "/usr/local/bin", "/usr/bin", "/bin"]),
             "NEURAPHAGE": str(wheel),
-            "NEURAPHAGE_DATA_DIR": str(folder / "data"),
+            "NEURAPHAGE_DATA_DIR": f"{folder}-data",
             "PIP_NO_INDEX": "1",
             "PIP_NO_DEPS": "1",
             "PYTEST_ADDOPTS": "-p no:cacheprovider",
