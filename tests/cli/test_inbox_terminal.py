@@ -82,7 +82,7 @@ def test_skip_question_and_quit(bench: Bench, opened: Opened) -> None:
     inbox.see("make two")
     inbox.see(ASKS)
     inbox.type("perhaps")
-    inbox.see("s skips it, q leaves")
+    inbox.see("PATTERN; s skips it,")
     inbox.see(ASKS)
     inbox.type("")
     inbox.see("Which")
