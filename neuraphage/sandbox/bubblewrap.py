@@ -51,7 +51,8 @@ def under_bubblewrap(
 
 def _mounts(view: SandboxView, temporary: str) -> Iterator[str]:
     """The root, and what lies over it: of two places the deeper one is mounted later, and so decides."""
-    yield from ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+    root = "--bind" if view.working_dir == "/" else "--ro-bind"
+    yield from (root, "/", "/", "--dev", "/dev", "--proc", "/proc")
     places: dict[str, tuple[str, ...]] = {}
     sealed = []
     for path in view.hidden:
@@ -71,6 +72,7 @@ def _mounts(view: SandboxView, temporary: str) -> Iterator[str]:
         places[path] = ("--ro-bind", path, path)
     if view.proxy_socket is not None:
         places[PROXY_SOCKET] = ("--ro-bind", view.proxy_socket, PROXY_SOCKET)
+    places.pop("/", None)  # mounted first
     for path in sorted(places, key=_depth):
         yield from places[path]
     for path in sealed:  # after all that lies in them was mounted: what a command writes there must not seem to be kept
