@@ -70,11 +70,10 @@ def _found(places: Iterable[str]) -> Iterator[str]:
     """Those that are there and can be reached, resolved."""
     for place in places:
         try:
-            path = os.path.realpath(place, strict=True)
-            os.stat(path)  # noqa: PTH116 - thousands are looked at before a command may start
+            os.stat(place)  # noqa: PTH116 - before each command about a hundred are looked at, of which few are there
+            yield os.path.realpath(place, strict=True)
         except (OSError, ValueError):
             continue  # what cannot be reached from here cannot be from a command
-        yield path
 
 
 def _lies_in(place: str, folders: Iterable[str]) -> bool:
