@@ -157,7 +157,7 @@ def test_named_sockets_are_not_reached(host: SandboxedHost) -> None:
             "    except OSError: print('refused')\n"
         )
         (host.work / "reach.py").write_text(program, encoding="utf-8")
-        status = host.run(f"{sys.executable} reach.py {outside} {inside}; ls -A /tmp")
+        status = host.run(f"{sys.executable} reach.py {outside} {inside}")
     assert status.output.split() == ["refused", "refused"]
 
 
