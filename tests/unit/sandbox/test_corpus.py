@@ -32,6 +32,8 @@ Results = list[tuple[str, str, bool]]
 CANARY = "CANARY-5f2c81"
 CHANGED = "CHANGED"
 FIXTURES = ROOT / "tests" / "fixtures" / "sandbox"
+HOSTILE_MS, HARMLESS_MS = 8_000, 120_000
+"""Some of the hostile ones wait for a network that is not there; how they end is not looked at."""
 BATCH = 20
 """Calls of one reply."""
 PROJECT = {
@@ -60,15 +62,15 @@ def calls_of(name: str, places: dict[str, object]) -> list[tuple[str, dict[str, 
             lines.append(line)
     for key, value in places.items():
         lines = [line.replace(f"{{{key}}}", str(value)) for line in lines]
-    return [_call(line) for line in lines]
+    return [_call(line, is_hostile=bool(places)) for line in lines]
 
 
-def _call(line: str) -> tuple[str, dict[str, object]]:
+def _call(line: str, *, is_hostile: bool) -> tuple[str, dict[str, object]]:
     if line.startswith("@read_file "):
         return "read_file", {"path": line.removeprefix("@read_file ")}
     if line.startswith("@write_file "):
         return "write_file", {"path": line.removeprefix("@write_file "), "content": CHANGED}
-    return "run_command", {"command": line, "timeout_ms": 60_000}
+    return "run_command", {"command": line, "timeout_ms": HOSTILE_MS if is_hostile else HARMLESS_MS}
 
 
 def replies(corpus: list[tuple[str, dict[str, object]]]) -> Iterator[ModelReply]:
