@@ -35,16 +35,20 @@ def view_of(working_dir: str, private: Iterable[str], environ: Mapping[str, str]
         working_dir=working_dir,
         guarded=tuple(_found(str(root / name) for name in GUARDED)),
         hidden=_outermost(_unique(place for place in hidden if _is_seen(place, working_dir)), working_dir),
-        shown=_unique(place for place in shown if _lies_in(place, (*hidden, *TEMPORARY))),
+        shown=_unique(place for place in shown if _lies_in(place, (*hidden, *TEMPORARY)) and not _holds(place, hidden)),
     )
 
 
 def _shown_of(home: Path) -> Iterator[str]:
-    """What of a home is shown: all that does not begin with a dot, and tool chains that do."""
+    """What of a home is shown: all that does not begin with a dot, and tool chains that do.
+
+    A link is left out: it may lead to what does begin with one.
+    """
     try:
-        visible = [entry.path for entry in os.scandir(home) if not entry.name.startswith(".")]
+        entries = list(os.scandir(home))
     except OSError:
-        visible = []
+        entries = []
+    visible = [entry.path for entry in entries if not entry.name.startswith(".") and not entry.is_symlink()]
     yield from _found([*visible, *(str(home / name) for name in HOME_SHOWN)])
 
 
@@ -92,6 +96,11 @@ def _outermost(hidden: tuple[str, ...], working_dir: str) -> tuple[str, ...]:
         for place in hidden
         if not any(_lies_in(place, [folder]) and not _lies_in(working_dir, [folder]) for folder in hidden)
     )
+
+
+def _holds(place: str, hidden: Iterable[str]) -> bool:
+    """Whether a place would show what is hidden, as a home does that stands on PATH."""
+    return any(one == place or _lies_in(one, [place]) for one in hidden)
 
 
 def _unique(places: Iterable[str]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from neuraphage.sandbox import view
 from sandboxkit import SandboxedHost
 
 SECRET = "canary-of-the-home"
@@ -58,6 +59,25 @@ def test_secrets_by_their_own_path_are_not_there(host: SandboxedHost) -> None:
     assert SECRET not in status.output
     assert status.output.count("No such file or directory") == 3
     assert "root:" not in status.output
+
+
+@pytest.mark.parametrize("way", ["a link", "the home on PATH", "the secrets on PATH"])
+def test_nothing_of_the_home_leads_to_its_secrets(
+    host: SandboxedHost, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a link with a name that is shown, nor a search path that names the whole home."""
+    monkeypatch.setattr(view, "SYSTEM_HIDDEN", (str(host.home.parent),))  # as /home is
+    (host.home / ".ssh").mkdir()
+    (host.home / ".ssh" / "id_rsa").write_text(SECRET, encoding="utf-8")
+    if way == "a link":
+        (host.home / "keys").symlink_to(".ssh")
+    elif way == "the home on PATH":
+        host.environ = {"PATH": f"{os.environ['PATH']}:{host.home}"}
+    else:
+        host.environ = {"PATH": f"{os.environ['PATH']}:{host.home}/.ssh/.."}
+    status = host.run("cat ~/keys/id_rsa ~/.ssh/id_rsa; ls -A ~")
+    assert SECRET not in status.output
+    assert ".ssh" not in status.output.splitlines()
 
 
 def test_a_home_that_is_the_working_directory_keeps_its_secrets(host: SandboxedHost) -> None:
