@@ -137,6 +137,21 @@ class Attach:
 
 
 @dataclass(frozen=True, slots=True)
+class PutBack:
+    """Note that a begun call did not run: it is judged anew, since rules, files and people's minds change.
+
+    Args:
+        call: the call.
+        attempt: starts of it that are known not to have run; part of its key.
+        keeps_evidence: whether the evidence from before its start goes on to hold.
+    """
+
+    call: ToolCall
+    attempt: int
+    keeps_evidence: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """Note the result of a call that is not run.
 
@@ -216,6 +231,7 @@ Action = (
     | LookAfter
     | AskDetached
     | Attach
+    | PutBack
     | Record
     | NextTurn
     | Complete

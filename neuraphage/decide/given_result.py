@@ -71,5 +71,17 @@ def of_other_tools_result(name: str, tool: ToolDeclaration | None, problem: str 
     )
 
 
+def forbidden_result(name: str) -> ToolResult:
+    """The result of a keyed call that was interrupted, and that a rule has forbidden since.
+
+    Args:
+        name: of the tool.
+    """
+    return _unknown(
+        f"{name} was interrupted and its outcome is unknown: it may have been done or not. A rule forbids it since, so"
+        " it was not called again. Look at the present state before you go on."
+    )
+
+
 def _unknown(text: str) -> ToolResult:
     return ToolResult(text=text, is_error=True, unknown_outcome=True)

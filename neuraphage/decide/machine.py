@@ -16,6 +16,7 @@ from neuraphage.decide.actions import (
     Fail,
     GiveBack,
     LookAfter,
+    PutBack,
     Record,
     RunTool,
     StopAtLimit,
@@ -24,10 +25,10 @@ from neuraphage.decide.actions import (
 )
 from neuraphage.decide.begun_call import Finding, Found
 from neuraphage.decide.control import endings_last
-from neuraphage.decide.given_result import of_other_tools_result
+from neuraphage.decide.given_result import forbidden_result, of_other_tools_result
 from neuraphage.decide.limits import limit_failure
 from neuraphage.decide.matrix import MATRIX, STARTED_SHAPES, Move, Origin, Shape
-from neuraphage.decide.next_call import next_call
+from neuraphage.decide.next_call import is_forbidden, next_call
 from neuraphage.decide.retry import advice, can_be_retried
 from neuraphage.decide.snapshot import Snapshot
 from neuraphage.decide.turn_end import turn_end
@@ -98,7 +99,11 @@ def _after_failure(move: Move, entry: ModelEffect) -> Action:
 def _inherited(snapshot: Snapshot, move: Move, entry: ToolEffect, call: ToolCall) -> Action:
     """A former lease had begun a call: what came of it is found out, and nothing is done twice on a guess."""
     match move:
-        case Move.RUN_AGAIN | Move.RUN_AGAIN_KEYED:
+        case Move.RUN_AGAIN:
+            return PutBack(call, entry.attempt)
+        case Move.RUN_AGAIN_KEYED if is_forbidden(snapshot, call):
+            return _unknown(snapshot, call, forbidden_result(call.name))
+        case Move.RUN_AGAIN_KEYED:
             return RunTool(call, entry.attempt)
         case Move.PROBE if snapshot.now_ms < snapshot.record.unsafe_until_ms:
             # the former owner was only seen absent: until its own deadline it may still be writing
@@ -120,9 +125,9 @@ def _settled(snapshot: Snapshot, entry: ToolEffect, call: ToolCall, found: Found
         case Finding.ENDED if found.result is not None:
             return Record(call, found.result)
         case Finding.NOT_DONE:
-            return RunTool(call, entry.attempt, entry.evidence)
+            return PutBack(call, entry.attempt, keeps_evidence=True)
         case Finding.SEALED:
-            return RunTool(call, entry.attempt + 1)
+            return PutBack(call, entry.attempt + 1)
         case Finding.RUNNING:
             return Attach(call)
         case Finding.UNKNOWN if found.result is not None:

@@ -45,15 +45,19 @@ def _run(snapshot: Snapshot, call: ToolCall, tool: ToolDeclaration, by: tuple[Ru
     What a person has allowed runs as it was shown to them, or it is judged anew.
     """
     unsafe_until_ms = snapshot.record.unsafe_until_ms
-    if tool.effect_class in _MEETS_OTHERS and snapshot.now_ms < unsafe_until_ms:
-        return WaitUntil(unsafe_until_ms)
     entry = tool_effect(snapshot.journal, call.tool_use_id)
-    if entry is None or entry.digest is None:
+    is_late = entry is not None and entry.put_back  # what a former owner could still do about it was waited for
+    if tool.effect_class in _MEETS_OTHERS and snapshot.now_ms < unsafe_until_ms and not is_late:
+        return WaitUntil(unsafe_until_ms)
+    if entry is None:
         return RunTool(call, allowed_by=by)
+    kept = entry.evidence if entry.put_back else None
+    if entry.digest is None:
+        return RunTool(call, entry.attempt, kept, allowed_by=by)
     now = snapshot.seals.get(call.tool_use_id)
     if now is None:
         return LookAtSeal(call)
-    return RunTool(call) if now == entry.digest else VoidApproval(call)
+    return RunTool(call, entry.attempt, kept) if now == entry.digest else VoidApproval(call)
 
 
 def _asked(snapshot: Snapshot, call: ToolCall) -> Action:
@@ -83,6 +87,12 @@ def _needs_person(snapshot: Snapshot, call: ToolCall) -> bool:
     if tool.control is not None:
         return tool.control is ControlKind.ASK_USER
     return _ruled(snapshot, call, tool).ruling is Ruling.ASK
+
+
+def is_forbidden(snapshot: Snapshot, call: ToolCall) -> bool:
+    """Whether a call never runs, by the rules as they are now."""
+    tool = snapshot.tools.get(call.name)
+    return tool is not None and _ruled(snapshot, call, tool).ruling in {Ruling.DENIED, Ruling.BLOCKED}
 
 
 def runs_outside(snapshot: Snapshot, call: ToolCall) -> bool:

@@ -119,6 +119,7 @@ class ToolEffect(_Effect):
         tool: its name.
         params_hash: sha256 of the canonical JSON of its parameters.
         effect_class: what a repeat does.
+        put_back: planned: it was begun once, and is known not to have run.
         version: of what the call meant when it was begun; None from a release that kept none.
         evidence: checkable: facts read before the start which let a probe tell whether it happened, and
             `approved_file`, the file as it was when a person was asked about the call (then from the asking on);
@@ -139,6 +140,7 @@ class ToolEffect(_Effect):
     tool: str | None = None
     params_hash: str | None = None
     effect_class: EffectClass | None = None
+    put_back: bool = False
     version: str | None = None
     evidence: dict[str, Any] | None = None
     permission: Permission | None = None

@@ -194,7 +194,7 @@ class PeopleStep:
                 tool=prompt.tool,
             )
             if approved is not None:
-                entry = entry.model_copy(update={"evidence": approved.get(key)})
+                entry = entry.model_copy(update={"evidence": approved.get(key), "put_back": False})
             if prompt.kind is PromptKind.PERMISSION:
                 entry = entry.model_copy(update={"asked": entry.asked + 1})
             planned.append(entry.model_copy(update={"prompt_id": prompt.prompt_id}))

@@ -25,7 +25,10 @@ PERMISSION_EVENTS = {
 OTHER_FILE, OTHER_RULES = "its file has changed", "the rules or the tool have changed"
 NOT_TAKEN = "The change was not taken"
 
-_UNDECIDED = dict.fromkeys(("permission", "permission_by", "digest", "prompt_id", "evidence", "edited"))
+_UNDECIDED = {
+    **dict.fromkeys(("permission", "permission_by", "digest", "prompt_id", "evidence", "edited")),
+    "put_back": False,  # the evidence of its former start is gone
+}
 
 
 class Seals:

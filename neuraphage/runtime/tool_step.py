@@ -92,6 +92,15 @@ class ToolStep:
         self.announce(call, declaration, evidence, attempt)
         self.carry_out(tool, call, declaration, context)
 
+    def put_back(self, call: ToolCall, attempt: int, *, keeps_evidence: bool) -> None:
+        """Note that a begun call is as if it had not begun; the arguments are those of `PutBack`."""
+        entry = self._work.tool_effect(call.tool_use_id)
+        if entry is None:
+            raise AssertionError(f"a call that was never begun: {call.tool_use_id}")
+        evidence = entry.evidence if keeps_evidence else as_evidence(approved_file(entry)) or None
+        planned = {"state": EffectState.PLANNED, "attempt": attempt, "evidence": evidence, "put_back": True}
+        self._work.note(journal=[entry.model_copy(update={**planned, "fence": self._work.held.lease.fence})])
+
     def note(self, call: ToolCall, result: ToolResult) -> None:
         """Note the result of a call, without secrets and within the tool's limit."""
         declaration = self._services.declarations.get(call.name)
@@ -180,6 +189,7 @@ class ToolStep:
             version=declaration.version,
             evidence=evidence,
             permission=before.permission if before else None,
+            digest=before.digest if before else None,
             edited=before.edited if before else None,
         )
         marker = Marker(name=MarkerName.TOOL_STARTED, tool=call.name, tool_use_id=call.tool_use_id, params_hash=digest)

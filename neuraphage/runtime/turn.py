@@ -20,6 +20,7 @@ from neuraphage.decide.actions import (
     LookAfter,
     LookAtSeal,
     NextTurn,
+    PutBack,
     Record,
     Rest,
     RunTool,
@@ -202,8 +203,8 @@ class Turn:
                 self._seals.decided(action.call, Permission.GRANTED, action.allowed_by)
                 outside = runs_outside(self.snapshot(), action.call)
                 self._tools.run(action.call, attempt=action.attempt, kept=action.evidence, outside=outside)
-            case LookAfter() | AskDetached() | Attach():
-                self._find_out(action)
+            case LookAfter() | AskDetached() | Attach() | PutBack():
+                self._settle(action)
             case GiveBack(why=why):
                 return self._work.suspend(_GIVEN_BACK[why])
             case Record():
@@ -250,8 +251,8 @@ class Turn:
         finally:
             self._work.held.effect_since_s = None
 
-    def _find_out(self, action: LookAfter | AskDetached | Attach) -> None:
-        """What is found out of a begun call is a fact of the next decision."""
+    def _settle(self, action: LookAfter | AskDetached | Attach | PutBack) -> None:
+        """What is found out of a begun call is a fact of the next decision; one that did not run has not begun."""
         call = action.call
         entry = self._work.tool_effect(call.tool_use_id)
         if entry is None:
@@ -263,5 +264,9 @@ class Turn:
                 found = self._begun.ask(call, entry)
             case Attach():
                 found = self._begun.attach(call, entry)
+            case PutBack():
+                self._tools.put_back(call, action.attempt, keeps_evidence=action.keeps_evidence)
+                self._found.pop(call.tool_use_id, None)
+                found = None
         if found is not None:
             self._found[call.tool_use_id] = found

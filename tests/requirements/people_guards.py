@@ -11,8 +11,24 @@ PEOPLE_GUARDS = (
     # approvals
     Bug(
         "approval-runs-as-it-was-shown", "neuraphage/decide/next_call.py",
-        "return RunTool(call) if now == entry.digest else VoidApproval(call)", "return RunTool(call)",
+        "return RunTool(call, entry.attempt, kept) if now == entry.digest else VoidApproval(call)",
+        "return RunTool(call, entry.attempt, kept)",
         UNIT + "test_seals.py::test_a_link_that_was_turned_is_another_place",
+    ),
+    Bug(
+        "sealed-call-is-judged-anew", "neuraphage/decide/machine.py",
+        "return PutBack(call, entry.attempt + 1)", "return RunTool(call, entry.attempt + 1)",
+        UNIT + "test_judged_again.py::test_a_sealed_command_that_a_rule_forbids_since_does_not_run",
+    ),
+    Bug(
+        "sealed-call-keeps-its-approval", "neuraphage/runtime/tool_step.py",
+        "            digest=before.digest if before else None,\n", "",
+        UNIT + "test_judged_again.py::test_a_yes_is_held_against_what_a_sealed_command_would_run_under_now",
+    ),
+    Bug(
+        "keyed-call-is-forbidden-meanwhile", "neuraphage/decide/machine.py",
+        "case Move.RUN_AGAIN_KEYED if is_forbidden(snapshot, call):", "case Move.RUN_AGAIN_KEYED if False:",
+        UNIT + "test_judged_again.py::test_an_interrupted_call_that_a_rule_forbids_since_is_not_made_again",
     ),
     Bug(
         "approval-is-bound-to-the-rules", "neuraphage/decide/sealing.py",

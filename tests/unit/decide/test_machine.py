@@ -23,6 +23,7 @@ from neuraphage.decide.actions import (
     LookAfter,
     LookAtSeal,
     NextTurn,
+    PutBack,
     Record,
     Rest,
     RunTool,
@@ -407,8 +408,9 @@ def begun(effect_class: EffectClass, **more: Any) -> Snapshot:
 
 
 def test_each_class_is_settled_in_its_way() -> None:
-    """Run again under the same key, looked after, or asked for; never sooner than its former owner may still act."""
-    assert decide(begun(EffectClass.PURE)) == RunTool(CALL, attempt=2)
+    """Judged anew, run again under the same key, looked after, or asked for; never sooner than its former owner may
+    still act."""
+    assert decide(begun(EffectClass.PURE)) == PutBack(CALL, attempt=2)
     assert decide(begun(EffectClass.KEYED)) == RunTool(CALL, attempt=2)
     assert decide(begun(EffectClass.CHECKABLE)) == LookAfter(CALL)
     assert decide(begun(EffectClass.CHECKABLE, record={"unsafe_until_ms": NOW_MS + 5})) == WaitUntil(NOW_MS + 5)
@@ -449,13 +451,13 @@ def test_what_stays_unknown_is_told_or_asked(effect_class: EffectClass) -> None:
     ("found", "action"),
     [
         (Found(Finding.ENDED, DONE), Record(CALL, DONE)),
-        (Found(Finding.NOT_DONE), RunTool(CALL, 2, {"before": 1})),
-        (Found(Finding.SEALED), RunTool(CALL, 3)),
+        (Found(Finding.NOT_DONE), PutBack(CALL, 2, keeps_evidence=True)),
+        (Found(Finding.SEALED), PutBack(CALL, 3)),
         (Found(Finding.RUNNING), Attach(CALL)),
     ],
 )
 def test_what_was_found_out_is_acted_on(effect_class: EffectClass, found: Found, action: Action) -> None:
-    """Recorded, begun again under its id and with its evidence, begun under a new id, or waited for."""
+    """Recorded, judged anew with its id and its evidence or under a new id, or waited for."""
     entry = tool_entry(EffectState.STARTED, FENCE - 1, effect_class=effect_class, attempt=2, evidence={"before": 1})
     state = turn(model_entry(EffectState.COMPLETED, FENCE - 1), entry, calls=(CALL,), found={"t1": found})
     assert decide(state) == action
