@@ -68,7 +68,7 @@ class StartedDemo:
 def without_recovery(tmp_path_factory: pytest.TempPathFactory) -> StartedDemo:
     """A demo that mostly waits for a worker that never comes: it does so beside the other tests."""
     return StartedDemo(
-        tmp_path_factory.mktemp("off"), "--patience", "60", settings={"NEURAPHAGE_RECOVERY_POLICY": "off"}
+        tmp_path_factory.mktemp("off"), "--patience", "150", settings={"NEURAPHAGE_RECOVERY_POLICY": "off"}
     )
 
 
@@ -136,7 +136,7 @@ def test_an_edited_project_fails(tmp_path: Path) -> None:
 
 
 def test_with_recovery_off_nobody_goes_on(without_recovery: StartedDemo) -> None:
-    """Without recovery the first kill is the end, within the demo's minute."""
+    """Without recovery the first kill is the end. A slow machine takes a minute to start its stack, hence 150 s."""
     run = without_recovery.ended()
     assert run.code == 1, run.out
     assert run.value("killed while a reply streamed: went on after") == "never"
