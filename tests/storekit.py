@@ -10,6 +10,7 @@ from typing import Any
 
 import fakeredis
 
+from neuraphage.decide.superseding import superseding
 from neuraphage.model.message import Entry
 from neuraphage.model.prompt import InboxItem, Prompt, PromptKind
 from neuraphage.model.task import TERMINAL, Status, TaskSpec
@@ -207,7 +208,14 @@ class StoreKit:
 
     def send(self, task_id: str, kind: SignalKind, key: str = "", **more: Any) -> Signalled:
         key = key or f"signal-{next(_numbers)}"
+        if kind is SignalKind.RETRY_REPLY:
+            more = {**self.of_last_entry(task_id), **more} if "seq" not in more else more
         return self.store.signal(task_id, Signal(kind=kind, key=key, **more))
+
+    def of_last_entry(self, task_id: str) -> dict[str, Any]:
+        """What retry_reply is given that is to supersede the last entry, as things stand."""
+        seq, length = self.client.hget(self.keys.task(task_id), "seq"), self.client.llen(self.keys.messages(task_id))
+        return {"entry": superseding(length - 1, 0), "seq": int(seq or 0)}
 
     def plant(self, task_id: str, kind: str = "input", prompt_id: str | None = None) -> bytes:
         """Send input or an answer and return its stored bytes."""

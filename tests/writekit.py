@@ -94,10 +94,15 @@ def signalling(kit: StoreKit) -> Iterator[tuple[str, Write]]:
         (SignalKind.RESUME, Status.PAUSED),
         (SignalKind.RETRY, Status.FAILED),
         (SignalKind.RESET, Status.FAILED),
+        (SignalKind.RETRY_REPLY, Status.COMPLETED),
     ]
     for kind, status in rows:
         task_id = kit.put(status)
-        yield f"{kind} {status}", partial(kit.send, task_id, kind, prompt_id=ASK)
+        more = kit.of_last_entry(task_id) if kind is SignalKind.RETRY_REPLY else {}
+        yield f"{kind} {status}", partial(kit.send, task_id, kind, prompt_id=ASK, **more)
+    talking = kit.waiting(question(TALK))
+    again = partial(kit.send, talking, SignalKind.RETRY_REPLY, **kit.of_last_entry(talking))
+    yield "retry_reply in a conversation", again
     task_id, _ = kit.running()
     kit.send(task_id, SignalKind.PAUSE)
     yield "resume Running", lambda: kit.send(task_id, SignalKind.RESUME)

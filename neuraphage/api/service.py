@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+from neuraphage.api.refusing import refused
 from neuraphage.decide.answers import Scope, read_answer, refuse_too_many
 from neuraphage.decide.asking import asks_line, meant, named, short_prompt_id
-from neuraphage.decide.going_on import anew, going_on, reset
-from neuraphage.decide.limits import limit_failure, limit_reached
+from neuraphage.decide.superseding import last_reply, superseding
 from neuraphage.errors import (
     BadInput,
-    IllegalMove,
-    LimitReached,
     PromptNotOpen,
     SettingsError,
-    StoreError,
-    TaskNotFound,
 )
 from neuraphage.model.effect import MarkerName
 from neuraphage.model.limits import NO_CHANGE, LimitChange
@@ -24,7 +21,7 @@ from neuraphage.model.place import Place
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.rule import Rule
 from neuraphage.model.task import NAME_MAX_CHARS, TEXT_MAX_CHARS, TaskRecord, TaskSpec
-from neuraphage.ports import AddRule, Dispatcher, Redaction, Signal, SignalKind, Signalled, SignalVerdict, TaskStore
+from neuraphage.ports import AddRule, Dispatcher, Redaction, Signal, SignalKind, Signalled, TaskStore
 
 SHOWN_ANSWER_CHARS = 60
 """Of an answer that is repeated in the command that would have worked."""
@@ -192,6 +189,27 @@ class TaskService:
         """
         return self._signal(task_id, Signal(SignalKind.RETRY, key or self._new_key(), limits=limits))
 
+    def retry_reply(
+        self, record: TaskRecord, entries: Sequence[Mapping[str, Any]], key: str | None = None
+    ) -> Signalled:
+        """Ask the model again for its last reply, which is superseded: it stays stored, and is sent no more.
+
+        Args:
+            record: of the task, read before its conversation.
+            entries: its conversation.
+            key: idempotency key.
+
+        Raises:
+            BadInput: there is no such reply, or the task has gone on since it was read.
+            TaskNotFound, IllegalMove, LimitReached: see the message.
+        """
+        first = last_reply(entries)
+        entry = None if first is None else superseding(first, record.counters.iteration)
+        kind = SignalKind.RETRY_REPLY
+        return self._signal(
+            record.task_id, Signal(kind, key or self._new_key(), who=self._who, entry=entry, seq=record.seq)
+        )
+
     def reset(self, task_id: str, key: str | None = None, limits: LimitChange = NO_CHANGE) -> Signalled:
         """Archive a failed task's conversation and start anew, under these limits. Its cost counts on.
 
@@ -213,40 +231,12 @@ class TaskService:
 
     def _signal(self, task_id: str, sent: Signal) -> Signalled:
         answer = self._store.signal(task_id, sent)
-        match answer.verdict:
-            case SignalVerdict.NOT_FOUND:
-                raise TaskNotFound(f"no task {task_id!r}; list them with `neuraphage list`")
-            case SignalVerdict.ILLEGAL:
-                raise IllegalMove(
-                    f"{task_id} is {answer.status}: it takes no {sent.kind.value} now{self._hint(task_id, answer)}"
-                )
-            case SignalVerdict.AT_LIMIT:
-                raise LimitReached(self._limit_text(task_id, sent.kind))
-            case SignalVerdict.PROMPT_NOT_OPEN:
-                raise PromptNotOpen(f"{task_id}: prompt {sent.prompt_id!r} is not open; it was answered or timed out")
-            case SignalVerdict.FULL:
-                raise BadInput(f"{task_id} has too many unread messages; wait until it has read some")
+        error = refused(task_id, sent, answer, self._store.get)
+        if error is not None:
+            raise error
         if answer.place == Place.OUTBOX and sent.kind is not SignalKind.LIMIT:  # that moves no task
             self._dispatcher.publish_turn(task_id, answer.iteration, answer.seq, sent.kind.value)
         return answer
-
-    def _hint(self, task_id: str, answer: Signalled) -> str:
-        """What a person can do instead; nothing about a record that cannot be read."""
-        try:
-            return f"; {going_on(self._store.get(task_id), has_conversation=answer.has_conversation)}"
-        except StoreError:
-            return ""
-
-    def _limit_text(self, task_id: str, kind: SignalKind) -> str:
-        record = self._store.get(task_id)
-        if kind is SignalKind.RETRY:
-            return f"{task_id}: {limit_failure(record) or 'a limit forbids a further call; raise it'}"
-        if kind is SignalKind.RESUME:
-            return (
-                f"{task_id}: {limit_reached(record) or 'A limit forbids a further call.'} To go on: {going_on(record)}."
-            )
-        reached = limit_reached(anew(record)) or "A limit forbids a further call."
-        return f"{task_id}: {reached} To go on: {reset(record) if kind is SignalKind.RESET else going_on(record)}."
 
 
 def _meant_prompt(record: TaskRecord, prompt_id: str | None, text: str) -> Prompt:

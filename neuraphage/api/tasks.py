@@ -177,6 +177,22 @@ class Tasks(ApiBase):
         """
         return self._service.retry(self.find(task_id), key, limit_change(max_turns, max_cost_usd))
 
+    def retry_reply(self, task_id: str, *, key: str | None = None) -> Signalled:
+        """Ask the model again for its last reply, in a conversation that waits for a person or a completed task.
+
+        The reply is superseded: it stays stored, and the model is not sent it any more. It reaches back to the last
+        message of a person or result of a tool, so what tools did stays known. Its cost stays counted. The limit of
+        turns counts anew, as from a message.
+
+        Raises:
+            IllegalMove: the task stands elsewhere.
+            LimitReached: it has spent its money; nothing was changed.
+            BadInput: the last that the model did were calls of tools, or the task has gone on meanwhile. Else see the
+                class.
+        """
+        record = self._ports.reads.get(self.find(task_id))  # first: its number tells whether the rest still fits
+        return self._service.retry_reply(record, self._ports.reads.conversation(record.task_id, 0), key)
+
     def reset(
         self,
         task_id: str,

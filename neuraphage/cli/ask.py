@@ -80,6 +80,7 @@ class Asker:
         if leaves(prompt, typed):
             return False
         if prompt.kind is PromptKind.CONVERSATION and self._words.take(record, typed):
+            self._asked = None  # what closed it, if it is closed, was said here
             return True
         self._asked = None
         return self._take(record, still_open, typed)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from neuraphage.api import Api
-from neuraphage.cli.hints import command_line, typed_here
+from neuraphage.cli.hints import typed_here
 from neuraphage.cli.viewer import Viewer
 from neuraphage.errors import IllegalMove, LimitReached
 from neuraphage.model.task import Status, TaskRecord
 
 PAUSE, CANCEL, RETRY, CONTEXT = "/pause", "/cancel", "/retry", "/context"
 MOVES = frozenset({PAUSE, CANCEL})
-"""Those after which the task does not wait for the next message any more."""
+"""Those after which the task does not wait for the next message any more. RETRY may be refused, and it waits on."""
 WORDS = (PAUSE, CANCEL, RETRY, CONTEXT)
 """Each is one only when nothing else stands on the line; any other word with a slash is a message."""
 
@@ -52,11 +52,12 @@ class ClientWords:
                 return self._retry(record)
 
     def _retry(self, record: TaskRecord) -> str:
+        """A task that has failed is retried, as by the command; else the reply that the person has seen."""
         now = self._api.get(record.task_id)
-        if now.status is not Status.FAILED:
-            known = command_line("retry", record.short_id)
-            return (
-                f"it has not failed, so there is nothing to retry: {RETRY} does what `{known}` does with a failed task"
-            )
-        self._api.retry(record.task_id)
-        return "retrying"
+        if now.status is Status.FAILED:
+            self._api.retry(record.task_id)
+            return "retrying"
+        if now.seq != record.seq:  # somebody else was faster: it is not the reply that was meant
+            raise IllegalMove("it has gone on meanwhile, so nothing was retried")
+        self._api.retry_reply(record.task_id)
+        return "the reply is superseded; the model is asked again"

@@ -44,6 +44,7 @@ _TEXTS: dict[str, EventText] = {
     EventKind.TASK_PAUSED: lambda d: f"paused ({d['reason']})",
     EventKind.LIMITS_CHANGED: lambda d: f"limits set by {d['by']}: {_limits(d)}",
     EventKind.TASK_RETRIED: lambda _: "retried",
+    EventKind.REPLY_SUPERSEDED: lambda d: f"asked again for the last reply by {d.get('who') or d['by']}",
     EventKind.TASK_RESET: lambda _: "reset",
     EventKind.WORKING_DIR_LOST: lambda d: str(d["report"]),
     EventKind.WORKING_DIR_BACK: lambda d: f"the working directory {d['path']} is back",

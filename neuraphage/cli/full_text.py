@@ -12,6 +12,7 @@ from rich.text import Text
 
 from neuraphage.cli.call_text import title
 from neuraphage.cli.console import harmless, out, print_wrapped
+from neuraphage.cli.message_text import SUPERSEDED_MARK
 
 INDENT = 2
 
@@ -20,12 +21,12 @@ def show_conversation(entries: Iterable[Mapping[str, Any]]) -> None:
     """Every entry, oldest first; nothing is left out.
 
     Args:
-        entries: as `Reads.conversation` gives them.
+        entries: as `message_text.marked` gives them.
     """
     for entry in entries:
         content = entry.get("content", [])
         for block in [{"type": "text", "text": content}] if isinstance(content, str) else content:
-            _show(str(entry.get("role", "?")), block)
+            _show(f"{entry.get('role', '?')}{SUPERSEDED_MARK if entry.get('superseded') else ''}", block)
 
 
 def show_markdown(text: str) -> None:

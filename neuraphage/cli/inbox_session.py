@@ -89,7 +89,7 @@ class InboxSession:
                 self._skipped.add(_key(entry))
                 return None
             if entry.prompt.kind is PromptKind.CONVERSATION and self._words_of_ours.take(entry.record, typed):
-                if typed.strip() not in MOVES:
+                if typed.strip() not in MOVES and not self._is_overtaken(entry):
                     continue
                 self._done.add(_key(entry))
                 return None

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from neuraphage.cli.call_text import title
+from neuraphage.decide.superseding import superseded
 
 MAX_LINE_CHARS = 200
+SUPERSEDED_MARK = " (superseded)"
+"""Behind the name of who says what the model is not shown any more."""
 
 
 def message_lines(entry: Mapping[str, Any]) -> list[str]:
     """One line a block: who says what, which call, what came of it.
 
     Args:
-        entry: as `Reads.conversation` gives it.
+        entry: as `marked` gives it.
     """
     content = entry.get("content", [])
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    return [f"{entry.get('role', '?')}: {_shortened(_block(block))}" for block in blocks]
+    role = f"{entry.get('role', '?')}{SUPERSEDED_MARK if entry.get('superseded') else ''}"
+    return [f"{role}: {_shortened(_block(block))}" for block in blocks]
+
+
+def marked(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Entries of a whole conversation, each with `superseded`."""
+    gone = superseded(entries)
+    return [{**entry, "superseded": number in gone} for number, entry in enumerate(entries)]
 
 
 def _block(block: Mapping[str, Any]) -> str:

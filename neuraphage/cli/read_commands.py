@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from neuraphage.api import Api
 from neuraphage.cli.answer_lines import answer_command, permissions_of
 from neuraphage.cli.arguments import AsJson, TaskId
 from neuraphage.cli.connection import connect_to_read
@@ -22,7 +23,7 @@ from neuraphage.cli.console import (
 from neuraphage.cli.full_text import show_conversation
 from neuraphage.cli.hints import typed_here
 from neuraphage.cli.json_lines import with_prompts
-from neuraphage.cli.message_text import message_lines
+from neuraphage.cli.message_text import marked, message_lines
 from neuraphage.cli.prompts import show_open_prompt
 from neuraphage.cli.viewer import Viewer
 from neuraphage.decide.limits import turn_number, turns_used
@@ -65,7 +66,7 @@ def show(
     with connect_to_read() as api:
         record = api.get(task_id)
         journal = api.journal(record.task_id)
-        entries = api.conversation(record.task_id, first=0 if full else -LAST_MESSAGES)
+        entries = last_messages(api, record.task_id, full=full)
         why = api.why(record.task_id)
         prompts = api.shown_prompts(record)
     if as_json:
@@ -92,6 +93,15 @@ def show(
         show_open_prompt(Viewer(out), record, shown, whole=False, hints=apart)
     if len(permissions_of(record)) > 1:
         hint(f"{'  ' if out.is_terminal else ''}all alike: {answer_command(record, *permissions_of(record))}")
+
+
+def last_messages(api: Api, task_id: str, *, full: bool) -> list[dict[str, Any]]:
+    """The end of a conversation, or all of it, with `superseded`: whether the model is not shown a message any more."""
+    found = api.conversation(task_id, first=0 if full else -LAST_MESSAGES)
+    if not full and all(entry.get("supersedes") is None for entry in found):
+        return [{**entry, "superseded": False} for entry in found]
+    # its numbers are those of the whole conversation
+    return marked(api.conversation(task_id))[0 if full else -LAST_MESSAGES :]
 
 
 def _decision(decision: LoggedDecision) -> str:

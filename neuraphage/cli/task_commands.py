@@ -152,13 +152,28 @@ def cancel(task_id: TaskId, reason: Annotated[str, typer.Option(help="Why, for t
     out.print("cancelling")
 
 
-def retry(task_id: TaskId, max_turns: MaxTurns = None, max_cost: MaxCost = None) -> None:
+def retry(
+    task_id: TaskId,
+    max_turns: MaxTurns = None,
+    max_cost: MaxCost = None,
+    reply: Annotated[
+        bool,
+        typer.Option("--reply", help="Ask the model again for its last reply, which it is not shown any more."),
+    ] = False,
+) -> None:
     """Go on with a failed task from where it stopped.
 
-    With a higher limit if it has reached one.
+    With a higher limit if it has reached one. With --reply, one that waits for your message or is completed: its last
+    reply is superseded. What tools did stays.
     """
     check_limits(max_turns, max_cost)
+    if reply and (max_turns, max_cost) != (None, None):
+        raise BadInput("--reply sets no limits; `neuraphage limit` does")
     with connect() as api:
+        if reply:
+            api.retry_reply(task_id)
+            out.print("asking again")
+            return
         api.retry(task_id, max_turns=max_turns, max_cost_usd=max_cost)
     out.print("retrying")
 

@@ -125,6 +125,10 @@ class AsyncClient:
         """As `Client.retry`."""
         return await self._call(self._api.retry, task_id, max_turns=max_turns, max_cost_usd=max_cost_usd, key=key)
 
+    async def retry_reply(self, task_id: str, *, key: str | None = None) -> Signalled:
+        """As `Client.retry_reply`."""
+        return await self._call(self._api.retry_reply, task_id, key=key)
+
     async def reset(
         self, task_id: str, *, max_turns: int | None = None, max_cost_usd: float | None = None, key: str | None = None
     ) -> Signalled:

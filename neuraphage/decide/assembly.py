@@ -32,8 +32,7 @@ class Assembly:
             self._plain, self._count, self._last, self._messages = plain, 0, None, []
         added = entries[self._count :]
         if any(entry.get("supersedes") is not None for entry in added):  # it may reach back behind what is kept
-            self._count, self._last, self._messages = 0, None, []
-            return with_ends(paired([], merged_from(entries, plain=plain)[0]))
+            self._count, self._last, self._messages, added = 0, None, [], entries
         merged, starts = merged_from(added, plain=plain)
         if not merged:
             return with_ends(paired(list(self._messages), []))

@@ -90,16 +90,18 @@ def with_own_ids(content: Sequence[Block], taken: Container[str], seed: str) -> 
 
 def visible(entries: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Entries without those that a later one supersedes."""
-    kept: list[Mapping[str, Any]] = []
-    origin: list[int] = []
+    return [entry for _, entry in numbered_visible(entries)]
+
+
+def numbered_visible(entries: Sequence[Mapping[str, Any]]) -> list[tuple[int, Mapping[str, Any]]]:
+    """Entries without those that a later one supersedes, each with its number."""
+    kept: list[tuple[int, Mapping[str, Any]]] = []
     for index, entry in enumerate(entries):
         first = entry.get("supersedes")
         if first is not None:
-            while origin and origin[-1] >= first:
-                origin.pop()
+            while kept and kept[-1][0] >= first:
                 kept.pop()
-        kept.append(entry)
-        origin.append(index)
+        kept.append((index, entry))
     return kept
 
 
@@ -133,10 +135,10 @@ def api_messages(entries: Sequence[Mapping[str, Any]], *, plain: bool = False) -
 
 
 def merged_from(entries: Sequence[Mapping[str, Any]], *, plain: bool = False) -> tuple[list[dict[str, Any]], list[int]]:
-    """Entries that are sent, those of one role in a row as one message, and the entry that each message begins with."""
+    """Entries that are sent, those of one role in a row as one message, each with the number of its first."""
     merged: list[dict[str, Any]] = []
     starts: list[int] = []
-    for index, entry in enumerate(visible(entries)):
+    for index, entry in numbered_visible(entries):
         _append(merged, entry["role"], sendable(entry, plain=plain))
         starts += [index] * (len(merged) - len(starts))
     return merged, starts

@@ -57,6 +57,8 @@ def fate_of(events: Iterable[Event], part: str) -> Fate | None:
             continue
         elif event.kind == EventKind.ANSWER_RECEIVED:
             fate = Fate(data.get("answer"), str(data.get("by", "user")), data.get("who"), event.at_ms or 0)
+        elif event.kind == EventKind.REPLY_SUPERSEDED:
+            fate = Fate("/retry", str(data.get("by", "user")), data.get("who"), event.at_ms or 0)
         elif event.kind in _SAYS_IT_IN_WORDS and fate is not None and data.get("answer"):
             fate = replace(fate, answer=str(data["answer"]))
     return fate

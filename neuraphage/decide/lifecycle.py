@@ -21,10 +21,15 @@ MOVES: Mapping[Status, Mapping[Status, str]] = {
         _F: "finish, or recovery gave up",
         _X: "cancel",
     },
-    _W: {_Q: "answer or input", _P: "pause", _F: "its record cannot be used any more", _X: "cancel"},
+    _W: {
+        _Q: "answer, input or another try at the reply",
+        _P: "pause",
+        _F: "its record cannot be used any more",
+        _X: "cancel",
+    },
     _B: {_Q: "wake", _P: "pause", _F: "what it awaits cannot come any more", _X: "cancel"},
     _P: {_Q: "resume", _W: "resume with a prompt still open", _F: "its record cannot be used any more", _X: "cancel"},
-    _C: {_Q: "input goes on with the conversation"},
+    _C: {_Q: "input or another try at the reply goes on with the conversation"},
     _F: {_Q: "retry or reset"},
     _X: {},
 }

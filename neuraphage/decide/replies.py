@@ -192,6 +192,7 @@ NUDGE_NO_CALL = (
     "Your last reply stopped for a tool call, but it held none. Make the call now."
     " If the task is done, say so in a short summary."
 )
+NUDGES = (NUDGE_EMPTY, NUDGE_NO_CALL)
 
 
 def nudge(stop_reason: str | None) -> str:

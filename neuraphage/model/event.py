@@ -57,6 +57,8 @@ class EventKind(StrEnum):
     """A person set its limits."""
     TASK_RETRIED = "TaskRetried"
     """A person had it go on from where it failed."""
+    REPLY_SUPERSEDED = "ReplySuperseded"
+    """A person had the model asked again for its last reply."""
     TASK_RESET = "TaskReset"
     """A person had it begin anew."""
     WORKING_DIR_LOST = "WorkingDirLost"

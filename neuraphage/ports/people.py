@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from neuraphage.model.limits import NO_CHANGE, LimitChange
 from neuraphage.model.task import Status, TaskRecord, TaskSpec
+
+if TYPE_CHECKING:
+    from neuraphage.model.message import Entry
 
 
 class SignalVerdict(StrEnum):
@@ -24,6 +27,10 @@ class SignalVerdict(StrEnum):
     """The task would fail at once: it has used up its turns or its money. Nothing changed."""
     FULL = "FULL"
     """The inbox is at its limit."""
+    GONE_ON = "GONE_ON"
+    """The task has gone on since it was read: what was meant is not its last reply any more. Nothing changed."""
+    NO_REPLY = "NO_REPLY"
+    """There is no reply that could be superseded. Nothing changed."""
 
 
 class SignalKind(StrEnum):
@@ -36,6 +43,8 @@ class SignalKind(StrEnum):
     CANCEL = "cancel"
     RETRY = "retry"
     RESET = "reset"
+    RETRY_REPLY = "retry_reply"
+    """Asks the model again for its last reply, which is superseded."""
     LIMIT = "limit"
     """Sets limits of turns and money; retry and reset may carry them too."""
 
@@ -52,6 +61,8 @@ class Signal:
         by: user or timeout.
         who: name of the person, as their machine knows it; empty where it is not known.
         limits: limit, retry, reset: the limits from now on.
+        entry: retry_reply: what supersedes the last reply; None where there is none to supersede.
+        seq: retry_reply: of the record with which the conversation was read.
     """
 
     kind: SignalKind
@@ -61,6 +72,8 @@ class Signal:
     by: str = "user"
     who: str = ""
     limits: LimitChange = NO_CHANGE
+    entry: Entry | None = None
+    seq: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,6 +132,7 @@ BINDINGS = {
         _signal("stop", "kind", "reason"),
         _signal("resume"),
         _signal("revive", "kind", "archive", *_MOST),
+        _signal("supersede", "seq", "entry", "#first", "who"),
         _signal("limit", *_MOST),
         Binding(
             "recover",

@@ -118,5 +118,9 @@ def _script_for(context: StoreContext, task_id: str, sent: Signal, value: bytes)
             return "resume", {}
         case SignalKind.RETRY | SignalKind.RESET:
             return "revive", {"kind": sent.kind.value, "archive": context.keys.archive(task_id, ""), **raised}
+        case SignalKind.RETRY_REPLY:
+            first = None if sent.entry is None else sent.entry.supersedes
+            value = b"" if sent.entry is None else entry_bytes(sent.entry)
+            return "supersede", {"seq": sent.seq, "entry": value, "first": first or 0, "who": sent.who}
         case SignalKind.LIMIT:
             return "limit", raised

@@ -77,7 +77,7 @@ def test_a_task_from_submit_to_its_end(bench: Bench) -> None:
             assert await client.recovery_report() is None
             await client.cancel(task_id, reason="enough")
             assert (await client.wait(task_id)).status is Status.CANCELLED
-            for call in (client.retry, client.reset):
+            for call in (client.retry, client.reset, client.retry_reply):
                 with pytest.raises(IllegalMove):
                     await call(task_id)
             record = await client.get(task_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pwd
 from typing import Any
@@ -9,8 +10,11 @@ from typing import Any
 import orjson
 import pytest
 from pydantic import SecretStr
+from rich.console import Console
 
-from clikit import Bench
+from clikit import Bench, CommandLine
+from neuraphage.cli.client_words import ClientWords
+from neuraphage.cli.viewer import Viewer
 from neuraphage.client import Client
 from neuraphage.errors import (
     BadInput,
@@ -20,13 +24,14 @@ from neuraphage.errors import (
     TaskNotFound,
 )
 from neuraphage.model.effect import EffectState, ToolEffect
+from neuraphage.model.message import Entry
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
 from neuraphage.model.recovery import RecoveryDecision, RecoveryReport
 from neuraphage.model.task import Status
-from neuraphage.ports import Changes, SignalKind, SignalVerdict, SuspendTo
+from neuraphage.ports import Changes, FinishTo, SignalKind, SignalVerdict, SuspendTo
 from neuraphage.queue.names import RUN_QUEUE
 from neuraphage.store import reports
-from storekit import item, text_entry
+from storekit import MODEL_CALL, item, text_entry
 
 UNKNOWN = "task-01a2b3c4-0000-7000-8000-000000000000"
 PERMISSION = Prompt(prompt_id="p1", kind=PromptKind.PERMISSION, text="May it?", options=PERMISSION_OPTIONS)
@@ -260,6 +265,43 @@ def test_cancel_retry_and_reset(bench: Bench) -> None:
         assert call(failed).place == "outbox"
         with pytest.raises(IllegalMove):
             call(task_id)
+
+
+def test_another_try_at_a_reply(bench: Bench, cli: CommandLine) -> None:
+    """Of a completed task and of a conversation, by the client and by the command; a repeat changes nothing."""
+    reply = Entry(role="assistant", content=[{"type": "text", "text": "Hm."}])
+    task_id, lease = bench.kit.running()
+    bench.kit.finish(lease, FinishTo.COMPLETED, Changes(entries=(reply,), add=MODEL_CALL), summary="Hm.")
+    assert bench.client.retry_reply(task_id, key="k").place == "outbox"
+    assert bench.client.retry_reply(task_id, key="k").verdict is SignalVerdict.REPEATED
+    assert [entry.get("supersedes") for entry in bench.client.conversation(task_id)] == [None, None, 1]
+    talk = Prompt(prompt_id="tttt", kind=PromptKind.CONVERSATION, text="Your turn.")
+    other, lease = bench.kit.running()
+    bench.kit.finish(lease, FinishTo.WAIT, Changes(entries=(reply,), add=MODEL_CALL, prompts_opened=(talk,)))
+    ran = cli("retry", other, "--reply")
+    assert (ran.code, ran.out) == (0, "asking again\n")
+    assert bench.client.get(other).prompts == ()
+    with pytest.raises(PromptNotOpen, match="answered /retry at"):
+        bench.client.answer(other, "late", prompt_id="tttt")
+    assert cli("retry", other, "--reply").code == 2
+    refused = cli("retry", other, "--reply", "--max-turns", "7")
+    assert (refused.code, "--reply sets no limits" in refused.err) == (2, True)
+
+
+def test_another_try_is_of_the_reply_that_was_seen(bench: Bench) -> None:
+    """Who types /retry below a reply that somebody else has superseded meanwhile changes nothing."""
+    reply = Entry(role="assistant", content=[{"type": "text", "text": "Hm."}])
+    talk = Prompt(prompt_id="tttt", kind=PromptKind.CONVERSATION, text="Your turn.")
+    task_id, lease = bench.kit.running()
+    rests = Changes(entries=(reply,), add=MODEL_CALL, prompts_opened=(talk,))
+    bench.kit.finish(lease, FinishTo.WAIT, rests)
+    seen = bench.client.get(task_id)
+    bench.client.retry_reply(task_id)
+    bench.kit.finish(bench.kit.claim(task_id), FinishTo.WAIT, rests)
+    said = io.StringIO()
+    assert ClientWords(bench.client, Viewer(Console(file=said))).take(seen, "/retry")
+    assert "it has gone on meanwhile" in said.getvalue()
+    assert [entry.get("supersedes") for entry in bench.client.conversation(task_id)] == [None, None, 1, None]
 
 
 def test_wake_sends_the_message_of_a_task_that_waits_for_a_worker(bench: Bench) -> None:

@@ -106,6 +106,7 @@ ASKED = {
     "why": lambda short: ("why", short),
     "show": lambda short: ("show", short),
     **{verb: (lambda short, verb=verb: (verb, short)) for verb in ("pause", "resume", "cancel", "retry")},
+    "retry --reply": lambda short: ("retry", short, "--reply"),
     "send": lambda short: ("send", short, "more"),
     "answer": lambda short: ("answer", short, "yes"),
     "limit": lambda short: ("limit", short, "--max-turns", "7"),

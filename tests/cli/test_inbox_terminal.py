@@ -11,9 +11,11 @@ from test_inbox import asking
 
 from clikit import Bench
 from devstack import wait_for
+from neuraphage.model.message import Entry
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.task import Status
-from storekit import item
+from neuraphage.ports import Changes, FinishTo
+from storekit import MODEL_CALL, item
 from terminalkit import Terminal
 
 pytestmark = pytest.mark.real_redis
@@ -170,6 +172,36 @@ def test_title_and_bell(
     assert shown.raw.count("\x07") == 2 * count
 
 
+def said_and_waiting(bench: Bench, talk: Prompt) -> str:
+    """A conversation in which the model has said something."""
+    task_id, lease = bench.kit.running()
+    reply = Entry(role="assistant", content=[{"type": "text", "text": "Hm."}])
+    bench.kit.finish(lease, FinishTo.WAIT, Changes(entries=(reply,), add=MODEL_CALL, prompts_opened=(talk,)))
+    return task_id
+
+
+def test_another_try_in_the_inbox(bench: Bench, opened: Opened) -> None:
+    """It leaves the list; one that was refused stays on it."""
+    talk = Prompt(prompt_id="tttt", kind=PromptKind.CONVERSATION, text="Your turn.")
+    task_id = said_and_waiting(bench, talk)
+    shown = opened("inbox")
+    shown.see("you:")
+    shown.type("/retry")
+    shown.see("the model is asked again")
+    shown.see("nothing more is asked")
+    assert shown.ended() == 0
+    assert bench.client.get(task_id).status is Status.QUEUED
+    silent = bench.kit.waiting(talk)
+    shown = opened("inbox")
+    shown.see("you:")
+    shown.type("/retry")
+    shown.see("the model has said")
+    shown.see("you:")
+    shown.type("/skip")
+    assert shown.ended() == 0
+    assert bench.client.get(silent).prompts == (talk,)
+
+
 def test_words_for_the_program(bench: Bench, opened: Opened) -> None:
     """Each alone on a line acts; with anything behind it, and any other word with a slash, it is a message."""
     talk = Prompt(prompt_id="tttt", kind=PromptKind.CONVERSATION, text="Your turn.")
@@ -181,13 +213,23 @@ def test_words_for_the_program(bench: Bench, opened: Opened) -> None:
     attached.see("the next request would hold")
     attached.see("you:")
     attached.type("/retry")
-    attached.see("it has not failed")
+    attached.see("the model has said")
     attached.see("you:")
     assert answers(bench, task_id) == []
     attached.type("/pause")
     attached.see("paused; go on with")
     assert attached.ended() == 3
     assert bench.client.get(task_id).status is Status.PAUSED
+    other = said_and_waiting(bench, talk)
+    again = opened("attach", other)
+    again.see("you:")
+    again.type("/retry")
+    again.see("the model is asked again")
+    wait_for(lambda: bench.client.get(other).status is Status.QUEUED, "another turn")
+    assert [entry.get("supersedes") for entry in bench.client.conversation(other)] == [None, None, 1]
+    again.interrupt()
+    again.ended()
+    assert "answered" not in again.text
     other = bench.kit.waiting(talk)
     again = opened("attach", other)
     again.see("you:")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from clikit import Bench, CommandLine
+from neuraphage.decide.superseding import superseding
 from neuraphage.model.effect import EffectState, ToolEffect
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
 from neuraphage.model.recovery import RecoveryDecision, RecoveryReport
@@ -58,7 +59,7 @@ def every_record(bench: Bench) -> list[str]:
     ids.append(bench.client.submit("x", working_dir="/w", tags=["t"], allow=["edit"]))
     task_id, lease = bench.kit.running()
     entry = ToolEffect(key="t1", state=EffectState.STARTED, tool="edit")
-    bench.kit.store.commit(lease, Changes(journal=(entry,), entries=(text_entry("hello"),)))
+    bench.kit.store.commit(lease, Changes(journal=(entry,), entries=(text_entry("hello"), superseding(1, 0))))
     recovered, _ = bench.kit.running()
     bench.kit.recover(recovered)
     return [*ids, task_id, recovered]

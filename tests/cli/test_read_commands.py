@@ -19,8 +19,10 @@ from clikit import Bench, CommandLine
 from neuraphage import __version__
 from neuraphage.cli.console import local_time, offset_here
 from neuraphage.cli.main import app
+from neuraphage.decide.superseding import superseding
 from neuraphage.model.effect import EffectState, ToolEffect
 from neuraphage.model.health import HealthRecord
+from neuraphage.model.message import Entry
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
 from neuraphage.model.recovery import RecoveryDecision, RecoveryReport
 from neuraphage.model.task import Status
@@ -159,6 +161,26 @@ def test_show_tells_where_the_task_stands(cli: CommandLine, bench: Bench) -> Non
     assert set(as_json) == RECORD_NAMES | {"journal", "last_messages", "decisions"}
     assert as_json["journal"]["t1"]["state"] == "started"
     assert as_json["last_messages"][-1]["content"][0]["text"] == "and now?"
+
+
+def test_show_marks_what_is_superseded(cli: CommandLine, bench: Bench) -> None:
+    """In every form: it stays stored, and the model is not shown it."""
+    task_id, lease = bench.kit.running()
+    replies = tuple(
+        Entry(role="assistant", content=[{"type": "text", "text": text}]) for text in ("Hm.", "The other answer.")
+    )
+    entries = (text_entry("and now?"), replies[0], superseding(2, 1), replies[1])
+    bench.kit.store.commit(lease, Changes(entries=entries))
+    for shown in (cli("show", task_id).out, cli("show", task_id, "--full").out):
+        assert "assistant (superseded):" in shown
+        assert shown.count("superseded") == 1
+        assert "assistant: The other" in shown or "assistant:\n  The other" in shown
+    for more in ((), ("--full",)):
+        last = cli("show", task_id, "--json", *more).json["last_messages"]
+        assert [entry["superseded"] for entry in last][-4:] == [False, True, False, False]
+        assert last[-2]["supersedes"] == 2
+    bench.kit.store.commit(replace(lease, token=1), Changes(entries=tuple(map(text_entry, "abcd"))))
+    assert [entry["superseded"] for entry in cli("show", task_id, "--json").json["last_messages"]] == [False] * 4
 
 
 def test_show_names_the_command_that_answers(cli: CommandLine, bench: Bench) -> None:

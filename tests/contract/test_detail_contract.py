@@ -22,7 +22,7 @@ from neuraphage.model.task import (
     Status,
     WaitingForUserDetail,
 )
-from neuraphage.ports import Changes, FinishTo, SignalKind, SuspendTo
+from neuraphage.ports import Changes, FinishTo, SignalKind, SignalVerdict, SuspendTo
 from storekit import ASK, MODEL_CALL, StoreKit, question
 
 HOLDER = "task-00000000-0000-0000-0000-0000000000aa"
@@ -121,6 +121,12 @@ def revived(kit: StoreKit, kind: SignalKind) -> str:
     return task_id
 
 
+def asked_again(kit: StoreKit) -> str:
+    task_id = kit.put(Status.COMPLETED)
+    assert kit.send(task_id, SignalKind.RETRY_REPLY).verdict is SignalVerdict.ACCEPTED
+    return task_id
+
+
 def answered(kit: StoreKit) -> str:
     task_id = kit.waiting()
     kit.plant(task_id, "answer", ASK)
@@ -142,6 +148,11 @@ REASONS: dict[StartedReason, Callable[[StoreKit], str]] = {
     StartedReason.USER_INPUT: answered,
     StartedReason.UNBLOCKED: unblocked,
 }
+
+
+def test_another_try_is_told_as_a_retry(kit: StoreKit) -> None:
+    """No word is stored that an earlier release could not read."""
+    assert kit.store.get(asked_again(kit)).started_reason is StartedReason.RETRIED
 
 
 @pytest.mark.parametrize("reason", StartedReason)

@@ -49,6 +49,10 @@ TABLE: dict[SignalKind, dict[Status, tuple[SignalVerdict, Status, str]]] = {
         Q: (NO, Q, "outbox"), R: (NO, R, "leases"), W: (NO, W, "waits"), B: (NO, B, "waits"), P: (NO, P, "waits"),
         C: (NO, C, ""), F: (OK, Q, "outbox"), X: (NO, X, ""),
     },
+    SignalKind.RETRY_REPLY: {
+        Q: (NO, Q, "outbox"), R: (NO, R, "leases"), W: (NO, W, "waits"), B: (NO, B, "waits"), P: (NO, P, "waits"),
+        C: (OK, Q, "outbox"), F: (NO, F, ""), X: (NO, X, ""),
+    },
     SignalKind.LIMIT: {
         Q: (OK, Q, "outbox"), R: (OK, R, "leases"), W: (OK, W, "waits"), B: (OK, B, "waits"), P: (OK, P, "waits"),
         C: (OK, C, ""), F: (OK, F, ""), X: (NO, X, ""),
@@ -64,7 +68,7 @@ ROWS = [(kind, status) for kind in SignalKind for status in Status]
 
 @pytest.mark.parametrize(("kind", "status"), ROWS, ids=lambda value: value.value)
 def test_every_kind_in_every_status(kit: StoreKit, kind: SignalKind, status: Status) -> None:
-    """The verdict, status and place of all 64 pairs; a refusal changes nothing, a repeat changes nothing more."""
+    """The verdict, status and place of all 72 pairs; a refusal changes nothing, a repeat changes nothing more."""
     task_id = kit.put(status)
     before, seq = kit.state(), kit.number(task_id, "seq")
     more = MORE.get(kind, {})

@@ -20,6 +20,7 @@ from neuraphage.model.prompt import PromptKind
 from neuraphage.model.task import TERMINAL, Status, TaskRecord
 from neuraphage.runtime.host import ProcessIdentity, process_gone
 from neuraphage.runtime.outcome import REFUSALS, Outcome
+from neuraphage.store import queries
 from patience import PATIENCE_S
 
 WAIT_LIMIT_S = PATIENCE_S
@@ -82,13 +83,17 @@ class Driver:
             self._world.people.submit(self._world.site.spec(), "submit")
 
     def _goes_on(self, record: TaskRecord) -> bool:
-        """Raise the limit at which the task has failed, and send a message when it has completed the first time."""
+        """Raise the limit at which the task has failed, and when it has completed send a message, then ask again."""
         if record.status is Status.FAILED and record.counters.iteration == len(PLAN):
             self._world.people.limit(self._task_id, LimitChange(max_turns=len(PLAN) + 1), key="limit")
             self._world.people.retry(self._task_id, key="retry")
             return True
         if record.status is Status.COMPLETED and record.counters.iteration == len(PLAN) + 1:
             self._world.people.send(self._task_id, "One thing more.", key="more")
+            return True
+        if record.status is Status.COMPLETED and record.counters.iteration == len(PLAN) + 2:
+            entries = queries.conversation(self._world.store.context, self._task_id)
+            self._world.people.retry_reply(record, entries, key="again")
             return True
         return False
 

@@ -104,7 +104,8 @@ class World(Workers):
             self.memory.accepted |= {self.kit.inbox(self.task_id)[-1]}
         elif kind is SignalKind.LIMIT and self.memory.ended is not None:
             self.memory.ended = look(self.kit, self.task_id).keys
-        if kind in (SignalKind.RETRY, SignalKind.RESET) or (kind is SignalKind.INPUT and was is Status.COMPLETED):
+        further = kind in (SignalKind.INPUT, SignalKind.RETRY_REPLY) and was is Status.COMPLETED
+        if kind in (SignalKind.RETRY, SignalKind.RESET) or further:
             self.memory.ended = None
         if kind is SignalKind.RESUME:
             assert self.kit.field(self.task_id, "pause") is None, "a pause outlived resume"

@@ -82,6 +82,22 @@ PEOPLE_GUARDS = (
         " and settled.verdict is CommitVerdict.COMMITTED", "",
         UNIT + "test_told_prompts.py::test_what_was_cancelled_is_not_told",
     ),
+    # another try at a reply
+    Bug(
+        "another-try-forgets-no-effect", "neuraphage/decide/superseding.py",
+        "            if not ends or not results <= calls:\n                break\n", "",
+        "tests/unit/runtime/test_another_try.py::test_what_tools_did_stays_known",
+    ),
+    Bug(
+        "another-try-of-what-was-seen", "neuraphage/cli/client_words.py",
+        "        if now.seq != record.seq:", "        if False:",
+        "tests/cli/test_client.py::test_another_try_is_of_the_reply_that_was_seen",
+    ),
+    Bug(
+        "superseded-is-not-sent-again", "neuraphage/decide/assembly.py",
+        "        if any(entry.get(\"supersedes\") is not None for entry in added):", "        if False:",
+        "tests/unit/decide/test_assembly.py::test_a_grown_conversation_is_assembled_as_a_whole_one",
+    ),
     # what reaches no further than it should
     Bug(
         "root-is-the-one-that-was-resolved", "neuraphage/tools/beneath.py",

@@ -38,12 +38,14 @@ replies = st.builds(
     st.sampled_from(["end_turn", "end_turn", "refusal"]),
     st.sampled_from([None] * 7 + [1]),
 )
+retried = st.integers(1, 4).map(lambda back: {"role": "user", "content": [], "back": back})
+"""Another try at a reply."""
 words = st.builds(lambda content: {"role": "user", "content": content}, st.lists(texts | results, max_size=4))
 said = st.just({"role": "assistant", "content": [{"type": "text", "text": "word"}]})
 strays = st.just({"role": "user", "content": [answer("of nobody")]})
 """Nothing of it is sent, so its neighbours are one message."""
 turns = st.sampled_from(IDS).map(lambda key: [used(key), {"role": "user", "content": [answer(key)]}])
-singles = (replies | words | said | strays).map(lambda entry: [entry])
+singles = (replies | words | said | strays | retried).map(lambda entry: [entry])
 stretches = st.lists(
     st.lists(singles | turns, max_size=3).map(lambda rows: [entry for row in rows for entry in row]),
     min_size=1,
@@ -52,9 +54,9 @@ stretches = st.lists(
 
 
 def superseding(entries: Sequence[Entry]) -> list[Entry]:
-    """Entries of which some supersede the one before them."""
+    """Entries of which some supersede some of those before them."""
     return [
-        {**entry, "supersedes": index - 1} if entry.get("back") and index else entry
+        {**entry, "supersedes": max(index - entry["back"], 0)} if entry.get("back") and index else entry
         for index, entry in enumerate(entries)
     ]
 
@@ -98,6 +100,29 @@ def test_what_was_assembled_is_not_looked_at_again(monkeypatch: pytest.MonkeyPat
         assembly.request_messages(entries)
         entries = [*entries, *turn(number)]
     assert max(looked) <= 3
+
+
+def test_behind_another_try_only_what_is_new_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a reply was superseded, all of it is looked at once more; then it grows as before."""
+    looked: list[int] = []
+    sendable = conversation.sendable
+
+    def counted(entry: Entry, *, plain: bool = False) -> list[Any]:
+        looked[-1] += 1
+        return sendable(entry, plain=plain)
+
+    monkeypatch.setattr(conversation, "sendable", counted)
+    assembly, entries = Assembly(), [{"role": "user", "content": [{"type": "text", "text": "Do it."}]}]
+    for number in range(20):
+        entries += turn(number)
+    entries += [{"role": "assistant", "content": [{"type": "text", "text": "Hm."}]}]
+    entries += [{"role": "user", "content": [], "supersedes": len(entries) - 1}]
+    for number in range(20, 60):
+        looked.append(0)
+        assert "Hm." not in str(assembly.request_messages(entries))
+        entries = [*entries, *turn(number)]
+    assert looked[0] > 40
+    assert max(looked[2:]) <= 4
 
 
 def test_another_conversation_is_assembled_anew() -> None:

@@ -23,6 +23,10 @@ TIMED_OUT = Event(kind="AnswerReceived", data={"prompt": "aaaa1111", "by": "time
         ([ANSWERED], "anna answered yes at"),
         ([ASKED, ANSWERED, TAKEN], "anna answered yes: in words at 1970-01-01 00:00:01 UTC"),
         ([ASKED, TIMED_OUT], "nobody had answered it in time, so it counted as no at"),
+        (
+            [ASKED, Event(kind="ReplySuperseded", data={"prompt": "aaaa1111", "by": "user", "who": "anna"}, at_ms=1)],
+            "anna answered /retry at",
+        ),
         ([ASKED, Event(kind="TaskFailed")], "closed before anybody had answered"),
         ([ASKED, Event(kind="AnswerReceived", data={"prompt": "aaaa1111"})], "user answered it at"),
     ],

@@ -198,11 +198,11 @@ def test_a_lease_of_a_task_that_is_not_running_writes_nothing(act: str) -> None:
 
 
 def test_only_people_lead_out_of_an_ended_task(made: dict[Move, set[str]]) -> None:
-    """Retry and reset lead out of Failed, a message out of Completed, nothing out of Cancelled."""
+    """Retry and reset lead out of Failed, a message and another try out of Completed, nothing out of Cancelled."""
     out = {move: names for move, names in made.items() if move[0] in TERMINAL}
     assert out == {
         (Status.FAILED, Status.QUEUED): {"signal retry", "signal reset"},
-        (Status.COMPLETED, Status.QUEUED): {"signal input"},
+        (Status.COMPLETED, Status.QUEUED): {"signal input", "signal retry_reply"},
     }
 
 
