@@ -23,9 +23,11 @@ class SandboxView:
 
     Args:
         working_dir: it may change what is in it.
-        guarded: below it, read-only all the same (.git/hooks, .git/config).
+        guarded: below it, or below what is writable, read-only all the same (.git/hooks, .git/config).
         hidden: files and directories that it can neither read nor change.
         shown: below a hidden directory, to be read all the same (tool chains in a home).
+        writable: folders outside of it that may be changed as well: git's, where it belongs to a repository.
+        kept: what is to be put back when the command has ended, since nothing holds it meanwhile.
         proxy_socket: unix socket of the proxy that reaches the allowed hosts; None for no network at all.
     """
 
@@ -34,6 +36,8 @@ class SandboxView:
     hidden: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
     proxy_socket: str | None = None
+    writable: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,6 +116,7 @@ class SpoolCommand:
         timeout_s: the spool process ends it after this.
         env: whole environment of the command.
         task_id: for people who look at the folder.
+        kept: paths of files and folders that are put back as they were, when it has ended.
     """
 
     effect_id: str
@@ -124,6 +125,7 @@ class SpoolCommand:
     timeout_s: float
     env: Mapping[str, str]
     task_id: str = ""
+    kept: tuple[str, ...] = ()
 
 
 class Spool(Detached[SpoolCommand, SpoolStatus], Protocol):

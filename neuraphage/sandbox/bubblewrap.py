@@ -80,13 +80,15 @@ def _mounts(view: SandboxView, temporary: str) -> Iterator[str]:
 
 
 def _ways(view: SandboxView) -> list[str]:
-    """The working directory, and what lies between it and what is guarded.
+    """The working directory and what else is writable, and what lies between these and what is guarded.
 
     Each is a mount of its own, since a directory that is one cannot be moved away with what is guarded in it.
     """
-    root, found = PurePosixPath(view.working_dir), [view.working_dir]
+    found = [view.working_dir, *view.writable]
+    roots = [PurePosixPath(path) for path in found]
     for path in view.guarded:
-        found += [str(parent) for parent in PurePosixPath(path).parents if root in parent.parents]
+        above = PurePosixPath(path).parents
+        found += [str(parent) for parent in above if any(root in parent.parents for root in roots)]
     return list(dict.fromkeys(found))
 
 

@@ -14,6 +14,7 @@ from neuraphage.sandbox.bubblewrap import PROXY_SOCKET, under_bubblewrap
 from neuraphage.sandbox.landlock import landlocked
 from neuraphage.sandbox.limits import limited, within_system_limits
 from neuraphage.sandbox.proxy_environment import bridged, proxy_environment
+from neuraphage.sandbox.repository import make_orders
 from neuraphage.sandbox.seatbelt import seatbelt
 from neuraphage.sandbox.task_folders import TMP, TaskFolders
 from neuraphage.sandbox.unix_sockets import reachable_sockets
@@ -69,12 +70,15 @@ class _Confining(ABC):
     def confined(self, command: SpoolCommand) -> SpoolCommand:
         """See ports.Sandbox."""
         private = (*self._private, *reachable_sockets())
-        view = view_of(command.cwd, private, command.env, command.env.get("HOME"))
+        home = command.env.get("HOME")
+        view = view_of(command.cwd, private, command.env, home)
         self._refuse_own_folder(view)
+        if make_orders(view.kept):
+            view = view_of(command.cwd, private, command.env, home)
         folder = self._folders.of_task(command.task_id)
         argv, environ = self._in_it(limited(command.argv, self._limits), view, str(folder))
         own = {name: value for name, value in command.env.items() if name not in _NOT_THERE}
-        return replace(command, argv=argv, env=own | environ)
+        return replace(command, argv=argv, env=own | environ, kept=view.kept)
 
     @abstractmethod
     def _in_it(self, argv: Sequence[str], view: SandboxView, folder: str) -> tuple[tuple[str, ...], dict[str, str]]:
@@ -139,7 +143,7 @@ class Bubblewrap(_Confining):
         """See ports.Sandbox."""
         hosts = self._way_out.hosts if self._way_out is not None else ()
         network = f"reaches {', '.join(hosts)} by HTTP(S) and no other host" if hosts else _NO_NETWORK
-        more = " .git/config and .git/hooks cannot be changed. What it starts ends with it."
+        more = " git's configuration and hooks cannot be changed. What it starts ends with it."
         return _TOLD.format(tmp="/tmp", network=network) + more  # noqa: S108 - its own
 
     def _in_it(self, argv: Sequence[str], view: SandboxView, folder: str) -> tuple[tuple[str, ...], dict[str, str]]:
@@ -165,7 +169,7 @@ class Landlock(_Confining):
 
     def _in_it(self, argv: Sequence[str], view: SandboxView, folder: str) -> tuple[tuple[str, ...], dict[str, str]]:
         temporary = os.path.realpath(f"{folder}/{TMP}")
-        shown = replace(view, guarded=())
+        shown = replace(view, guarded=(), writable=())
         return tuple(landlocked(argv, shown, temporary, keep_guarded=False)), _temporary(temporary)
 
 

@@ -66,7 +66,7 @@ def seatbelt(
     """
     profile = _Profile()
     _reads(profile, view, tmp_dir)
-    _writes(profile, view, tmp_dir, view.guarded if keep_guarded else ())
+    _writes(profile, view, tmp_dir, (*view.guarded, *view.kept) if keep_guarded else ())
     _network(profile, view, port)
     parameters = [word for number, path in enumerate(profile.paths) for word in ("-D", f"PATH_{number}={path}")]
     return [SANDBOX_EXEC, "-p", "\n".join(profile.rules), *parameters, "--", *argv]
@@ -74,7 +74,7 @@ def seatbelt(
 
 def _reads(profile: _Profile, view: SandboxView, tmp_dir: str) -> None:
     """The nearer one of a hidden and a shown folder counts; of one that is both, hidden."""
-    shown = {*view.shown, view.working_dir, tmp_dir}
+    shown = {*view.shown, view.working_dir, *view.writable, tmp_dir}
     for path in sorted({*view.hidden, *shown}, key=_depth):
         if path in shown:
             profile.say("allow", "file-read*", "subpath", path)
@@ -86,14 +86,16 @@ def _reads(profile: _Profile, view: SandboxView, tmp_dir: str) -> None:
 
 
 def _writes(profile: _Profile, view: SandboxView, tmp_dir: str, guarded: Iterable[str]) -> None:
-    for path in (view.working_dir, tmp_dir):
+    for path in (view.working_dir, *view.writable, tmp_dir):
         profile.say("allow", "file-write*", "subpath", path)
-    closed = {*view.hidden, *guarded}
-    inside = sorted((path for path in closed if _is_at_or_below(path, view.working_dir)), key=_depth)
+    closed, open_ones = {*view.hidden, *guarded}, (view.working_dir, *view.writable)
+    inside = sorted((path for path in closed if any(_is_at_or_below(path, one) for one in open_ones)), key=_depth)
     for path in inside:
         profile.say("deny", "file-write*", "subpath", path)
     # a folder above could be moved away, and another one put in its place
-    for path in sorted({above for one in inside for above in _above(one) if _is_at_or_below(above, view.working_dir)}):
+    for path in sorted(
+        {above for one in inside for above in _above(one) if any(_is_at_or_below(above, way) for way in open_ones)}
+    ):
         profile.say("deny", "file-write-unlink", "literal", path)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from neuraphage.model.sandbox import SandboxView
 from neuraphage.sandbox.places import GUARDED, HOME_SHOWN, SYSTEM_HIDDEN, SYSTEM_SHOWN
+from neuraphage.sandbox.repository import repository_of
 
 TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - hidden from commands, which get their own
 
@@ -23,19 +24,23 @@ def view_of(working_dir: str, private: Iterable[str], environ: Mapping[str, str]
         home: of the user; None where there is none.
     """
     root = Path(working_dir)
+    private = tuple(_found(private))
     homes = [place for place in _found([home] if home else []) if place != "/"]
-    hidden = [*_found([*SYSTEM_HIDDEN, *private]), *homes]
+    hidden = [*_found(SYSTEM_HIDDEN), *private, *homes]
     shown = [*_found(SYSTEM_SHOWN), *_found(_programs(environ))]
     for one in homes:
         if one == working_dir:
             hidden += _secrets_of(root)
         else:
             shown += _shown_of(Path(one))
+    repository = repository_of(working_dir, homes, private)
     return SandboxView(
         working_dir=working_dir,
-        guarded=tuple(_found(str(root / name) for name in GUARDED)),
+        guarded=_unique((*_found(str(root / name) for name in GUARDED), *repository.guarded)),
         hidden=_outermost(_unique(place for place in hidden if _is_seen(place, working_dir)), working_dir),
         shown=_unique(place for place in shown if _lies_in(place, (*hidden, *TEMPORARY)) and not _holds(place, hidden)),
+        writable=tuple(one for one in repository.folders if not f"{one}/".startswith(f"{working_dir.rstrip('/')}/")),
+        kept=repository.kept,
     )
 
 

@@ -42,11 +42,12 @@ class Order:
     """
 
     def __init__(self, packed: bytes) -> None:
-        entry, cwd, timeout_s, max_output_bytes, count, *rest = packed.split(b"\0")
+        entry, cwd, timeout_s, max_output_bytes, kept, count, *rest = packed.split(b"\0")
         self.entry = entry
         self.cwd = cwd
         self.timeout_s = float(timeout_s)
         self.max_output_bytes = int(max_output_bytes)
+        self.kept, rest = rest[: int(kept)], rest[int(kept) :]
         self.argv = rest[: int(count)]
         self.env: dict[bytes, bytes] = {}
         for pair in rest[int(count) :]:
@@ -55,10 +56,17 @@ class Order:
 
 
 def pack_order(
-    *, entry: str, cwd: str, timeout_s: float, max_output_bytes: int, argv: Sequence[str], env: Mapping[str, str]
+    *,
+    entry: str,
+    cwd: str,
+    timeout_s: float,
+    max_output_bytes: int,
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    kept: Sequence[str] = (),
 ) -> bytes:
     """Write an order, as `Order` reads it."""
-    fields = [entry, cwd, repr(timeout_s), str(max_output_bytes), str(len(argv)), *argv]
+    fields = [entry, cwd, repr(timeout_s), str(max_output_bytes), str(len(kept)), str(len(argv)), *kept, *argv]
     fields += [f"{name}={value}" for name, value in env.items()]
     return b"\0".join(os.fsencode(field) for field in fields)
 

@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from neuraphage.proc import kernel_ties
-    from neuraphage.spool import output_pipe, processes, records
+    from neuraphage.spool import kept_files, output_pipe, processes, records
 else:
     # run by path, outside the package: importing the package would load the whole library
     _HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib doubles the start
     sys.path += [_HERE, os.path.join(os.path.dirname(_HERE), "proc")]  # noqa: PTH118, PTH120 - likewise
+    import kept_files
     import kernel_ties
     import output_pipe
     import processes
@@ -53,11 +54,12 @@ def main() -> None:
     else:
         processes.shield()
         kernel_ties.adopt_orphans()
+        kept = kept_files.KeptFiles(order.kept)
         runner = os.fork()
         if runner == 0:
-            run(order, directory, alive)
+            run(order, directory, alive, kept)
         else:
-            keep(runner)
+            keep(runner, kept)
 
 
 def answer(word: str) -> None:
@@ -82,18 +84,20 @@ def point_to_null(standard: int) -> None:
     os.close(null)
 
 
-def keep(runner: int) -> None:
+def keep(runner: int, kept: kept_files.KeptFiles) -> None:
     """Wait for the runner; then end whatever it left behind, which is nothing unless it was killed."""
     let_go()
-    while os.WIFSTOPPED(os.waitpid(runner, os.WUNTRACED)[1]):
+    while os.WIFSTOPPED(status := os.waitpid(runner, os.WUNTRACED)[1]):
         os.kill(runner, signal.SIGCONT)  # by the command, which would then run without limit
     family = processes.Family(runner)
     family.exit_code = 0  # reaped above
     wake = processes.wake_on_child_end()
     family.end(0.0, lambda pause_s: processes.wait_for_child_end(wake, pause_s))
+    if status != 0:
+        kept.put_back()
 
 
-def run(order: records.Order, directory: int, alive: int) -> None:
+def run(order: records.Order, directory: int, alive: int, kept: kept_files.KeptFiles) -> None:
     """Decide, start the command, wait for its end, record it."""
     kernel_ties.adopt_orphans()
     os.setsid()  # a signal to the keeper's group must not reach both
@@ -125,6 +129,8 @@ def run(order: records.Order, directory: int, alive: int) -> None:
     pipe.take_rest()
     if reason == "exited" and pipe.is_full:
         reason, detail = full(pipe)
+    if changed := kept.put_back():
+        detail = f"{detail}; {changed}" if detail else changed
     record.write(
         exit_code=family.exit_code,
         reason=reason,

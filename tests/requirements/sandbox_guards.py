@@ -5,9 +5,11 @@ from __future__ import annotations
 from bugs import Bug
 
 REACH = "tests/unit/sandbox/test_reach.py::"
+REPOSITORY = "tests/unit/sandbox/test_repository.py::"
 ENDS = "tests/unit/sandbox/test_ends.py::"
 BUBBLEWRAP = "neuraphage/sandbox/bubblewrap.py"
 VIEW = "neuraphage/sandbox/view.py"
+GIT = "neuraphage/sandbox/repository.py"
 CONFINEMENT = "neuraphage/sandbox/confinement.py"
 FOLDERS = "neuraphage/sandbox/task_folders.py"
 JUDGING = "neuraphage/decide/rules/judging.py"
@@ -40,8 +42,73 @@ SANDBOX_GUARDS = (
     ),
     Bug(
         "sandbox-guarded-cannot-be-moved-away", BUBBLEWRAP,
-        "    for path in view.guarded:\n        found +=", "    for path in ():\n        found +=",
+        "    for path in view.guarded:\n        above =", "    for path in ():\n        above =",
         REACH + "test_orders_for_a_persons_git_cannot_be_left",
+    ),
+    Bug(
+        "sandbox-git-led-back", GIT,
+        "return (common, own) if os.path.realpath(os.path.join(own, back)) == entry else None", "return (common, own)",
+        REPOSITORY + "test_a_forged_pointer_opens_nothing[one with a tree]",
+    ),
+    Bug(
+        "sandbox-git-of-a-worktree", GIT,
+        'kind != "worktrees" or led != common or', 'kind != "worktrees" or',
+        REPOSITORY + "test_a_pointer_is_followed_only_to_where_it_is_pointed_back",
+    ),
+    Bug(
+        "sandbox-git-of-a-submodule", GIT,
+        "_is_git_folder(own) and _work_tree(own) == top else None", "_is_git_folder(own) else None",
+        REPOSITORY + "test_a_forged_pointer_opens_nothing[a pointer]",
+    ),
+    Bug(
+        "sandbox-git-pointer-stays", GIT,
+        "        pointer = [entry] if is_own and stat.S_ISREG(mode) else []", "        pointer: list[str] = []",
+        REPOSITORY + "test_no_command_leaves_orders_for_git[a worktree]",
+    ),
+    Bug(
+        "sandbox-git-of-this-user", GIT,
+        " and all(_is_mine(path) for path in (top, entry, common, own or common))", "",
+        REPOSITORY + "test_a_repository_of_another_user_is_not_opened",
+    ),
+    Bug(
+        "sandbox-git-of-no-home", GIT,
+        'any(_lies_in(home, top) for home in homes)', "False",
+        REPOSITORY + "test_a_repository_of_more_than_a_project_is_not_opened[a home]",
+    ),
+    Bug(
+        "sandbox-git-not-of-private-places", GIT,
+        "any(_lies_in(common, one) for one in private)", "False",
+        REPOSITORY + "test_a_repository_of_more_than_a_project_is_not_opened[the data folder]",
+    ),
+    Bug(
+        "sandbox-git-other-worktrees", GIT,
+        "        places += [path for path in others if path != own]", "        pass",
+        REPOSITORY + "test_no_command_leaves_orders_for_git[a folder]",
+    ),
+    Bug(
+        "sandbox-git-orders-of-a-worktree", GIT,
+        '        places += [f"{own}/{name}" for name in _OF_WORKTREE]', "        pass",
+        REPOSITORY + "test_no_command_leaves_orders_for_git[a worktree]",
+    ),
+    Bug(
+        "sandbox-git-submodules", GIT,
+        'modules = [one for folder in folders for one in _modules_in(f"{folder}/modules")]', "modules: list[str] = []",
+        REPOSITORY + "test_no_command_leaves_orders_for_git[the top]",
+    ),
+    Bug(
+        "sandbox-git-hooks-that-are-not-there", CONFINEMENT,
+        "        if make_orders(view.kept):", "        if False:",
+        REPOSITORY + "test_hooks_that_are_not_there_are_not_made_either",
+    ),
+    Bug(
+        "sandbox-kept-put-back", "neuraphage/spool/kept_files.py",
+        "                _make(folder, name, before)\n", "                pass\n",
+        "tests/unit/spool/test_kept_files.py::test_what_has_changed_is_put_back[removed]",
+    ),
+    Bug(
+        "sandbox-kept-folders-are-held", "neuraphage/spool/kept_files.py",
+        "_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW", "_FOLDER = os.O_RDONLY | os.O_DIRECTORY",
+        "tests/unit/spool/test_kept_files.py::test_a_link_in_place_of_a_folder_is_not_looked_into",
     ),
     Bug(
         "sandbox-hears-no-term", BUBBLEWRAP,
@@ -55,7 +122,7 @@ SANDBOX_GUARDS = (
     ),
     Bug(
         "sandbox-hides-homes", VIEW,
-        "*private]), *homes]", "*private])]",
+        "*private, *homes]", "*private]",
         REACH + "test_the_home_is_read_only_and_its_secrets_are_not_there",
     ),
     Bug(

@@ -181,7 +181,7 @@ class Canaries:
         """Files of the home, the data folder and outside; orders of git's; not what neuraphage itself makes."""
         kept = [self.outside, self.host.data / "server", self.host.data / "flower", self.host.work / ".git" / "hooks"]
         kept += [path for path in self.host.home.iterdir() if path != self.host.work]
-        kept.append(self.host.work / ".git" / "config")
+        kept += [self.host.work / ".git" / name for name in ("config", "commondir")]
         below = [found for path in kept for found in (path.rglob("*") if path.is_dir() else [path])]
         return [path for path in below if path.is_file() or path.is_symlink()]
 
