@@ -24,6 +24,7 @@ MARK = ".neuraphage"
 _MARK_TEXT = "neuraphage made this folder and keeps its data here; `neuraphage purge` removes it.\n"
 SPOOL = "spool"
 SANDBOX = "sandbox"
+WAYS = "ways"
 HEALTH = "health"
 MEASURED = "measured.json"
 KEPT_S = 600.0
@@ -35,6 +36,7 @@ CONTENTS = {
     SERVER: "tasks, conversations and history of the local stack",
     SPOOL: "commands and their output",
     SANDBOX: "temporary files of commands",
+    WAYS: "hosts that commands reach, and were refused",
     "logs": "logs of the local stack",
     "beat": "ticks of beat",
     HEALTH: "beats of worker processes",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from neuraphage import own_secrets
 from neuraphage.client_wiring import API_KEY_VARIABLE, build_store, redactor
-from neuraphage.data_folder import SANDBOX, SPOOL
+from neuraphage.data_folder import SANDBOX, SPOOL, WAYS
 from neuraphage.decide.cost import cost_microusd
 from neuraphage.decide.server_url import socket_of
 from neuraphage.errors import SettingsError, SpoolError
@@ -38,6 +38,8 @@ from neuraphage.runtime.sweep import Sweep
 from neuraphage.runtime.watcher import Watcher
 from neuraphage.sandbox.choice import choose_sandbox
 from neuraphage.sandbox.task_folders import TaskFolders
+from neuraphage.sandbox.way_folder import WayFolders
+from neuraphage.sandbox.way_out import WayOut
 from neuraphage.settings import Settings
 from neuraphage.shell import ShfmtReader
 from neuraphage.spool.command_spool import CommandSpool
@@ -64,13 +66,18 @@ def command_spool(settings: Settings, redact: Redact | None = None) -> CommandSp
         settings.spool_max_bytes,
         quota_bytes=settings.spool_quota_bytes,
         redact=redact,
-        expiring=[TaskFolders(_sandbox_folder(settings)).expire],
+        expiring=[TaskFolders(_sandbox_folder(settings)).expire, _way_folders(settings).expire],
     )
 
 
 def _sandbox_folder(settings: Settings) -> Path:
     """Where the commands of each task have their /tmp."""
     return Path(settings.data_dir) / SANDBOX / settings.namespace
+
+
+def _way_folders(settings: Settings) -> WayFolders:
+    """Where the way of each command to the network is."""
+    return WayFolders(Path(settings.data_dir) / WAYS / settings.namespace)
 
 
 def build_sandbox(settings: Settings) -> Sandbox:
@@ -87,7 +94,8 @@ def build_sandbox(settings: Settings) -> Sandbox:
     urls = (settings.state_url.get_secret_value(), settings.broker_url.get_secret_value())
     sockets = [path for url in urls if (path := socket_of(url)) is not None]
     private = [str(settings.data_dir), *sockets]
-    sandbox = choose_sandbox(settings.sandbox, _sandbox_folder(settings), limits, private, settings.allow_hosts)
+    way_out = WayOut(_way_folders(settings), settings.allow_hosts) if settings.allow_hosts else None
+    sandbox = choose_sandbox(settings.sandbox, _sandbox_folder(settings), limits, private, way_out)
     if sandbox.kind is SandboxKind.LANDLOCK:
         log.warning("commands are confined by Landlock alone; install bubblewrap to hide more from them")
     if sandbox.kind is SandboxKind.NONE and settings.sandbox != "off":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 from collections.abc import Iterator
@@ -76,10 +77,14 @@ def listening() -> Iterator[tuple[socket.socket, int]]:
 
 
 def dial(path: Path) -> socket.socket:
-    """A connection to the proxy."""
+    """A connection to the proxy, whose path may be longer than a socket's: it is reached by the open folder."""
     client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     client.settimeout(PATIENCE_S)
-    client.connect(str(path))
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        client.connect(f"/proc/self/fd/{folder}/{path.name}")
+    finally:
+        os.close(folder)
     return client
 
 

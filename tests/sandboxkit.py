@@ -78,5 +78,6 @@ class SandboxedHost:
     def run(self, line: str, *, task_id: str = "task", timeout_s: float = 300.0) -> SpoolStatus:
         """Run it to its end."""
         command = self.command(line, task_id=task_id, timeout_s=timeout_s)
-        self.spool.start(command)
-        return self.spool.wait(command.effect_id, OUTPUT_CHARS, Calm())
+        with self.sandbox.served(command.effect_id):
+            self.spool.start(command)
+            return self.spool.wait(command.effect_id, OUTPUT_CHARS, Calm())

@@ -34,7 +34,7 @@ from neuraphage.ports.sandbox import Sandbox
 from neuraphage.ports.shell import ShellReader
 from neuraphage.ports.standby import HeldRow, Standby
 from neuraphage.ports.sweeping import HeldTask, ProcessRow, Recovered, RecoverVerdict, SpoolWatch, SweepStore
-from neuraphage.ports.tools import DetachedTool, ForeseesRefusal, Tool, ToolBox, ToolContext
+from neuraphage.ports.tools import Accompanies, DetachedTool, ForeseesRefusal, Tool, ToolBox, ToolContext
 from neuraphage.ports.turns import (
     Changes,
     Claimed,
@@ -52,6 +52,7 @@ from neuraphage.ports.turns import (
 )
 
 __all__ = [
+    "Accompanies",
     "AddRule",
     "Changes",
     "ClaimUnreadableError",

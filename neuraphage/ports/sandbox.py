@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from neuraphage.model.sandbox import SandboxKind
@@ -37,9 +38,19 @@ class Sandbox(Protocol):
         ...
 
     def confined(self, command: SpoolCommand) -> SpoolCommand:
-        """The command as it is to be started.
+        """The command as it is to be started, while it is `served`.
 
         Raises:
             SpoolError: it cannot be confined; nothing may be started then.
+        """
+        ...
+
+    def served(self, effect_id: str) -> AbstractContextManager[None]:
+        """While in it, this process gives a command the way to the hosts that it was started with, if there are any.
+
+        Whoever starts a command or waits for it is in it, one process at a time: that of the task's lease.
+
+        Raises:
+            SpoolError: it has none now.
         """
         ...

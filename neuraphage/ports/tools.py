@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -103,6 +104,19 @@ class ForeseesRefusal(Protocol):
 
         Returns:
             What the call's result would say, or None when it may succeed.
+        """
+        ...
+
+
+@runtime_checkable
+class Accompanies(Protocol):
+    """A detached tool that may add this: its work needs something of whichever process waits for it."""
+
+    def accompanied(self, context: ToolContext) -> AbstractContextManager[None]:
+        """While in it, the work of this call has what it needs; it goes on without, if this process dies.
+
+        Raises:
+            SpoolError: it cannot be given.
         """
         ...
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any, cast
 
 from neuraphage.decide.begun_call import Finding, Found, of_detached, of_probe
@@ -11,8 +13,8 @@ from neuraphage.model.detached import DetachedState
 from neuraphage.model.effect import ToolEffect
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.tool import Probe, ProbeVerdict, ToolCall, ToolDeclaration, ToolResult
-from neuraphage.ports import DetachedTool, SpoolStatus, Tool, ToolContext
-from neuraphage.proc.foreign_code import ForeignCodeFailed, of_kind
+from neuraphage.ports import Accompanies, DetachedTool, SpoolStatus, Tool, ToolContext
+from neuraphage.proc.foreign_code import ForeignCodeFailed, foreign_code, of_kind
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_step import ToolStep
 from neuraphage.runtime.unit_of_work import UnitOfWork
@@ -93,7 +95,7 @@ class BegunCalls:
         context = self._step.context(call, declaration, entry.attempt)
         self._step.announce(call, declaration, entry.evidence, entry.attempt, kind=EventKind.TOOL_ATTACHED)
         try:
-            with self._step.effect_time(declaration):
+            with self._step.effect_time(declaration), self._accompanied(tool, call, context):
                 status = self._services.spool.wait(context.effect_id, context.output_limit_chars, self._work.held)
         except SpoolError as error:
             self._note_settled(call, "unknown: the spool could not tell")
@@ -103,6 +105,18 @@ class BegunCalls:
         return None
 
     # --- parts ---
+
+    @contextmanager
+    def _accompanied(self, tool: Tool, call: ToolCall, context: ToolContext) -> Iterator[None]:
+        """Give the work what it needs of a process that waits; it goes on without where that fails."""
+        with ExitStack() as around:
+            if isinstance(tool, Accompanies):
+                try:
+                    with foreign_code():
+                        around.enter_context(tool.accompanied(context))
+                except ForeignCodeFailed as failed:
+                    self._step.log_failure("accompanied", call, failed)
+            yield
 
     def _result(self, tool: Tool, call: ToolCall, status: SpoolStatus, context: ToolContext) -> ToolResult:
         reads = cast("DetachedTool", tool)  # one that only says so of itself is told of below

@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 
 from neuraphage.model.sandbox import SandboxView
 from neuraphage.sandbox.view import TEMPORARY
+from neuraphage.sandbox.way_folder import SOCKET
 
 _NAMESPACES = (
     "--unshare-all", "--unshare-user", "--disable-userns", "--cap-drop", "ALL", "--die-with-parent",
@@ -22,8 +23,10 @@ _OUTER = 'trap "" TERM; exec "$@"'
 _OUTER_FILTERED = 'trap "" TERM; filter="$1"; shift; exec "$@" 9<"$filter"'
 _FILTER_FILE = "9"
 _DEFAULT_SIGNALS = ("/usr/bin/env", "--default-signal=TERM", "--")
-PROXY_SOCKET = "/run/neuraphage-proxy"
-"""Where the proxy's socket is inside; nothing else is in that folder."""
+PROXY_FOLDER = "/run/neuraphage-proxy"
+"""Where the folder of the proxy's socket is inside. Nothing else is in it, and it cannot be written there: whoever
+listens at the socket's place outside is reached, and nobody inside can take that place."""
+PROXY_SOCKET = f"{PROXY_FOLDER}/{SOCKET}"
 
 
 def under_bubblewrap(
@@ -71,7 +74,7 @@ def _mounts(view: SandboxView, temporary: str) -> Iterator[str]:
     for path in view.guarded:
         places[path] = ("--ro-bind", path, path)
     if view.proxy_socket is not None:
-        places[PROXY_SOCKET] = ("--ro-bind", view.proxy_socket, PROXY_SOCKET)
+        places[PROXY_FOLDER] = ("--ro-bind", str(PurePosixPath(view.proxy_socket).parent), PROXY_FOLDER)
     places.pop("/", None)  # mounted first
     for path in sorted(places, key=_depth):
         yield from places[path]

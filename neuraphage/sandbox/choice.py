@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
 
@@ -36,7 +36,7 @@ def choose_sandbox(
     folder: Path,
     limits: CommandLimits,
     private: Iterable[str] = (),
-    allow_hosts: Sequence[str] = (),
+    way_out: WayOut | None = None,
 ) -> Sandbox:
     """The sandbox of this machine, tried out: bubblewrap, else Landlock; on macOS Seatbelt.
 
@@ -45,7 +45,7 @@ def choose_sandbox(
         folder: for each task's temporary files, and what else is needed; made when it is.
         limits: what a command may use.
         private: files and folders that no command sees.
-        allow_hosts: that commands may reach; bubblewrap alone lets them.
+        way_out: to hosts that commands may reach; bubblewrap alone lets them.
 
     Raises:
         SettingsError: `require`, and there is none.
@@ -54,7 +54,6 @@ def choose_sandbox(
     kind, why = find_sandbox(setting)
     folders = TaskFolders(folder)
     if kind is SandboxKind.BUBBLEWRAP:
-        way_out = WayOut(folder, allow_hosts) if allow_hosts else None
         return Bubblewrap(shutil.which(PROGRAM) or PROGRAM, folders, limits, private, filter_in(folder), way_out)
     if kind is SandboxKind.LANDLOCK:
         return Landlock(folders, limits, private)

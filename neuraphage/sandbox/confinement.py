@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from neuraphage.errors import SpoolError
@@ -50,6 +51,10 @@ class NoSandbox:
         """See ports.Sandbox: as it is."""
         return command
 
+    def served(self, effect_id: str) -> AbstractContextManager[None]:  # noqa: ARG002 - the port's form
+        """See ports.Sandbox: nothing to do."""
+        return nullcontext()
+
 
 class _Confining(ABC):
     """What all kinds share: what a command sees, and what it may use.
@@ -76,18 +81,25 @@ class _Confining(ABC):
         if make_orders(view.kept):
             view = view_of(command.cwd, private, command.env, home)
         folder = self._folders.of_task(command.task_id)
-        argv, environ = self._in_it(limited(command.argv, self._limits), view, str(folder))
+        argv, environ = self._in_it(limited(command.argv, self._limits), view, str(folder), command.effect_id)
         own = {name: value for name, value in command.env.items() if name not in _NOT_THERE}
         return replace(command, argv=argv, env=own | environ, kept=view.kept)
 
+    def served(self, effect_id: str) -> AbstractContextManager[None]:  # noqa: ARG002 - the port's form
+        """See ports.Sandbox: a command without a way out needs nothing."""
+        return nullcontext()
+
     @abstractmethod
-    def _in_it(self, argv: Sequence[str], view: SandboxView, folder: str) -> tuple[tuple[str, ...], dict[str, str]]:
+    def _in_it(
+        self, argv: Sequence[str], view: SandboxView, folder: str, effect_id: str
+    ) -> tuple[tuple[str, ...], dict[str, str]]:
         """The command line that confines another one, and what its environment has besides.
 
         Args:
             argv: of the command.
             view: what it sees.
             folder: of the task, for temporary files.
+            effect_id: of the command.
         """
 
     def _refuse_own_folder(self, view: SandboxView) -> None:
@@ -123,7 +135,8 @@ class Bubblewrap(_Confining):
         filter_path: str | None = None,
         way_out: WayOut | None = None,
     ) -> None:
-        super().__init__(folders, limits, private)
+        ways = () if way_out is None else (str(way_out.folders.root),)
+        super().__init__(folders, limits, (*private, *ways))
         self._program = program
         self._filter_path = filter_path
         self._way_out = way_out
@@ -146,10 +159,16 @@ class Bubblewrap(_Confining):
         more = " git's configuration and hooks cannot be changed. What it starts ends with it."
         return _TOLD.format(tmp="/tmp", network=network) + more  # noqa: S108 - its own
 
-    def _in_it(self, argv: Sequence[str], view: SandboxView, folder: str) -> tuple[tuple[str, ...], dict[str, str]]:
+    def served(self, effect_id: str) -> AbstractContextManager[None]:
+        """See ports.Sandbox."""
+        return nullcontext() if self._way_out is None else self._way_out.served(effect_id)
+
+    def _in_it(
+        self, argv: Sequence[str], view: SandboxView, folder: str, effect_id: str
+    ) -> tuple[tuple[str, ...], dict[str, str]]:
         environ = _temporary("/tmp")  # noqa: S108 - its own
         if self._way_out is not None:
-            view = replace(view, proxy_socket=str(self._way_out.socket()))
+            view = replace(view, proxy_socket=str(self._way_out.made(effect_id)))
             argv = bridged(argv, PROXY_SOCKET)
             environ |= proxy_environment(self._way_out.hosts)
         program, filter_path = self._program, self._filter_path
@@ -167,7 +186,13 @@ class Landlock(_Confining):
     is_closed = True
     told = _TOLD.format(tmp="$TMPDIR", network=_NO_NETWORK)
 
-    def _in_it(self, argv: Sequence[str], view: SandboxView, folder: str) -> tuple[tuple[str, ...], dict[str, str]]:
+    def _in_it(
+        self,
+        argv: Sequence[str],
+        view: SandboxView,
+        folder: str,
+        effect_id: str,  # noqa: ARG002 - no way out here
+    ) -> tuple[tuple[str, ...], dict[str, str]]:
         temporary = os.path.realpath(f"{folder}/{TMP}")
         shown = replace(view, guarded=(), writable=())
         return tuple(landlocked(argv, shown, temporary, keep_guarded=False)), _temporary(temporary)
@@ -181,7 +206,13 @@ class Seatbelt(_Confining):
     is_closed = True
     told = _TOLD.format(tmp="$TMPDIR", network=_NO_NETWORK)
 
-    def _in_it(self, argv: Sequence[str], view: SandboxView, folder: str) -> tuple[tuple[str, ...], dict[str, str]]:
+    def _in_it(
+        self,
+        argv: Sequence[str],
+        view: SandboxView,
+        folder: str,
+        effect_id: str,  # noqa: ARG002 - no way out here
+    ) -> tuple[tuple[str, ...], dict[str, str]]:
         temporary = os.path.realpath(f"{folder}/{TMP}")
         return tuple(seatbelt(argv, view, temporary)), _temporary(temporary)
 

@@ -1,6 +1,7 @@
 """The proxy: the only way of a sandbox to the network, and only to the hosts that a person has listed.
 
-It listens on a unix socket of this user and speaks HTTP: CONNECT, and plain requests, one a connection (gate.py).
+It listens on a unix socket of this user and speaks HTTP: CONNECT, and plain requests, one a connection (gate.py). The
+socket of a proxy that has ended stays: nobody listens there, and the next one takes its place.
 """
 
 from __future__ import annotations
@@ -59,15 +60,15 @@ class Proxy:
         self.stop()
 
     def start(self) -> None:
-        """Listen; returns when a connection would be taken.
+        """Listen, in place of whoever listened there before; returns when a connection would be taken.
 
         Raises:
-            SpoolError: it cannot listen there, or another one does.
+            SpoolError: it cannot listen there.
         """
         if self._running is not None:
             return
         listener = listening(self._path)
-        running = _Running(self._path, listener, self._gate, self._limits)
+        running = _Running(listener, self._gate, self._limits)
         try:
             running.start()
         except RuntimeError as error:
@@ -79,7 +80,7 @@ class Proxy:
             raise SpoolError(f"the proxy of the sandbox did not start in {_START_LIMIT_S:.0f} s; look at the load")
 
     def stop(self) -> None:
-        """End all connections and the thread, and remove the socket. One that does not run is left alone."""
+        """End all connections and the thread. One that does not run is left alone."""
         running, self._running = self._running, None
         if running is not None:
             running.stop()
@@ -87,9 +88,8 @@ class Proxy:
 
 
 class _Running(threading.Thread):
-    def __init__(self, path: Path, listener: socket.socket, gate: Gate, limits: ProxyLimits) -> None:
+    def __init__(self, listener: socket.socket, gate: Gate, limits: ProxyLimits) -> None:
         super().__init__(name="sandbox-proxy", daemon=True)
-        self._path = path
         self._listener = listener
         self._gate = gate
         self._limits = limits
@@ -106,7 +106,6 @@ class _Running(threading.Thread):
             runner.run(self._serve())
 
     async def _serve(self) -> None:
-        inode = self._path.stat().st_ino
         tasks: set[asyncio.Task[None]] = set()
 
         def begin(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -121,6 +120,3 @@ class _Running(threading.Thread):
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        with contextlib.suppress(FileNotFoundError):
-            if self._path.stat().st_ino == inode:  # another proxy may have taken the place
-                self._path.unlink()

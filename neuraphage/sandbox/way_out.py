@@ -1,66 +1,66 @@
-"""The way of sandboxed commands to the hosts that are allowed: this process's proxy, started at the first of them."""
+"""The way of sandboxed commands to the hosts that are allowed: a proxy for each, while a worker waits for the command.
+
+A command outlives its worker. Whoever waits for it next listens at the same place, and lets it reach the hosts that it
+was started with, whatever its own settings list.
+"""
 
 from __future__ import annotations
 
 import logging
-import os
-import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-from neuraphage.errors import SpoolError
+from neuraphage.sandbox.gate import Report
 from neuraphage.sandbox.proxy import Proxy
-from neuraphage.server_socket import run_folders
+from neuraphage.sandbox.way_folder import WayFolder, WayFolders
 
 log = logging.getLogger(__name__)
 
 
 class WayOut:
-    """A proxy of this process and no other: a forked child starts one of its own.
+    """Ways of the commands that this process waits for.
 
     Args:
-        folder: where its socket is made, or in a run folder where that path is too long for one.
+        folders: where each command's way is.
         hosts: entries of the setting `allow_hosts`.
     """
 
-    def __init__(self, folder: Path, hosts: Sequence[str]) -> None:
-        self._folder = folder
+    def __init__(self, folders: WayFolders, hosts: Sequence[str]) -> None:
+        self.folders = folders
         self.hosts = tuple(hosts)
-        self._lock = threading.Lock()
-        self._proxy: tuple[int, Path, Proxy] | None = None
 
-    def socket(self) -> Path:
-        """The socket of the running proxy.
+    def made(self, effect_id: str) -> Path:
+        """Where the socket of a command will be while it is `served`, in a folder made for it.
 
         Raises:
-            SpoolError: it cannot be started.
+            SpoolError: it cannot be made.
         """
-        with self._lock:
-            if self._proxy is None or self._proxy[0] != os.getpid():
-                self._proxy = (os.getpid(), *self._started())
-            return self._proxy[1]
+        way = self.folders.of_command(effect_id)
+        way.make(self.hosts)
+        return way.socket
 
-    def close(self) -> None:
-        """End the proxy, and with it the way out of commands that run on."""
-        with self._lock:
-            if self._proxy is not None and self._proxy[0] == os.getpid():
-                self._proxy[2].stop()
-            self._proxy = None
+    @contextmanager
+    def served(self, effect_id: str) -> Iterator[None]:
+        """While in it, connections of this command are taken. A command that has no way is left without.
 
-    def _started(self) -> tuple[Path, Proxy]:
-        name = f"p{os.getpid()}"
-        failed: SpoolError | None = None
-        for folder in (self._folder, *run_folders(self._folder)):
-            proxy = Proxy(folder / name, self.hosts, _log)
-            try:
-                proxy.start()
-            except SpoolError as error:
-                failed = failed or error
-                continue
-            return folder / name, proxy
-        raise failed or SpoolError("there is no place for the socket of the proxy")
+        Raises:
+            SpoolError: nobody can listen there.
+        """
+        way = self.folders.of_command(effect_id)
+        hosts = way.hosts()
+        if hosts is None:
+            yield
+            return
+        way.keep()
+        with Proxy(way.socket, hosts, _noting(way)):
+            yield
 
 
-def _log(host: str, port: int, allowed: bool) -> None:
-    if not allowed:
-        log.warning("a command was refused the host %s:%d, which the setting allow_hosts does not list", host, port)
+def _noting(way: WayFolder) -> Report:
+    def note(host: str, port: int, allowed: bool) -> None:
+        if not allowed:
+            log.warning("a command was refused the host %s:%d, which it may not reach", host, port)
+            way.note_refused(host, port)
+
+    return note

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -108,20 +109,26 @@ class RunCommand(ParsedTool[RunCommandParams]):
             env=marked(self._env, context.task_id),
             task_id=context.task_id,
         )
-        try:
-            if self._sandbox is not None and not context.outside_sandbox:
-                command = self._sandbox.confined(command)
-            context.spool.start(command)
-        except SpoolError as error:
-            raise ToolCallError(
-                f"The command could not be started: {error}. It did not run; try again later or ask the user."
-            ) from error
         limit_chars = min(context.output_limit_chars, self.declaration.output_limit_chars)
-        try:
-            status = context.spool.wait(context.effect_id, limit_chars, context.interrupt)
-        except SpoolError as error:
-            return interrupted_result(params.command, f"It was started, but its record cannot be read: {error}")
+        with ExitStack() as around:
+            try:
+                if self._sandbox is not None and not context.outside_sandbox:
+                    command = self._sandbox.confined(command)
+                around.enter_context(self.accompanied(context))
+                context.spool.start(command)
+            except SpoolError as error:
+                raise ToolCallError(
+                    f"The command could not be started: {error}. It did not run; try again later or ask the user."
+                ) from error
+            try:
+                status = context.spool.wait(context.effect_id, limit_chars, context.interrupt)
+            except SpoolError as error:
+                return interrupted_result(params.command, f"It was started, but its record cannot be read: {error}")
         return self._result(params, status, limit_chars)
+
+    def accompanied(self, context: ToolContext) -> AbstractContextManager[None]:
+        """Its way to the network is this process's."""
+        return nullcontext() if self._sandbox is None else self._sandbox.served(context.effect_id)
 
     def detached_result(self, params: Mapping[str, object], status: SpoolStatus, context: ToolContext) -> ToolResult:
         """The result of a command by the spool's last word on it."""

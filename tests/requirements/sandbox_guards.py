@@ -12,6 +12,8 @@ VIEW = "neuraphage/sandbox/view.py"
 GIT = "neuraphage/sandbox/repository.py"
 CONFINEMENT = "neuraphage/sandbox/confinement.py"
 FOLDERS = "neuraphage/sandbox/task_folders.py"
+WAY_FOLDER = "neuraphage/sandbox/way_folder.py"
+WAYS = "tests/unit/sandbox/test_way_folder.py::"
 JUDGING = "neuraphage/decide/rules/judging.py"
 
 SANDBOX_GUARDS = (
@@ -155,5 +157,31 @@ SANDBOX_GUARDS = (
         "sandbox-sealed", "neuraphage/decide/sealing.py",
         "[tool.sandbox] if tool.sandbox else []", "[]",
         "tests/unit/runtime/test_outside_sandbox.py::test_an_approval_for_inside_does_not_hold_outside",
+    ),
+    Bug(
+        "sandbox-way-read-only", BUBBLEWRAP,
+        'places[PROXY_FOLDER] = ("--ro-bind", ', 'places[PROXY_FOLDER] = ("--bind", ',
+        WAYS + "test_a_command_can_change_nothing_of_its_way",
+    ),
+    Bug(
+        "sandbox-way-of-others-hidden", CONFINEMENT,
+        "() if way_out is None else (str(way_out.folders.root),)", "()",
+        WAYS + "test_a_command_sees_no_other_ones_way",
+    ),
+    Bug(
+        "sandbox-way-keeps-its-hosts", WAY_FOLDER,
+        "            if not (self.path / _HOSTS).exists():", "            if True:",
+        WAYS + "test_a_command_keeps_the_hosts_that_it_was_started_with",
+    ),
+    Bug(
+        "sandbox-way-is-a-folder", BUBBLEWRAP,
+        '("--ro-bind", str(PurePosixPath(view.proxy_socket).parent), PROXY_FOLDER)',
+        '("--ro-bind", view.proxy_socket, PROXY_SOCKET)',
+        WAYS + "test_the_way_is_there_again_after_the_one_before_has_ended",
+    ),
+    Bug(
+        "sandbox-way-is-given-back", "neuraphage/runtime/begun_calls.py",
+        "if isinstance(tool, Accompanies):", "if False:",
+        "tests/unit/runtime/test_way_given_back.py::test_who_attaches_to_a_command_gives_it_its_way_back",
     ),
 )  # fmt: skip

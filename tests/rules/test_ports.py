@@ -36,6 +36,7 @@ from neuraphage.tools.write_tools import Edit, WriteFile
 from neuraphage.waking import QueueWaker
 
 PARTS: dict[type, list[type]] = {
+    ports.Accompanies: [RunCommand],
     ports.Clock: [SystemClock],
     ports.Detached: [CommandSpool, UnspooledCommands],
     ports.DetachedTool: [RunCommand],

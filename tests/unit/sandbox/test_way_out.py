@@ -12,6 +12,7 @@ import pytest
 
 from neuraphage.sandbox.choice import filter_in
 from neuraphage.sandbox.confinement import Bubblewrap
+from neuraphage.sandbox.way_folder import WayFolders
 from neuraphage.sandbox.way_out import WayOut
 from sandboxkit import LIMITS, SandboxedHost, find_bubblewrap
 
@@ -48,14 +49,13 @@ def port() -> Iterator[int]:
 
 
 @pytest.fixture
-def allowed(host: SandboxedHost, port: int) -> Iterator[SandboxedHost]:
+def allowed(host: SandboxedHost, port: int) -> SandboxedHost:
     """A host whose commands may reach that server and nothing else."""
-    way_out = WayOut(host.folders.root, [f"127.0.0.1:{port}"])
+    way_out = WayOut(WayFolders(host.data / "ways"), [f"127.0.0.1:{port}"])
     parts = (find_bubblewrap(), host.folders, LIMITS, [str(host.data)], filter_in(host.folders.root), way_out)
     host.sandbox = Bubblewrap(*parts)
     (host.work / "fetch.py").write_text(FETCH, encoding="utf-8")
-    yield host
-    way_out.close()
+    return host
 
 
 def test_an_allowed_host_is_reached_and_no_other(
