@@ -5,22 +5,16 @@ What a person has written into it by hand stays, comments included.
 
 from __future__ import annotations
 
-import fcntl
-import json
-import os
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 from neuraphage.decide.rules.reading import read_rule
 from neuraphage.errors import BadInput, SettingsError
 from neuraphage.model.rule import Rule, RuleSource
+from neuraphage.own_files import quoted, write, writing
 from neuraphage.own_rules import HEADER, MOST_RULES, OwnRule, read_own_rules
-from neuraphage.private_files import open_private, private_folder, replace_private
 from neuraphage.setting_sources import read_file
 
-LOCK_WAIT_S = 5.0
 _BEGINNING = "# Rules of yours about calls of tools: `neuraphage rules add`, `rules remove`. See docs/rules.md.\n"
 _SEE_LIST = "`neuraphage rules list` shows them"
 
@@ -38,16 +32,16 @@ def add_rule(path: Path, rule: Rule, directory: str | None = None) -> bool:
     added = OwnRule(rule.model_copy(update={"source": RuleSource.USER}), directory)
     if not f"{rule}{directory or ''}".isprintable():
         raise BadInput(f"{str(rule)!r}: a rule has only characters that can be seen")
-    with _writing(path):
+    with writing(path):
         known = read_own_rules(path)
         if added in known:
             return False
         if len(known) >= MOST_RULES:
             raise BadInput(f"{path} has {len(known)} rules, the most there may be; remove some first")
         before = read_file(path) or _BEGINNING
-        row = f"{HEADER}\nrule = {_quoted(str(rule))}\n"
-        row += "" if directory is None else f"dir = {_quoted(directory)}\n"
-        _write(path, f"{before.rstrip()}\n\n{row}")
+        row = f"{HEADER}\nrule = {quoted(str(rule))}\n"
+        row += "" if directory is None else f"dir = {quoted(directory)}\n"
+        write(path, f"{before.rstrip()}\n\n{row}")
     return True
 
 
@@ -62,7 +56,7 @@ def remove_rule(path: Path, wanted: str) -> OwnRule:
         BadInput: there is no such rule, or there are several.
         SettingsError: the file cannot be read or written.
     """
-    with _writing(path):
+    with writing(path):
         known = read_own_rules(path)
         number = _number_of(known, wanted, path)
         lines = read_file(path).split("\n")
@@ -74,7 +68,7 @@ def remove_rule(path: Path, wanted: str) -> OwnRule:
         end = next(
             (at for at in range(starts[number] + 1, len(lines)) if lines[at].lstrip()[:1] in ("[", "#")), len(lines)
         )
-        _write(path, "\n".join([*lines[: starts[number]], *lines[end:]]))
+        write(path, "\n".join([*lines[: starts[number]], *lines[end:]]))
     return known[number]
 
 
@@ -90,43 +84,3 @@ def _number_of(known: Sequence[OwnRule], wanted: str, path: Path) -> int:
         what = "holds in several directories; name it by its number" if found else "is none of your rules"
         raise BadInput(f"`{meant}` {what}; {_SEE_LIST}")
     return found[0]
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    """One writer at a time, of all processes of this host."""
-    try:
-        private_folder(path.parent, narrow=False)
-        file = open_private(path.with_name(f"{path.name}.lock"), os.O_RDWR)
-    except OSError as error:
-        raise SettingsError(f"{path}: rules cannot be written ({error.strerror or error})") from None
-    try:
-        _lock(file, path)
-        yield
-    finally:
-        os.close(file)
-
-
-def _lock(file: int, path: Path) -> None:
-    until_s = time.monotonic() + LOCK_WAIT_S
-    while True:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > until_s:
-                raise SettingsError(f"{path}: another process writes to it for {LOCK_WAIT_S:g} s; try again") from None
-            time.sleep(0.02)
-        else:
-            return
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        replace_private(path.resolve(), text)  # a link stays one
-    except OSError as error:
-        raise SettingsError(f"{path}: rules cannot be written ({error.strerror or error})") from None
-
-
-def _quoted(text: str) -> str:
-    """A TOML string: JSON escapes what TOML does, and nothing is left that it does not."""
-    return json.dumps(text, ensure_ascii=False)

@@ -6,9 +6,6 @@ Each is a table `[[rules]]` with `rule` and, where it holds in one directory alo
 from __future__ import annotations
 
 import logging
-import os
-import stat
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -17,11 +14,11 @@ from typing import Any
 from neuraphage.decide.rules.reading import read_rule
 from neuraphage.errors import BadInput, SettingsError
 from neuraphage.model.rule import Rule, RuleEffect, RuleSource
-from neuraphage.setting_sources import read_file, user_file
+from neuraphage.own_files import refuse_of_others, stamp_of
+from neuraphage.setting_sources import read_file, read_toml, user_file
 
 FILE_NAME = "rules.toml"
 MOST_RULES = 1_000
-_OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 HEADER = "[[rules]]"
 
 log = logging.getLogger(__name__)
@@ -60,29 +57,12 @@ def read_own_rules(path: Path) -> tuple[OwnRule, ...]:
     text = read_file(path)
     if not text:
         return ()
-    _refuse_of_others(path)
-    try:
-        found = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"{path}: this is no TOML: {error}") from None
+    refuse_of_others(path)
+    found = read_toml(path, text)
     rows = found.get("rules", [])
     if set(found) - {"rules"} or not isinstance(rows, list) or len(rows) > MOST_RULES:
         raise SettingsError(f"{path}: it holds tables {HEADER} alone, {MOST_RULES} at most")
     return tuple(_own_rule(row, f"{path}: rule {number}") for number, row in enumerate(rows, start=1))
-
-
-def _refuse_of_others(path: Path) -> None:
-    """Whoever may write to this file decides what runs."""
-    try:
-        found = path.stat()
-    except OSError as error:  # it went behind the read
-        raise SettingsError(f"{path}: rules cannot be read from it ({error.strerror})") from None
-    if found.st_uid not in (os.geteuid(), 0):
-        raise SettingsError(
-            f"{path} belongs to user {found.st_uid}, so its rules are not believed; take it over, or move it"
-        )
-    if found.st_mode & _OTHERS_MAY_WRITE:
-        raise SettingsError(f"{path} can be written by others, so its rules are not believed; chmod go-w it")
 
 
 def _own_rule(row: Any, where: str) -> OwnRule:
@@ -111,12 +91,12 @@ class OwnRules:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        stamp = _stamp(path)
+        stamp = stamp_of(path)
         self._known: tuple[object, tuple[OwnRule, ...]] = (stamp, read_own_rules(path))
 
     def of(self, working_dir: str | None) -> tuple[Rule, ...]:
         """See ports.OwnRules."""
-        stamp, known = _stamp(self._path), self._known
+        stamp, known = stamp_of(self._path), self._known
         if stamp != known[0]:
             known = self._known = (stamp, self._read_again(known[1]))
         return tuple(one.rule for one in known[1] if one.holds_in(working_dir))
@@ -127,12 +107,3 @@ class OwnRules:
         except SettingsError as error:
             log.error("your rules cannot be read, so they allow nothing: %s", error)  # noqa: TRY400 - it says all
             return tuple(one for one in before if one.rule.effect is not RuleEffect.ALLOW)
-
-
-def _stamp(path: Path) -> object:
-    """What differs when a file was written; None where there is none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino

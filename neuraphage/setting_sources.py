@@ -36,6 +36,8 @@ PROJECT_KEYS = frozenset({"namespace", "default_model", "max_tokens", "max_conti
 """What a project file may set."""
 LOWER_ONLY_KEYS = frozenset({"max_turns", "max_cost_microusd"})
 """What a project file may make smaller than the person's own value: it spends their money."""
+PROJECT_RULES_KEY = "rules"
+"""What a project file may hold and no setting is made of: it holds once the person trusts it (project_rules.py)."""
 OTHER_VARIABLES = frozenset({MARK, "NEURAPHAGE_FORCE_EMBEDDED", "NEURAPHAGE_PROTOCOL_EXAMPLES"})
 """Variables of that prefix that are no settings: of a command's task, of the search for a server program, of tests."""
 _OF_KUBERNETES = re.compile(r"NEURAPHAGE_(\w+_)?(SERVICE_(HOST|PORT)(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)")
@@ -105,10 +107,7 @@ class UserLayer:
         self.settings_cls = settings_cls
         self.path = path
         self.text = read_file(path)
-        try:
-            self.toml_data = tomllib.loads(self.text)
-        except tomllib.TOMLDecodeError as error:
-            raise SettingsError(f"{path}: this is no TOML: {error}") from None
+        self.toml_data = read_toml(path, self.text)
 
     def __call__(self) -> dict[str, Any]:
         """Values by the name of the setting.
@@ -156,6 +155,7 @@ class ProjectLayer(UserLayer):
     def __init__(self, settings_cls: type[BaseModel], path: Path, limits: Mapping[str, Any]) -> None:
         self._limits = limits
         super().__init__(settings_cls, path)
+        self.toml_data.pop(PROJECT_RULES_KEY, None)
 
     def refusal(self, key: str, value: Any) -> str | None:
         """Why the file may not hold this, or None."""
@@ -204,6 +204,18 @@ def _whole_number(value: Any) -> int | None:
 def _nearest(name: str, names: Iterable[str], prefix: str = "") -> str:
     near = difflib.get_close_matches(name, list(names), n=1)
     return f"; did you mean {prefix}{near[0]}?" if near else "; `neuraphage config keys` lists all"
+
+
+def read_toml(path: Path, text: str) -> dict[str, Any]:
+    """What a text of TOML holds.
+
+    Raises:
+        SettingsError: it is none, or nested or numbered beyond what can be read.
+    """
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise SettingsError(f"{path}: this is no TOML: {error}") from None
 
 
 def read_file(path: Path) -> str:

@@ -50,7 +50,7 @@ def checked_tool(
 def judged_call(
     tool: ToolDeclaration, params: Mapping[str, Any], settings: Settings, allow: tuple[str, ...], working_dir: str
 ) -> Ruled:
-    """What would come of a call under these settings, and under the rules of the person.
+    """What would come of a call under these settings, and under the rules of the person and of the project.
 
     Args:
         tool: what is called.
@@ -68,6 +68,7 @@ def judged_call(
     from neuraphage.model.sandbox import SandboxKind  # noqa: PLC0415 - as above
     from neuraphage.own_rules import OwnRules, rules_file  # noqa: PLC0415 - as above
     from neuraphage.shell import ShfmtReader  # noqa: PLC0415 - as above
+    from neuraphage.trusted_projects import TrustedRules, trust_file  # noqa: PLC0415 - as above
 
     command = tool.command_of(params)
     line = None if command is None else ShfmtReader().read(command)
@@ -75,6 +76,7 @@ def judged_call(
     rules = [
         *rules_in(settings.rules, allow_sandboxed=settings.auto_allow_sandboxed),
         *OwnRules(rules_file()).of(working_dir),
+        *TrustedRules(trust_file()).of(working_dir),
         *map(read_allowed, allow),
     ]
     is_ours = any(one.declaration == tool for one in built_in_tools())

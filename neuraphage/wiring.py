@@ -50,6 +50,7 @@ from neuraphage.store.tasks import RedisStore
 from neuraphage.tools.loading import load_tools
 from neuraphage.tools.registry import default_toolbox
 from neuraphage.tools.turn_files import LocalTurnFiles
+from neuraphage.trusted_projects import TrustedRules, trust_file
 from neuraphage.waking import build_dispatcher
 
 log = logging.getLogger(__name__)
@@ -172,6 +173,7 @@ def build_services(settings: Settings, store: RedisStore) -> Services:
         cost_microusd=cost,
         new_claim_id=lambda: secrets.token_hex(8),
         own_rules=OwnRules(rules_file()),
+        project_rules=TrustedRules(trust_file()),
         notices=build_notices(settings, store),
     )
 

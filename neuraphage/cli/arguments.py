@@ -92,17 +92,21 @@ def timeout_s(text: str | None) -> float | Literal["none"] | None:
 AsJson = Annotated[bool, typer.Option("--json", help="JSON with stable names, for programs.")]
 
 
-def existing_dir(directory: Path) -> str:
+def existing_dir(directory: Path, given: str = "--dir") -> str:
     """The absolute path of a directory, as a task holds it: read as UTF-8, in whatever alphabet this locale has names.
+
+    Args:
+        directory: as it was given.
+        given: by which option or command, for people.
 
     Raises:
         BadInput: there is none, or its path is not UTF-8 text, which no task can hold.
     """
     if "\0" in str(directory):
-        raise BadInput(f"--dir {str(directory)!r}: a path holds no NUL character")
+        raise BadInput(f"{given} {str(directory)!r}: a path holds no NUL character")
     if not directory.is_dir():
         found = "this is a file, and a directory is wanted" if directory.exists() else "there is no such directory"
-        raise BadInput(f"--dir {directory}: {found}")
+        raise BadInput(f"{given} {directory}: {found}")
     path = directory.resolve()
     try:
         return os.fsencode(path).decode("utf-8")

@@ -64,6 +64,7 @@ TABLE = {
     "doctor": CommandEntry("doctor_command", "Look at all that tasks need, and say what is wrong."),
     "tools": CommandEntry("tools_commands", "Show and check the tools that a model may call."),
     "rules": CommandEntry("rules_commands", "Show, change and explain rules about calls of tools."),
+    "trust": CommandEntry("trust_command", "Trust the rules that a project brings."),
     "repair": CommandEntry("repair_command", "Put lost or damaged indexes back from the records.", orders=True),
 }
 """Every command by its name, in the order of the help."""

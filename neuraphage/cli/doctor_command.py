@@ -19,16 +19,15 @@ from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.connection import load_settings, server_settings
 from neuraphage.cli.console import harmless, out, print_json, print_wrapped
 from neuraphage.cli.hints import typed_here
+from neuraphage.cli.own_findings import own_findings
 from neuraphage.client_wiring import API_KEY_VARIABLE, stored_form
 from neuraphage.data_folder import data_bytes, folder_problem, free_bytes, quota_warnings
 from neuraphage.decide import host_findings, server_findings
 from neuraphage.decide.findings import Finding, Level
-from neuraphage.errors import NeuraphageError, SettingsError, StoreError
+from neuraphage.errors import NeuraphageError, StoreError
 from neuraphage.host_health import host_health
 from neuraphage.model.repairing import RepairMode
-from neuraphage.own_rules import read_own_rules, rules_file
 from neuraphage.ports import StoredForm
-from neuraphage.setting_sources import user_file
 from neuraphage.settings import Settings
 from neuraphage.stack_note import script_of_running_stack
 from neuraphage.tool_wiring import found_sandbox, installed_tools
@@ -68,8 +67,7 @@ def _findings(settings: Settings) -> Iterator[Finding]:
     yield _packages()
     yield from _workers_package()
     yield _disk(settings)
-    yield from _own_file()
-    yield from _own_rules()
+    yield from own_findings()
     yield host_findings.quota_finding(quota_warnings(settings), data_bytes(settings.data_dir))
     yield host_findings.key_finding(
         API_KEY_VARIABLE,
@@ -181,31 +179,6 @@ def _tools(settings: Settings) -> Finding:
     return host_findings.tools_finding(
         [one.tool.declaration.name for one in loaded.tools], [str(problem) for problem in loaded.problems]
     )
-
-
-def _own_file() -> Iterator[Finding]:
-    """The person's file of settings, if there is one: a URL in it may hold a password."""
-    path = user_file()
-    if not path.is_file():
-        return
-    if path.stat().st_mode & 0o077:
-        to_do = f"chmod 600 {path}: a URL in it may hold a password"
-        yield Finding("user settings", Level.WARNING, f"{path} can be read by others", to_do)
-        return
-    yield Finding("user settings", Level.OK, f"{path}, private")
-
-
-def _own_rules() -> Iterator[Finding]:
-    """The person's file of rules, if there is one."""
-    path = rules_file()
-    try:
-        count = len(read_own_rules(path))
-    except SettingsError as error:
-        to_do = "correct the file or move it away: until then it allows nothing, and no worker begins"
-        yield Finding("user rules", Level.PROBLEM, str(error), to_do)
-        return
-    if count:
-        yield Finding("user rules", Level.OK, f"{path}, {count} rule{'s' * (count > 1)}")
 
 
 def _disk(settings: Settings) -> Finding:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -30,6 +30,9 @@ from neuraphage.model.rule import Rule, RuleSource
 from neuraphage.model.tool import ToolDeclaration
 from neuraphage.tool_wiring import built_in_tools, installed_tools, judged_call
 
+if TYPE_CHECKING:
+    from neuraphage.trusted_projects import TrustedProject
+
 _WORDS = {
     "allowed": "runs without asking",
     "ask": "a person is asked",
@@ -53,12 +56,17 @@ def register(app: typer.Typer) -> None:
     app.add_typer(rules, name="rules")
 
 
-def list_rules(as_json: AsJson = False) -> None:
-    """List the rules of the settings and your own; a task adds what it was submitted with (--allow)."""
+WorkingDir = Annotated[Path, typer.Option("--dir", help="Working directory of the task.")]
+
+
+def list_rules(directory: WorkingDir = Path(), as_json: AsJson = False) -> None:
+    """List the rules of the settings, your own, and those of the project; a task adds what it was submitted with."""
     from neuraphage.own_rules import OwnRule, read_own_rules, rules_file  # noqa: PLC0415 - only this command needs it
 
     numbered: list[tuple[int | None, OwnRule]] = [(None, OwnRule(read_rule(text))) for text in load_settings().rules]
     numbered += enumerate(read_own_rules(rules_file()), start=1)
+    for project in _told_projects(existing_dir(directory)):
+        numbered += [(None, OwnRule(rule, project.directory)) for rule in project.rules]
     if as_json:
         print_json([{**_row(one.rule), "number": number, "dir": one.directory} for number, one in numbered])
         return
@@ -106,14 +114,15 @@ def explain(
         str, typer.Argument(help="The tool, and its command line or path: 'run_command: git push', 'edit: a.py'.")
     ],
     allow: Allow = None,
-    directory: Annotated[Path, typer.Option("--dir", help="Working directory of the task.")] = Path(),
+    directory: WorkingDir = Path(),
     tools: Tools = None,  # noqa: ARG001 - noted as a setting
     as_json: AsJson = False,
 ) -> None:
     """Say what would come of a call, and by which rule. Nothing is run."""
     name, _, what = (part.strip() for part in call.partition(":"))
-    tool = _declared(name)
-    found = judged_call(tool, _params(tool, what), load_settings(), tuple(allow or ()), existing_dir(directory))
+    tool, place = _declared(name), existing_dir(directory)
+    found = judged_call(tool, _params(tool, what), load_settings(), tuple(allow or ()), place)
+    _told_projects(place)
     ruling = found.ruling.value
     by_rule = next((rule for rule in found.rules if rule.source is not RuleSource.BUILT_IN), None)
     if as_json:
@@ -124,6 +133,17 @@ def explain(
     out.print(harmless(f"{_WORDS[ruling]}{by}"))
     for part in found.reasons:
         print_wrapped(harmless(f"  {part}", indent=" " * 4), " " * 4)
+
+
+def _told_projects(directory: str) -> tuple[TrustedProject, ...]:
+    """What is trusted of a directory; of its rules that are not used, people are told."""
+    from neuraphage.project_standing import standing_of  # noqa: PLC0415 - only these commands need it
+    from neuraphage.trusted_projects import trust_file  # noqa: PLC0415 - as above
+
+    standing = standing_of(directory, trust_file())
+    for text in standing.told():
+        complain(text)
+    return () if standing.trusted is None else (standing.trusted,)
 
 
 def _warn_of_unknown(rule: Rule) -> None:

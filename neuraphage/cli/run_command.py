@@ -37,12 +37,14 @@ from neuraphage.cli.resuming import NextCommands, ResumeInput, resumed
 from neuraphage.cli.task_view import TaskView
 from neuraphage.cli.text_input import TextFile, given_text
 from neuraphage.cli.viewer import Viewer
-from neuraphage.errors import BadInput, IllegalMove, StoreError, StoreUnavailable
+from neuraphage.errors import BadInput, IllegalMove, SettingsError, StoreError, StoreUnavailable
 from neuraphage.local_files import LocalFiles
 from neuraphage.model.sandbox import SandboxKind
 from neuraphage.model.task import TERMINAL, Mode, TaskRecord
+from neuraphage.project_standing import standing_of
 from neuraphage.settings import Settings
 from neuraphage.tool_wiring import found_sandbox
+from neuraphage.trusted_projects import trust_file
 
 Resume = Annotated[
     str | None,
@@ -119,6 +121,7 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
             else:
                 task_id, after = new.submit(api, text or ""), "0"
             _tell_unconfined(settings, waiting)
+            _tell_project_rules(api.get(task_id).spec.working_dir, waiting)
             commands = NextCommands(task_id, stack.started, script)
             code = _Run(api, task_id, commands, interrupts, as_json=as_json).to_its_end(after)
     raise typer.Exit(code)
@@ -191,6 +194,18 @@ def _tell_unconfined(settings: Settings, view: Viewer) -> None:
         kind, why = found_sandbox(settings)
         if kind is SandboxKind.NONE:
             view.line(f"commands run without a sandbox: {why}", "yellow")
+
+
+def _tell_project_rules(directory: str | None, view: Viewer) -> None:
+    """Which rules of the task's directory are not used, and why."""
+    if directory is None:
+        return
+    try:
+        told = standing_of(directory, trust_file()).told()
+    except SettingsError as error:  # of the person's own file; the task is there already
+        told = [str(error)]
+    for text in told:
+        view.line(text, "yellow")
 
 
 def _refuse_at_odds(

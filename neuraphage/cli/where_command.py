@@ -15,6 +15,7 @@ from neuraphage.data_folder import data_bytes, kept_in, quota_warnings, size_byt
 from neuraphage.own_rules import rules_file
 from neuraphage.server_socket import find_socket
 from neuraphage.setting_sources import project_file, user_file
+from neuraphage.trusted_projects import trust_file
 
 
 def register(app: typer.Typer) -> None:
@@ -32,6 +33,7 @@ def where(as_json: AsJson = False) -> None:
         *(_place("socket", path, "socket of the local stack's server") for path in (find_socket(folder),) if path),
         _place("user settings", user_file(), "settings of this person"),
         _place("user rules", rules_file(), "rules of this person about calls of tools"),
+        _place("trusted projects", trust_file(), "projects whose rules this person trusts"),
         _place("project settings", project_file().absolute(), "settings of this directory"),
     ]
     if as_json:

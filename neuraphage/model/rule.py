@@ -27,6 +27,8 @@ class RuleSource(StrEnum):
     TASK = "task"
     USER = "user"
     """A person, by a command or by an answer: in the file of their rules."""
+    PROJECT = "project"
+    """Whoever made the directory that a task works in; a person has trusted it."""
     ANSWER = "answer"
     """A person, by an answer that the task remembers."""
     BUILT_IN = "built-in"
@@ -42,6 +44,7 @@ _OWNERS = {
     RuleSource.SETTINGS: "the settings",
     RuleSource.TASK: "the task",
     RuleSource.USER: "the user's file of rules",
+    RuleSource.PROJECT: "the project's file",
     RuleSource.ANSWER: "a person's answer",
     RuleSource.BUILT_IN: "this program",
 }

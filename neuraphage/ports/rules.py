@@ -1,4 +1,4 @@
-"""The rules that a person has made by commands and answers, wherever they are kept."""
+"""The rules that a person has made or trusted by commands and answers, wherever they are kept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from neuraphage.model.rule import Rule
 
 
 class OwnRules(Protocol):
-    """Rules of the person who runs this process."""
+    """Rules of the person who runs this process: their own, or those of projects that they trust."""
 
     def of(self, working_dir: str | None) -> tuple[Rule, ...]:
         """Those that hold for a task, as they are now.

@@ -44,6 +44,7 @@ class Services:
         cost_microusd: price of a reply, by model id and usage.
         new_claim_id: random ids.
         own_rules: those that the person of this process has made; None for none.
+        project_rules: those of projects that the same person trusts; None for none.
         notices: tells people outside of prompts that have opened.
     """
 
@@ -60,6 +61,7 @@ class Services:
     cost_microusd: Callable[[str, Usage], int]
     new_claim_id: Callable[[], str]
     own_rules: OwnRules | None = None
+    project_rules: OwnRules | None = None
     notices: PromptNotices = field(default_factory=NoNotices)
     declarations: dict[str, ToolDeclaration] = field(default_factory=dict)
     rules: tuple[Rule, ...] = field(init=False)
@@ -71,9 +73,10 @@ class Services:
         self.declarations.update({d.name: d for d in self.tools.declarations()})
 
     def rules_for(self, working_dir: str | None) -> tuple[Rule, ...]:
-        """The rules of the settings and of the person, as they are now.
+        """The rules of the settings, of the person and of the project, as they are now.
 
         Args:
             working_dir: of the task.
         """
-        return (*self.rules, *(() if self.own_rules is None else self.own_rules.of(working_dir)))
+        kept = [source for source in (self.own_rules, self.project_rules) if source is not None]
+        return (*self.rules, *(rule for source in kept for rule in source.of(working_dir)))

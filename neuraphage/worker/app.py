@@ -30,6 +30,7 @@ from neuraphage.queue.patched.unreadable import UnreadableStep
 from neuraphage.runtime.health import HealthReporter
 from neuraphage.runtime.process import WorkerProcess
 from neuraphage.runtime.watcher import Watcher
+from neuraphage.trusted_projects import TrustedRules, trust_file
 from neuraphage.wiring import build_health, build_model, build_process, build_sandbox, build_watcher
 from neuraphage.worker.logs import configure
 from neuraphage.worker.model_sdk import expect_turns
@@ -116,6 +117,7 @@ def _model_problem() -> str | None:
         if settings.sandbox == "require":
             build_sandbox(settings)
         OwnRules(rules_file())  # nobody knows what a file forbids that cannot be read
+        TrustedRules(trust_file())
     except BadInput as error:
         return str(error)
     expect_turns()

@@ -160,3 +160,20 @@ def test_a_file_of_rules(cli: CommandLine, tmp_path: Path, text: str, level: str
     path.write_text(text, encoding="utf-8")
     path.chmod(0o600)
     assert levels(cli("doctor", "--json"))["user rules"] == level
+
+
+@pytest.mark.parametrize(("then", "level"), [("", "ok"), ("# more\n", "warning"), (None, "warning")])
+def test_a_trusted_project(cli: CommandLine, tmp_path: Path, then: str | None, level: str) -> None:
+    """One whose file has changed is told, with what to do; a broken file of the person keeps workers from beginning."""
+    project = tmp_path / "project"
+    project.mkdir()
+    file = project / "neuraphage.toml"
+    file.write_text('rules = ["ask edit"]\n', encoding="utf-8")
+    assert cli("trust", str(project)).code == 0
+    if then is None:
+        file.unlink()
+    else:
+        file.write_text(file.read_text(encoding="utf-8") + then, encoding="utf-8")
+    assert levels(cli("doctor", "--json"))["trusted projects"] == level
+    (tmp_path / "config" / "neuraphage" / "trust.toml").write_text("[[projects", encoding="utf-8")
+    assert levels(cli("doctor", "--json"))["trusted projects"] == "problem"

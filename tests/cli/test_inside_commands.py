@@ -59,6 +59,14 @@ def test_rules_are_not_changed_from_inside(name: str) -> None:
     assert f"`neuraphage rules {name}` was refused" in ran.err
 
 
+@pytest.mark.parametrize("words", [(), ("--remove",)])
+def test_no_project_is_trusted_from_inside(words: tuple[str, ...]) -> None:
+    """Nor is a trusted one let go: its rules hold for the very task."""
+    ran = run_process("trust", *words, env=environ())
+    assert ran.code == 2, ran.err
+    assert "`neuraphage trust` was refused" in ran.err
+
+
 def test_every_order_is_known() -> None:
     """All that people tell tasks, and what tasks stand on."""
     told = {"run", "submit", "answer", "send", "pause", "resume", "cancel", "retry", "limit"}

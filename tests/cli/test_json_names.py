@@ -181,3 +181,11 @@ def test_rules(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
         for path in paths(cli("rules", "explain", "run_command: x", "--json").json)
     }
     assert explained == documented("rules explain")
+
+
+def test_trust(cli: CommandLine, tmp_path: Path) -> None:
+    """--list."""
+    (tmp_path / "neuraphage.toml").write_text("rules = ['ask edit']\n", encoding="utf-8")
+    assert cli("trust", str(tmp_path)).code == 0
+    listed = {path.removeprefix("[].") for path in paths(cli("trust", "--list", "--json").json)}
+    assert listed == documented("trust --list")

@@ -239,6 +239,22 @@ def test_a_pipe_gets_plain_text_and_the_answer_command(stack: DevStack, project:
     assert "\x1b" not in last.out
 
 
+def test_rules_of_a_project_are_followed_once_they_are_trusted(stack: DevStack, project: str) -> None:
+    """Said at the head of a run until then; a worker that runs already needs no restart."""
+    Path(project, "neuraphage.toml").write_text("rules = ['deny edit']\n", encoding="utf-8")
+    run = ("run", "polite please", "--dir", project, "--allow", "*")
+    ran = stack.cli(*run, *PLAY)
+    assert ran.code == 0, ran.err
+    assert f"{project}/neuraphage.toml has 1 rule that is not used" in ran.out
+    assert stack.cli("trust", project).out.endswith("1 rule\n  deny edit\n")
+    Path(project, FILE).write_text(BEFORE, encoding="utf-8")
+    ran = stack.cli(*run, *PLAY)
+    assert "that is not used" not in ran.out
+    assert "The rule `deny edit` of the project's file forbids this edit call." in ran.out
+    assert Path(project, FILE).read_text(encoding="utf-8") == BEFORE
+    assert stack.cli("trust", "--remove", project).code == 0
+
+
 def test_json_lines(stack: DevStack, project: str) -> None:
     """One document a line: the task, its history and pieces, and how it stands; the reply in them is whole."""
     ran = stack.cli("run", "polite please", "--dir", project, "--allow", "*", "--json", *PLAY)

@@ -56,6 +56,28 @@ PEOPLE_GUARDS = (
         "tuple(one for one in before if one.rule.effect is not RuleEffect.ALLOW)", "tuple(before)",
         "tests/unit/settings/test_own_rules.py::test_a_change_is_seen_at_the_next_look",
     ),
+    Bug(
+        "projects-only-tighten", "neuraphage/project_rules.py",
+        "tuple(rule for rule in rules if rule.effect in TIGHTENING),", "rules,",
+        "tests/unit/settings/test_trusted_projects.py::test_they_only_tighten",
+    ),
+    Bug(
+        "trusted-rules-outlive-their-file", "neuraphage/trusted_projects.py",
+        "for project in trusted_in(known[1], working_dir) for rule in project.rules)",
+        "for project in trusted_in(known[1], working_dir) for rule in project.rules"
+        " if (file := read_project_file(project.directory)) is not None and file.sha256 == project.sha256)",
+        "tests/unit/runtime/test_project_rules.py::test_a_task_takes_no_rule_away_by_writing_the_file",
+    ),
+    Bug(
+        "broken-trust-takes-nothing-away", "neuraphage/trusted_projects.py",
+        "            return before\n", "            return ()\n",
+        "tests/unit/settings/test_trusted_projects.py::test_a_change_is_seen_at_the_next_look",
+    ),
+    Bug(
+        "approval-is-bound-to-the-projects-rules", "neuraphage/runtime/services.py",
+        "for source in (self.own_rules, self.project_rules) if", "for source in (self.own_rules,) if",
+        "tests/unit/runtime/test_project_rules.py::test_an_approval_is_bound_to_them",
+    ),
     # what a person sees before they allow a call
     Bug(
         "asked-calls-stand-behind-a-bar", "neuraphage/cli/viewer.py",

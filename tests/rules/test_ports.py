@@ -33,6 +33,7 @@ from neuraphage.tools.command_tool import RunCommand
 from neuraphage.tools.registry import StaticToolBox
 from neuraphage.tools.turn_files import LocalTurnFiles
 from neuraphage.tools.write_tools import Edit, WriteFile
+from neuraphage.trusted_projects import TrustedRules
 from neuraphage.waking import QueueWaker
 
 PARTS: dict[type, list[type]] = {
@@ -45,7 +46,7 @@ PARTS: dict[type, list[type]] = {
     ports.HealthStore: [RedisStore],
     ports.Interrupt: [HeldLease],
     ports.ModelClient: [AnthropicClient],
-    ports.OwnRules: [OwnRules],
+    ports.OwnRules: [OwnRules, TrustedRules],
     ports.Presence: [NamedConnection],
     ports.PromptNotices: [LocalNotices, ports.NoNotices],
     ports.ReadStore: [RedisReads],

@@ -74,6 +74,7 @@ RUN_BY_THEMSELVES = (
 INSTRUCTIONS = (
     "**/neuraphage.toml",
     "**/neuraphage/rules.toml",
+    "**/neuraphage/trust.toml",
     "**/agents.md",
     "**/claude.md",
     "**/gemini.md",

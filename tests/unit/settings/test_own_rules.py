@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from neuraphage import own_rule_changes, own_rules
+from neuraphage import own_files, own_rules
 from neuraphage.decide.rules.reading import read_rule
 from neuraphage.errors import BadInput, SettingsError
 from neuraphage.model.rule import RuleSource
@@ -170,9 +170,9 @@ def test_two_writers_lose_nothing() -> None:
 
 def test_a_writer_that_holds_the_lock_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """It may be stopped."""
-    monkeypatch.setattr(own_rule_changes, "LOCK_WAIT_S", 0.05)
+    monkeypatch.setattr(own_files, "LOCK_WAIT_S", 0.05)
     with (
-        own_rule_changes._writing(rules_file()),
+        own_files.writing(rules_file()),
         pytest.raises(SettingsError, match="another process writes"),
     ):
         add_rule(rules_file(), PYTEST)

@@ -172,13 +172,28 @@ def test_variables_that_are_no_settings(monkeypatch: pytest.MonkeyPatch, variabl
     assert load().namespace == "default"
 
 
-@pytest.mark.parametrize("name", sorted(set(Settings.model_fields) - PROJECT_KEYS - LOWER_ONLY_KEYS))
+@pytest.mark.parametrize("name", sorted(set(Settings.model_fields) - PROJECT_KEYS - LOWER_ONLY_KEYS - {"rules"}))
 def test_what_a_project_may_not_set(name: str) -> None:
     """A cloned repository sends neither keys nor tasks nor files elsewhere, and switches nothing off."""
     Path(NAME).write_text(f"{name} = 'x'", encoding="utf-8")
     said = complaint()
     assert f"{NAME}:1: {name}: a project's file may not set this" in said
     assert f"NEURAPHAGE_{name.upper()}" in said
+
+
+@pytest.mark.parametrize("value", ['["allow run_command", "deny edit"]', "7", '["nonsense"]'])
+def test_rules_of_a_project_are_no_setting(home: Path, value: str) -> None:
+    """They hold by trust alone; those of the person stay, whatever a cloned repository writes."""
+    (home / NAME).write_text('rules = ["ask edit"]\n', encoding="utf-8")
+    Path(NAME).write_text(f"rules = {value}\n", encoding="utf-8")
+    assert load().rules == ("ask edit",)
+
+
+@pytest.mark.parametrize("value", ["[" * 5_000, "9" * 5_000])
+def test_a_project_cannot_break_the_reader(value: str) -> None:
+    """Nested or numbered beyond what Python reads: one line, no traceback."""
+    Path(NAME).write_text(f"max_turns = {value}\n", encoding="utf-8")
+    assert "this is no TOML" in complaint()
 
 
 def test_a_project_only_lowers_what_costs_money(home: Path) -> None:

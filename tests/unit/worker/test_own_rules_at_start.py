@@ -13,12 +13,21 @@ from patience import PATIENCE_S
 from source_tree import ROOT
 
 
-@pytest.mark.parametrize(("queue", "refuses"), [("np.run", True), ("np.nowhere", False)])
-def test_a_worker_with_broken_rules_is_refused_in_one_line(tmp_path: Path, queue: str, refuses: bool) -> None:
+@pytest.mark.parametrize(
+    ("queue", "refuses", "name", "text", "place"),
+    [
+        ("np.run", True, "rules.toml", '[[rules]]\nrule = "forbid all"\n', "rule 1"),
+        ("np.nowhere", False, "rules.toml", '[[rules]]\nrule = "forbid all"\n', "rule 1"),
+        ("np.run", True, "trust.toml", '[[projects]]\ndir = "/a"\n', "project 1"),
+    ],
+)
+def test_a_worker_with_broken_rules_is_refused_in_one_line(
+    tmp_path: Path, queue: str, refuses: bool, name: str, text: str, place: str
+) -> None:
     """With the place of the fault and exit code 2; one that takes no turns is not asked for them."""
     folder = tmp_path / "config" / "neuraphage"
     folder.mkdir(parents=True)
-    (folder / "rules.toml").write_text('[[rules]]\nrule = "forbid all"\n', encoding="utf-8")
+    (folder / name).write_text(text, encoding="utf-8")
     env = {
         "PATH": os.environ["PATH"],
         "PYTHONPATH": str(ROOT),
@@ -29,5 +38,5 @@ def test_a_worker_with_broken_rules_is_refused_in_one_line(tmp_path: Path, queue
     argv = [sys.executable, "-m", "celery", "-A", "workers.app", "worker", "-Q", queue]
     ran = subprocess.run(argv, env=env, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert ran.returncode == 2
-    assert (f"{folder / 'rules.toml'}: rule 1" in ran.stderr) is refuses
+    assert (f"{folder / name}: {place}" in ran.stderr) is refuses
     assert ran.stderr.count("\n") == 1
