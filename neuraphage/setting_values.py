@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -23,6 +23,8 @@ Seconds = Annotated[float, Field(ge=0.001, le=MAX_S)]
 """A time; the server counts in whole milliseconds."""
 SocketSeconds = Annotated[float, Field(ge=0.001, le=7 * 86_400.0)]
 """A time that a socket waits; it takes no more than 24 days."""
+PerMinute = Annotated[int, Field(ge=1, le=10_000)] | Literal["none"]
+"""How many within a minute; "none" for no limit."""
 _DOTTED = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
 _TOOL_REFERENCE = re.compile(f"{_DOTTED}:{_DOTTED}")
 _TOOL_REFERENCE_CHARS = 500

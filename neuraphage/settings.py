@@ -31,6 +31,7 @@ from neuraphage.setting_values import (
     CommandWords,
     LoopbackUrl,
     OneOrWord,
+    PerMinute,
     RecoveryPolicy,
     RuleLines,
     Seconds,
@@ -143,6 +144,11 @@ class Settings(BaseModel):
 
     rules: RuleLines = ()
     """Which calls of tools run, are asked about or never run, as `deny run_command: git push *`; see docs/rules.md."""
+
+    task_writes_per_minute: PerMinute = 60
+    """Writes of files that a task begins within a minute; the next one waits. "none" for as many as it likes."""
+    task_commands_per_minute: PerMinute = 60
+    """Commands that a task begins within a minute, likewise."""
 
     # commands
     sandbox: Literal["auto", "require", "off"] = "auto"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from neuraphage.cli.console import dollars
+from neuraphage.decide.duration import duration
 from neuraphage.decide.policy import TIMEOUT
 from neuraphage.model.event import Event, EventKind
 
@@ -25,6 +26,10 @@ _TEXTS: dict[str, EventText] = {
         + (", will be repeated" if d["retry_at_ms"] else "")
     ),
     EventKind.RESPONSE_RECEIVED: lambda d: f"reply committed ({dollars(d['cost_microusd'])})",
+    EventKind.TOOL_HELD: lambda d: (
+        f"{d['tool']} waits {duration(d['wait_ms'])}: {d['most']} {d['rate']} within a minute are the most"
+        f" (task_{d['rate']}_per_minute)"
+    ),
     EventKind.TOOL_STARTED: lambda d: f"{d['tool']} starts",
     EventKind.TOOL_ATTACHED: lambda d: f"{d['tool']} still runs: attached to it",
     EventKind.TOOL_SETTLED: lambda d: f"{d['tool']}: {d['how']}",

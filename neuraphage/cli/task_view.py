@@ -12,6 +12,7 @@ from neuraphage.cli.event_text import routine
 from neuraphage.cli.traits import traits_of
 from neuraphage.cli.viewer import Viewer
 from neuraphage.decide.seen_text import Line
+from neuraphage.model.effect import MarkerName
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.task import Phase, RunningDetail, Status, TaskRecord
 from neuraphage.model.usage import Counters
@@ -208,7 +209,8 @@ class TaskView:
         if record.status is Status.QUEUED:
             return "waits for a worker"
         if isinstance(record.detail, RunningDetail) and record.detail.phase is Phase.RETRY_WAIT:
-            return "waits before it asks again"
+            asks = record.marker.name is MarkerName.REQUEST_SENT
+            return "waits before it asks again" if asks else "waits before its next call"
         return self._activity or "begins"
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from neuraphage.decide.snapshot import Stop
 from neuraphage.model.rule import Rule
 from neuraphage.model.tool import ToolCall, ToolResult
+from neuraphage.model.tool_traits import RatedKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,23 @@ class WaitUntil:
         due_ms: server time, milliseconds.
     """
 
+    due_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class WaitForRate:
+    """Give the lease back until a call may begin within the rate of its task; no process waits.
+
+    Args:
+        call: the call.
+        kind: which of its calls the task has begun so many of.
+        most: that may begin within a minute.
+        due_ms: server time, milliseconds.
+    """
+
+    call: ToolCall
+    kind: RatedKind
+    most: int
     due_ms: int
 
 
@@ -221,6 +239,7 @@ Action = (
     CallModel
     | GiveBack
     | WaitUntil
+    | WaitForRate
     | TakeAnswers
     | AskPeople
     | AskWhatHappened

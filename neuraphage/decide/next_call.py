@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from neuraphage.decide.actions import Action, AskPeople, Foresee, LookAtSeal, Record, RunTool, VoidApproval, WaitUntil
+from neuraphage.decide.actions import (
+    Action,
+    AskPeople,
+    Foresee,
+    LookAtSeal,
+    Record,
+    RunTool,
+    VoidApproval,
+    WaitForRate,
+    WaitUntil,
+)
 from neuraphage.decide.control import why_held_back
 from neuraphage.decide.policy import Ruled, Ruling, ruled, why_denied
+from neuraphage.decide.rates import begins_at_ms
 from neuraphage.decide.rules.judging import CalledTool, outside_rule
 from neuraphage.decide.rules.reading import rules_of
 from neuraphage.decide.snapshot import Snapshot
@@ -40,7 +51,8 @@ def next_call(snapshot: Snapshot, call: ToolCall) -> Action:
 
 
 def _run(snapshot: Snapshot, call: ToolCall, tool: ToolDeclaration, by: tuple[Rule, ...]) -> Action:
-    """Run it; later where a former owner that was only seen absent may still act, and this call would meet its work.
+    """Run it; later where a former owner that was only seen absent may still act, and this call would meet its work, or
+    where the task has begun as many calls of its kind as it may within a minute.
 
     What a person has allowed runs as it was shown to them, or it is judged anew.
     """
@@ -49,6 +61,9 @@ def _run(snapshot: Snapshot, call: ToolCall, tool: ToolDeclaration, by: tuple[Ru
     is_late = entry is not None and entry.put_back  # what a former owner could still do about it was waited for
     if tool.effect_class in _MEETS_OTHERS and snapshot.now_ms < unsafe_until_ms and not is_late:
         return WaitUntil(unsafe_until_ms)
+    held = _held(snapshot, call, tool)
+    if held is not None:
+        return held
     if entry is None:
         return RunTool(call, allowed_by=by)
     kept = entry.evidence if entry.put_back else None
@@ -58,6 +73,16 @@ def _run(snapshot: Snapshot, call: ToolCall, tool: ToolDeclaration, by: tuple[Ru
     if now is None:
         return LookAtSeal(call)
     return RunTool(call, entry.attempt, kept) if now == entry.digest else VoidApproval(call)
+
+
+def _held(snapshot: Snapshot, call: ToolCall, tool: ToolDeclaration) -> WaitForRate | None:
+    """The wait of a call of which the task has begun as many of its kind as it may within a minute."""
+    kind = tool.traits.rated
+    most = None if kind is None else snapshot.bounds.per_minute.get(kind)
+    if kind is None or most is None:
+        return None
+    due_ms = begins_at_ms(snapshot.entries, kind, most, snapshot.now_ms)
+    return WaitForRate(call, kind, most, due_ms) if due_ms > snapshot.now_ms else None
 
 
 def _asked(snapshot: Snapshot, call: ToolCall) -> Action:

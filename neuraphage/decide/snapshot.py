@@ -15,6 +15,7 @@ from neuraphage.model.rule import Rule
 from neuraphage.model.shell import ShellLine
 from neuraphage.model.task import TaskRecord
 from neuraphage.model.tool import ToolCall, ToolDeclaration
+from neuraphage.model.tool_traits import RatedKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +25,12 @@ class Bounds:
     Args:
         max_continues: replies in a row that were cut off or paused.
         max_empty_replies: replies in a row without words and calls.
+        per_minute: calls of a kind that a task may begin within a minute; a kind that is not there has no limit.
     """
 
     max_continues: int
     max_empty_replies: int
+    per_minute: Mapping[RatedKind, int] = field(default_factory=dict)
 
 
 class Stop(Enum):

@@ -196,6 +196,13 @@ def _waits_for_worker(facts: TaskFacts, rules: Rules) -> _Said:
 def _waits_for_time(facts: TaskFacts) -> _Said:
     left_ms = max(0, (facts.due_ms or 0) - facts.now_ms)
     because = ["A model call failed in a way that passes; it waits before it asks again."]
+    held = facts.held
+    if held is not None and held.held is not None:
+        kind, most = held.held
+        begun = f"It has begun {most} {kind.value} within a minute, the most that `task_{kind.value}_per_minute` allows"
+        because = [f"{begun}; its next call, {held.tool}, waits and holds no worker."]
+    elif facts.due_ms is not None and facts.due_ms == facts.record.unsafe_until_ms:
+        because = ["A former worker was only seen absent, and may still act; its next call waits for the end of that."]
     return because, [Forecast(text=f"In {duration(left_ms)} it goes to a worker.", in_ms=left_ms)]
 
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from neuraphage.model.base import Frozen
+from neuraphage.model.tool_traits import RatedKind
 
 
 class EffectClass(StrEnum):
@@ -132,6 +133,8 @@ class ToolEffect(_Effect):
         edited: parameters that a person has put in place of the model's, before they allowed the call.
         asked: how many permission prompts were opened about this call.
         voided: why a person is asked again, as a sentence.
+        held: the call waits for a rate: of which kind, and how many may begin within a minute.
+        began: of a call that counts for a rate: of which kind, and when it began (server time, milliseconds).
         result_hash: completed: sha256 of the result.
         is_error: completed: whether the result tells of an error.
     """
@@ -151,6 +154,8 @@ class ToolEffect(_Effect):
     edited: dict[str, Any] | None = None
     asked: int = 0
     voided: str | None = None
+    held: tuple[RatedKind, int] | None = None
+    began: tuple[RatedKind, int] | None = None
     result_hash: str | None = None
     is_error: bool = False
 

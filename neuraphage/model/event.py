@@ -27,6 +27,8 @@ class EventKind(StrEnum):
     """The call failed, and may be repeated."""
     RESPONSE_RECEIVED = "ResponseReceived"
     """The reply is committed."""
+    TOOL_HELD = "ToolHeld"
+    """A call waits, since the task has begun as many of its kind as it may within a minute."""
     TOOL_STARTED = "ToolStarted"
     """A call was about to run."""
     TOOL_ATTACHED = "ToolAttached"

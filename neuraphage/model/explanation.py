@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from neuraphage.model.base import Frozen
+from neuraphage.model.effect import ToolEffect
 from neuraphage.model.recovery import LoggedDecision
 from neuraphage.model.task import Status, TaskRecord
 
@@ -36,6 +37,7 @@ class TaskFacts(Frozen):
         has_conversation: whether its conversation is stored; without it an ended task cannot go on.
         holder: who holds the lease; None without a lease.
         workers: connected worker processes that have had a turn; None when that was not asked, or may not be.
+        held: of a task in timers whose next call waits for a rate: the call's entry in the journal.
         last_sweep_ms: when a sweep last ended; 0 for never.
         decisions: of the sweep and the watchers, oldest first.
     """
@@ -49,6 +51,7 @@ class TaskFacts(Frozen):
     has_conversation: bool = True
     holder: Holder | None = None
     workers: int | None = None
+    held: ToolEffect | None = None
     last_sweep_ms: int = 0
     decisions: tuple[LoggedDecision, ...] = ()
 

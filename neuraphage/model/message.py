@@ -14,6 +14,7 @@ from pydantic import Field
 
 from neuraphage.model.base import SCHEMA_VERSION, Frozen
 from neuraphage.model.tool import FileSight
+from neuraphage.model.tool_traits import RatedKind
 from neuraphage.model.usage import Usage
 
 Block = dict[str, Any]
@@ -31,6 +32,8 @@ class Entry(Frozen):
         unusable_calls: of an assistant entry: calls whose input could not be used (see ModelReply.invalid_inputs).
         supersedes: index of the first entry that this one replaces for the model (retry, compaction); the
             replaced entries stay stored. None for an ordinary entry.
+        began: of the result of a call that counts for a rate: of which kind, and when the call began (server time,
+            milliseconds).
         file: of a tool's result: the file that the call read or wrote. Never sent to the model.
         schema_version: version of this shape.
     """
@@ -41,6 +44,7 @@ class Entry(Frozen):
     stop_reason: str | None = None
     unusable_calls: int = 0
     supersedes: int | None = None
+    began: tuple[RatedKind, int] | None = None
     file: FileSight | None = None
     schema_version: int = Field(default=SCHEMA_VERSION, alias="v")
 

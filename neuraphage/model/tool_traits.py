@@ -62,6 +62,13 @@ class ResultView(StrEnum):
     """That the call was made says it all."""
 
 
+class RatedKind(StrEnum):
+    """Kinds of calls of which a task may begin so many within a minute."""
+
+    WRITES = "writes"
+    COMMANDS = "commands"
+
+
 class ToolTraits(Frozen):
     """What a tool's calls and results mean.
 
@@ -87,6 +94,13 @@ class ToolTraits(Frozen):
     subject: tuple[str, ...] | None = None
     within: str | None = None
     result: ResultView = ResultView.BEGINNING
+
+    @property
+    def rated(self) -> RatedKind | None:
+        """Which kind of rate its calls count for; None for none."""
+        if self.command is not None:
+            return RatedKind.COMMANDS
+        return RatedKind.WRITES if self.writes or self.change is not None else None
 
     def parameters(self) -> frozenset[str]:
         """Every parameter that is named here: a declaration must have it."""

@@ -31,6 +31,7 @@ def note_result(work: UnitOfWork, tool_use_id: str, tool: str, result: ToolResul
                 turn=work.record.counters.iteration,
                 stop_reason=None,
                 supersedes=None,
+                began=entry.began,
                 file=result.file,
             )
         ],

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from neuraphage.decide.actions import WaitForRate
 from neuraphage.decide.approved_file import approved_file, as_evidence
 from neuraphage.decide.edits import told_of_edit
 from neuraphage.decide.files_seen import files_seen
@@ -18,6 +19,7 @@ from neuraphage.errors import SpoolError
 from neuraphage.model.effect import EffectClass, EffectState, Marker, MarkerName, ToolEffect
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.tool import ToolCall, ToolDeclaration, ToolResult
+from neuraphage.model.tool_traits import RatedKind
 from neuraphage.ports import ForeseesRefusal, Tool, ToolContext
 from neuraphage.proc.foreign_code import ForeignCodeFailed, foreign_code, of_kind
 from neuraphage.runtime.services import Services
@@ -98,7 +100,13 @@ class ToolStep:
         if entry is None:
             raise AssertionError(f"a call that was never begun: {call.tool_use_id}")
         evidence = entry.evidence if keeps_evidence else as_evidence(approved_file(entry)) or None
-        planned = {"state": EffectState.PLANNED, "attempt": attempt, "evidence": evidence, "put_back": True}
+        planned = {
+            "state": EffectState.PLANNED,
+            "attempt": attempt,
+            "evidence": evidence,
+            "put_back": True,
+            "began": None,
+        }
         self._work.note(journal=[entry.model_copy(update={**planned, "fence": self._work.held.lease.fence})])
 
     def note(self, call: ToolCall, result: ToolResult) -> None:
@@ -191,12 +199,30 @@ class ToolStep:
             permission=before.permission if before else None,
             digest=before.digest if before else None,
             edited=before.edited if before else None,
+            began=self._began(before, declaration),
         )
         marker = Marker(name=MarkerName.TOOL_STARTED, tool=call.name, tool_use_id=call.tool_use_id, params_hash=digest)
         data = {"tool": call.name, "id": call.tool_use_id}
         self._work.note(journal=[entry], marker=marker, events=[Event(kind=kind, data=data)])
         self._work.held.detachable = False
         self._work.begin_effect()
+
+    def _began(self, before: ToolEffect | None, declaration: ToolDeclaration) -> tuple[RatedKind, int] | None:
+        """When a call began that counts for a rate: the first time, however often it is begun again."""
+        if before is not None and before.began is not None:
+            return before.began
+        kind = declaration.traits.rated
+        return None if kind is None else (kind, self._work.now_ms())
+
+    def hold(self, action: WaitForRate) -> None:
+        """Note that a call waits for the rate of its task."""
+        call, kind = action.call, action.kind
+        before = self._work.tool_effect(call.tool_use_id)
+        planned = before or ToolEffect(key=call.tool_use_id, state=EffectState.PLANNED, tool=call.name)
+        entry = planned.model_copy(update={"held": (kind, action.most), "fence": self._work.held.lease.fence})
+        wait_ms = action.due_ms - self._work.now_ms()
+        data = {"tool": call.name, "id": call.tool_use_id, "rate": kind.value, "most": action.most, "wait_ms": wait_ms}
+        self._work.note(journal=[entry], events=[Event(kind=EventKind.TOOL_HELD, data=data)])
 
     def carry_out(self, tool: Tool, call: ToolCall, declaration: ToolDeclaration, context: ToolContext) -> None:
         """Run an announced call and note its result."""

@@ -27,6 +27,7 @@ from neuraphage.decide.actions import (
     StopAtLimit,
     TakeAnswers,
     VoidApproval,
+    WaitForRate,
     WaitUntil,
 )
 from neuraphage.decide.begun_call import Found
@@ -43,6 +44,7 @@ from neuraphage.model.effect import Permission
 from neuraphage.model.prompt import PromptKind
 from neuraphage.model.shell import ShellLine
 from neuraphage.model.tool import ToolCall
+from neuraphage.model.tool_traits import RatedKind
 from neuraphage.ports import Settled, SuspendTo
 from neuraphage.runtime.begun_calls import BegunCalls
 from neuraphage.runtime.model_step import ModelStep
@@ -52,6 +54,7 @@ from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_step import ToolStep
 from neuraphage.runtime.turn_end import TurnEnd
 from neuraphage.runtime.unit_of_work import UnitOfWork
+from neuraphage.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +83,7 @@ class Turn:
         self._seals = Seals(services, work, self._tools, (*self._rules, *rules_of(spec.allow)))
         self._people = PeopleStep(services, work, self._tools, self._seals)
         self._end = TurnEnd(work, self._people)
-        self._bounds = Bounds(services.settings.max_continues, services.settings.max_empty_replies)
+        self._bounds = _bounds(services.settings)
         self._problems: dict[str, str] = {}
         self._foreseen: dict[str, str | None] = {}
         self._looked_at: dict[str, str] = {}
@@ -210,8 +213,8 @@ class Turn:
             case Record():
                 self._seals.decided(action.call, Permission.DENIED, action.denied_by)
                 self._tools.note(action.call, action.result)
-            case WaitUntil():
-                return self._work.suspend(SuspendTo.TIMER, due_ms=action.due_ms)
+            case WaitUntil() | WaitForRate():
+                return self._wait(action)
             case AskPeople():
                 outside_ids = {call.tool_use_id for call in action.about if runs_outside(self.snapshot(), call)}
                 self._people.open_for(action.about, self._calls(), outside_ids)
@@ -224,6 +227,12 @@ class Turn:
             case _:
                 assert_never(action)
         return None
+
+    def _wait(self, action: WaitUntil | WaitForRate) -> Settled:
+        """A timer wakes the task; until then no process is busy with it."""
+        if isinstance(action, WaitForRate):
+            self._tools.hold(action)
+        return self._work.suspend(SuspendTo.TIMER, due_ms=action.due_ms)
 
     def _look_ahead(self, action: Foresee | LookAtSeal | VoidApproval) -> None:
         """What is known of a call that has not started is a fact of the next decision."""
@@ -270,3 +279,13 @@ class Turn:
                 found = None
         if found is not None:
             self._found[call.tool_use_id] = found
+
+
+def _bounds(settings: Settings) -> Bounds:
+    """The limits of the settings that decisions need."""
+    rates = {
+        RatedKind.WRITES: settings.task_writes_per_minute,
+        RatedKind.COMMANDS: settings.task_commands_per_minute,
+    }
+    per_minute = {kind: most for kind, most in rates.items() if most != "none"}
+    return Bounds(settings.max_continues, settings.max_empty_replies, per_minute)

@@ -97,6 +97,8 @@ def entry_json(entry: Entry) -> bytes:
         plain["unusable_calls"] = entry.unusable_calls
     if entry.supersedes is not None:
         plain["supersedes"] = entry.supersedes
+    if entry.began is not None:
+        plain["began"] = entry.began
     if entry.file is not None:
         plain["file"] = entry.file.model_dump(mode="json", exclude_defaults=True)
     return orjson.dumps(plain)

@@ -7,6 +7,7 @@ import contextlib
 from pydantic import ValidationError
 
 from neuraphage.errors import AccessRefused
+from neuraphage.model.effect import EffectState, ToolEffect
 from neuraphage.model.explanation import Holder, TaskFacts
 from neuraphage.model.place import Place
 from neuraphage.model.recovery import LoggedDecision, RecoveryDecision
@@ -15,7 +16,7 @@ from neuraphage.store import processes
 from neuraphage.store.client import corrupt, translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.places import now_ms
-from neuraphage.store.queries import decisions, get
+from neuraphage.store.queries import decisions, get, journal
 from neuraphage.store.reports import last_sweep_ms
 
 
@@ -45,6 +46,7 @@ def task_facts(context: StoreContext, task_id: str) -> TaskFacts:
         has_conversation=bool(has_conversation),
         holder=_holder(context, record),
         workers=_workers(context) if record.place == Place.OUTBOX else None,
+        held=_held(context, record),
         last_sweep_ms=last_sweep_ms(context),
         decisions=task_decisions(context, task_id),
     )
@@ -77,6 +79,13 @@ def _workers(context: StoreContext) -> int | None:
         return len(processes.connected(context))
     except AccessRefused:  # as below
         return None
+
+
+def _held(context: StoreContext, record: TaskRecord) -> ToolEffect | None:
+    """The call that keeps a task in timers; none where it waits for something else there."""
+    entries = journal(context, record.task_id).values() if record.place == Place.TIMERS else ()
+    held = (entry for entry in entries if isinstance(entry, ToolEffect) and entry.state is EffectState.PLANNED)
+    return next((entry for entry in held if entry.held is not None), None)
 
 
 def _holder(context: StoreContext, record: TaskRecord) -> Holder | None:

@@ -18,6 +18,27 @@ WORK = "neuraphage/runtime/unit_of_work.py"
 STANDBY = "neuraphage/standby/program.py"
 
 GUARDS = (
+    # rates
+    Bug(
+        "rate-holds-a-call", "neuraphage/decide/next_call.py",
+        "most, due_ms) if due_ms > snapshot.now_ms else None", "most, due_ms) if False else None",
+        UNIT + "test_rates_in_turns.py::test_the_call_over_the_rate_waits",
+    ),
+    Bug(
+        "rate-survives-a-kill", "neuraphage/runtime/tool_step.py",
+        "        if before is not None and before.began is not None:\n            return before.began\n", "",
+        UNIT + "test_rates_in_turns.py::test_a_killed_worker_forgets_nothing",
+    ),
+    Bug(
+        "rate-forgets-what-was-put-back", "neuraphage/runtime/tool_step.py",
+        '            "began": None,\n', "",
+        UNIT + "test_rates_in_turns.py::test_what_was_put_back_counts_from_its_real_begin",
+    ),
+    Bug(
+        "rate-counts-by-kind", "neuraphage/decide/rates.py",
+        "if began and began[0] == kind:", "if began:",
+        "tests/unit/decide/test_rates.py::test_each_kind_is_counted_by_itself",
+    ),
     # the watcher
     Bug(
         "watcher-judges-its-own-host", WATCHER,

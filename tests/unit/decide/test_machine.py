@@ -30,6 +30,7 @@ from neuraphage.decide.actions import (
     StopAtLimit,
     TakeAnswers,
     VoidApproval,
+    WaitForRate,
     WaitUntil,
 )
 from neuraphage.decide.begun_call import Finding, Found
@@ -55,7 +56,7 @@ from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.rule import Rule, RuleSource
 from neuraphage.model.task import Mode, OnUnknownOutcome, Status, TaskRecord, TaskSpec
 from neuraphage.model.tool import ControlKind, ToolCall, ToolDeclaration, ToolResult
-from neuraphage.model.tool_traits import ToolTraits
+from neuraphage.model.tool_traits import RatedKind, ToolTraits
 from neuraphage.model.usage import Counters
 from neuraphage.shell import ShfmtReader
 
@@ -433,6 +434,22 @@ def test_what_was_allowed_runs_as_it_was_shown() -> None:
     assert decide(dataclasses.replace(waits, tools={"act": of_class(EffectClass.OPAQUE)})) == WaitUntil(NOW_MS + 1)
 
 
+def over_its_rate(**more: Any) -> Snapshot:
+    """A call that may run, of a task that has begun one of its kind a millisecond ago; one a minute may."""
+    bounds = dataclasses.replace(BOUNDS, per_minute={RatedKind.WRITES: 1})
+    writes = {"act": tool(asks=True).model_copy(update={"traits": ToolTraits(writes=("path",))})}
+    entries = [{"role": "user", "content": [], "began": ["writes", NOW_MS - 1]}]
+    return dataclasses.replace(approved(**more), bounds=bounds, tools=writes, entries=entries)
+
+
+def test_over_its_rate_a_call_waits_before_its_approval_is_looked_at() -> None:
+    """So that nothing can change between that look and the run; a former owner is waited for first."""
+    assert decide(over_its_rate()) == WaitForRate(CALL, RatedKind.WRITES, 1, NOW_MS - 1 + 60_000)
+    assert decide(dataclasses.replace(over_its_rate(), now_ms=NOW_MS - 1 + 60_000)) == LookAtSeal(CALL)
+    unlimited = dataclasses.replace(over_its_rate(), bounds=BOUNDS)
+    assert decide(unlimited) == LookAtSeal(CALL)
+
+
 @pytest.mark.parametrize("effect_class", [EffectClass.CHECKABLE, EffectClass.OPAQUE])
 def test_what_stays_unknown_is_told_or_asked(effect_class: EffectClass) -> None:
     """As the task wants it: the model is told, or a person says."""
@@ -551,6 +568,7 @@ def test_every_action_is_decided_somewhere() -> None:
         decide(turn(stop=Stop.SHUTDOWN)),
         decide(approved()),
         decide(approved(seals={"t1": "other"})),
+        decide(over_its_rate()),
     ]
     assert {type(action) for action in actions} == set(get_args(Action))
 

@@ -8,7 +8,7 @@ import pytest
 
 from neuraphage.decide.duration import duration
 from neuraphage.decide.why import Rules, clocks, explain
-from neuraphage.model.effect import Marker, MarkerName
+from neuraphage.model.effect import Marker, MarkerName, ToolEffect
 from neuraphage.model.explanation import Holder, TaskFacts
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.task import (
@@ -142,6 +142,16 @@ CASES: dict[str, tuple[TaskFacts, list[str], list[tuple[str, int | None]]]] = {
     "waits before a retry": (
         facts(RUNNING, "timers", 7_000),
         ["waits before it asks again"],
+        [("In 7 s it goes to a worker", 7_000)],
+    ),
+    "waits for its rate": (
+        facts(RUNNING, "timers", 7_000, held=ToolEffect(key="t", state="planned", tool="act", held=("writes", 9))),
+        ["begun 9 writes within a minute, the most that `task_writes_per_minute` allows; its next call, act, waits"],
+        [("In 7 s it goes to a worker", 7_000)],
+    ),
+    "waits for what a former worker may do": (
+        facts(RUNNING, "timers", 7_000, unsafe_until_ms=NOW_MS + 7_000),
+        ["A former worker was only seen absent"],
         [("In 7 s it goes to a worker", 7_000)],
     ),
     "waits for a person": (
