@@ -92,6 +92,13 @@ def found_sandbox(settings: Settings) -> tuple[SandboxKind, str]:
     return find_sandbox(settings.sandbox)
 
 
+def found_cgroups() -> str | None:
+    """Why commands of a worker started as this process was have no control groups of their own; None: they do."""
+    from neuraphage.sandbox.cgroups import cgroup_plan  # noqa: PLC0415 - as above
+
+    return cgroup_plan().why_not or None
+
+
 def proposed_rules(
     tool: str, traits: ToolTraits, params: Mapping[str, Any], working_dir: str | None
 ) -> tuple[str, ...]:

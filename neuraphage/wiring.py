@@ -37,6 +37,7 @@ from neuraphage.runtime.services import Services
 from neuraphage.runtime.sweep import Sweep
 from neuraphage.runtime.watcher import Watcher
 from neuraphage.sandbox.choice import choose_sandbox
+from neuraphage.sandbox.confinement import Bubblewrap, Landlock
 from neuraphage.sandbox.task_folders import TaskFolders
 from neuraphage.sandbox.way_folder import WayFolders
 from neuraphage.sandbox.way_out import WayOut
@@ -99,6 +100,9 @@ def build_sandbox(settings: Settings) -> Sandbox:
     sandbox = choose_sandbox(settings.sandbox, _sandbox_folder(settings), limits, private, way_out)
     if sandbox.kind is SandboxKind.LANDLOCK:
         log.warning("commands are confined by Landlock alone; install bubblewrap to hide more from them")
+    if isinstance(sandbox, Bubblewrap | Landlock):
+        groups = sandbox.cgroups
+        log.info("control groups of commands: %s", groups.base or f"none, limits hold for processes: {groups.why_none}")
     if sandbox.kind is SandboxKind.NONE and settings.sandbox != "off":
         log.warning("commands run without a sandbox, with all rights of this worker: %s", sandbox.why_none)
     return sandbox

@@ -27,10 +27,11 @@ from neuraphage.decide.findings import Finding, Level
 from neuraphage.errors import NeuraphageError, StoreError
 from neuraphage.host_health import host_health
 from neuraphage.model.repairing import RepairMode
+from neuraphage.model.sandbox import SandboxKind
 from neuraphage.ports import StoredForm
 from neuraphage.settings import Settings
 from neuraphage.stack_note import script_of_running_stack
-from neuraphage.tool_wiring import found_sandbox, installed_tools
+from neuraphage.tool_wiring import found_cgroups, found_sandbox, installed_tools
 
 _MARKS = {Level.OK: ("ok", "green"), Level.WARNING: ("warning", "yellow"), Level.PROBLEM: ("PROBLEM", "bold red")}
 
@@ -76,7 +77,10 @@ def _findings(settings: Settings) -> Iterator[Finding]:
         plays_script=script_of_running_stack(settings.data_dir) is not None,
     )
     yield _tools(settings)
-    yield host_findings.sandbox_finding(settings.sandbox, *found_sandbox(settings))
+    kind, why_none = found_sandbox(settings)
+    yield host_findings.sandbox_finding(settings.sandbox, kind, why_none)
+    if kind in (SandboxKind.BUBBLEWRAP, SandboxKind.LANDLOCK):
+        yield host_findings.limits_finding(found_cgroups())
     try:
         settings = server_settings()
     except NeuraphageError as error:

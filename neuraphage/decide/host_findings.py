@@ -69,6 +69,20 @@ def sandbox_finding(setting: str, kind: SandboxKind, why_none: str) -> Finding:
     return Finding("sandbox", level, f"commands run with all rights of their worker: {problem}", to_do)
 
 
+def limits_finding(why_no_groups: str | None) -> Finding:
+    """What the limits of memory and processes of a command hold for. That they hold for less is no fault.
+
+    Args:
+        why_no_groups: why commands have no control groups of their own; None when they have.
+    """
+    if why_no_groups is None:
+        found = "memory and processes of a command are limited with all that it starts (control groups)"
+        return Finding("command limits", Level.OK, found)
+    reason = why_no_groups.partition("; ")[0]
+    found = f"memory is limited for each process of a command, not for all together: {reason} (seen from here)"
+    return Finding("command limits", Level.OK, found)
+
+
 def tools_finding(names: Sequence[str], problems: Sequence[str]) -> Finding:
     """Tools of others.
 

@@ -3,7 +3,7 @@
 Tests plug recorders, crash injectors and fakes into the same places.
 """
 
-from neuraphage.ports.detached import Detached, DetachedStatus, Spool, SpoolCommand, SpoolStatus
+from neuraphage.ports.detached import CommandCgroup, Detached, DetachedStatus, Spool, SpoolCommand, SpoolStatus
 from neuraphage.ports.effects import (
     Clock,
     Delta,
@@ -59,6 +59,7 @@ __all__ = [
     "ClaimVerdict",
     "Claimed",
     "Clock",
+    "CommandCgroup",
     "CommitVerdict",
     "Committed",
     "Delta",

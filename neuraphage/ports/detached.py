@@ -89,7 +89,7 @@ class SpoolStatus(DetachedStatus):
     Args:
         state: see DetachedState.
         exit_code: DONE: exit status, or minus the signal number.
-        reason: DONE: exited, timeout, cancelled, output_limit or lease_moved.
+        reason: DONE: exited, timeout, cancelled, output_limit, memory_limit or lease_moved.
         output: DONE, and LOST where it is known: what it wrote (stdout and stderr as they came), shortened to the
             limit, head and tail kept.
         duration_s: DONE: how long it ran.
@@ -106,6 +106,21 @@ class SpoolStatus(DetachedStatus):
 
 
 @dataclass(frozen=True, slots=True)
+class CommandCgroup:
+    """The control group that a command is to run in; made before it starts, and removed when it has ended.
+
+    Args:
+        path: its folder, which is not there yet.
+        memory_bytes: all of its processes together may use; past it all are killed.
+        processes: it may have at once.
+    """
+
+    path: str
+    memory_bytes: int
+    processes: int
+
+
+@dataclass(frozen=True, slots=True)
 class SpoolCommand:
     """A command to run in a process of its own.
 
@@ -117,6 +132,7 @@ class SpoolCommand:
         env: whole environment of the command.
         task_id: for people who look at the folder.
         kept: paths of files and folders that are put back as they were, when it has ended.
+        cgroup: it is to run in; None for that of its worker.
     """
 
     effect_id: str
@@ -126,6 +142,7 @@ class SpoolCommand:
     env: Mapping[str, str]
     task_id: str = ""
     kept: tuple[str, ...] = ()
+    cgroup: CommandCgroup | None = None
 
 
 class Spool(Detached[SpoolCommand, SpoolStatus], Protocol):

@@ -16,6 +16,7 @@ from neuraphage.errors import SettingsError, SpoolError
 from neuraphage.model.sandbox import CommandLimits, SandboxKind
 from neuraphage.ports import Sandbox, SpoolCommand
 from neuraphage.private_files import private_folder
+from neuraphage.sandbox.cgroups import cgroup_plan, prepared
 from neuraphage.sandbox.confinement import Bubblewrap, Landlock, NoSandbox, Seatbelt
 from neuraphage.sandbox.kernel_limits import landlock_abi
 from neuraphage.sandbox.landlock import LEAST_ABI
@@ -53,10 +54,14 @@ def choose_sandbox(
     """
     kind, why = find_sandbox(setting)
     folders = TaskFolders(folder)
+    made: Bubblewrap | Landlock
     if kind is SandboxKind.BUBBLEWRAP:
-        return Bubblewrap(shutil.which(PROGRAM) or PROGRAM, folders, limits, private, filter_in(folder), way_out)
+        made = Bubblewrap(shutil.which(PROGRAM) or PROGRAM, folders, limits, private, filter_in(folder), way_out)
     if kind is SandboxKind.LANDLOCK:
-        return Landlock(folders, limits, private)
+        made = Landlock(folders, limits, private)
+    if kind in (SandboxKind.BUBBLEWRAP, SandboxKind.LANDLOCK):
+        made.cgroups = prepared(cgroup_plan())
+        return made
     if kind is SandboxKind.SEATBELT:
         return Seatbelt(folders, limits, private)
     if setting == "require":

@@ -12,6 +12,7 @@ from neuraphage.errors import SpoolError
 from neuraphage.model.sandbox import CommandLimits, SandboxKind, SandboxView
 from neuraphage.ports import SpoolCommand
 from neuraphage.sandbox.bubblewrap import PROXY_SOCKET, under_bubblewrap
+from neuraphage.sandbox.cgroups import NO_CGROUPS
 from neuraphage.sandbox.landlock import landlocked
 from neuraphage.sandbox.limits import limited, within_system_limits
 from neuraphage.sandbox.proxy_environment import bridged, proxy_environment
@@ -63,12 +64,18 @@ class _Confining(ABC):
         folders: where each task's temporary files are.
         limits: what a command may use.
         private: files and folders that no command sees.
+
+    Attributes:
+        cgroups: that commands run in; none unless they are given.
     """
 
     why_none = ""
 
+    cgroups = NO_CGROUPS
+
     def __init__(self, folders: TaskFolders, limits: CommandLimits, private: Iterable[str] = ()) -> None:
         self._folders = folders
+        self._allowed = limits
         self._limits = within_system_limits(limits)
         self._private = (*private, str(folders.root))
 
@@ -83,7 +90,8 @@ class _Confining(ABC):
         folder = self._folders.of_task(command.task_id)
         argv, environ = self._in_it(limited(command.argv, self._limits), view, str(folder), command.effect_id)
         own = {name: value for name, value in command.env.items() if name not in _NOT_THERE}
-        return replace(command, argv=argv, env=own | environ, kept=view.kept)
+        cgroup = self.cgroups.of(command.effect_id, self._allowed)
+        return replace(command, argv=argv, env=own | environ, kept=view.kept, cgroup=cgroup)
 
     def served(self, effect_id: str) -> AbstractContextManager[None]:  # noqa: ARG002 - the port's form
         """See ports.Sandbox: a command without a way out needs nothing."""

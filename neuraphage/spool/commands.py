@@ -26,7 +26,9 @@ def pack(command: SpoolCommand, entry: Path, max_output_bytes: int) -> bytes:
     Raises:
         BadInput: it cannot be run as given; the message says why.
     """
-    fields = [command.cwd, *command.kept, *command.argv, *command.env, *command.env.values()]
+    group = command.cgroup
+    paths = [*command.kept, *([group.path] if group is not None else ())]
+    fields = [command.cwd, *paths, *command.argv, *command.env, *command.env.values()]
     if not command.argv or not command.argv[0] or any("\0" in field for field in fields):
         raise BadInput("a command needs a program, and no part of it may hold a NUL character")
     if any("=" in name or not name for name in command.env):
@@ -42,6 +44,7 @@ def pack(command: SpoolCommand, entry: Path, max_output_bytes: int) -> bytes:
             argv=command.argv,
             env=command.env,
             kept=command.kept,
+            cgroup=("", 0, 0) if group is None else (group.path, group.memory_bytes, group.processes),
         )
     except UnicodeEncodeError as error:
         raise BadInput(f"the command holds text that is no Unicode: {error.reason}") from error

@@ -27,7 +27,7 @@ class ExitFacts(BaseModel):
 
     Args:
         exit_code: exit status, or minus the signal number; None when the command could not be killed.
-        reason: exited, timeout, cancelled, output_limit or lease_moved.
+        reason: exited, timeout, cancelled, output_limit, memory_limit or lease_moved.
         detail: more for people, or empty.
         started_at, ended_at: Unix seconds.
         duration_s: how long it ran.

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from neuraphage.proc import kernel_ties
+    from neuraphage.spool.command_cgroup import CommandGroup
     from neuraphage.spool.records import Order
 elif __package__:
     from neuraphage.proc import kernel_ties
@@ -68,7 +69,7 @@ def wait_for_child_end(wake: int, timeout_s: float) -> None:
         os.read(wake, 4096)
 
 
-def become_command(order: Order, output: int, go: int) -> NoReturn:
+def become_command(order: Order, output: int, go: int, group: CommandGroup) -> NoReturn:
     """Turn this freshly forked process into the command, once the runner says so on `go`.
 
     What keeps it from starting is written to its output; it then exits as a shell would (127, 126).
@@ -82,6 +83,9 @@ def become_command(order: Order, output: int, go: int) -> NoReturn:
         for signum in range(1, signal.NSIG):
             if signal.getsignal(signum) not in (signal.SIG_DFL, None):
                 signal.signal(signum, signal.SIG_DFL)
+        step = "join its control group"
+        group.join()
+        step = "prepare"
         if os.read(go, 1) != GO:
             os._exit(0)  # sealed, or the runner has died
         os.dup2(output, 1)

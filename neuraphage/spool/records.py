@@ -42,11 +42,13 @@ class Order:
     """
 
     def __init__(self, packed: bytes) -> None:
-        entry, cwd, timeout_s, max_output_bytes, kept, count, *rest = packed.split(b"\0")
+        entry, cwd, timeout_s, max_output_bytes, *rest = packed.split(b"\0")
+        cgroup, memory_bytes, processes, kept, count, *rest = rest
         self.entry = entry
         self.cwd = cwd
         self.timeout_s = float(timeout_s)
         self.max_output_bytes = int(max_output_bytes)
+        self.cgroup = (cgroup, int(memory_bytes), int(processes))
         self.kept, rest = rest[: int(kept)], rest[int(kept) :]
         self.argv = rest[: int(count)]
         self.env: dict[bytes, bytes] = {}
@@ -64,9 +66,11 @@ def pack_order(
     argv: Sequence[str],
     env: Mapping[str, str],
     kept: Sequence[str] = (),
+    cgroup: tuple[str, int, int] = ("", 0, 0),
 ) -> bytes:
     """Write an order, as `Order` reads it."""
-    fields = [entry, cwd, repr(timeout_s), str(max_output_bytes), str(len(kept)), str(len(argv)), *kept, *argv]
+    fields = [entry, cwd, repr(timeout_s), str(max_output_bytes), *map(str, cgroup)]
+    fields += [str(len(kept)), str(len(argv)), *kept, *argv]
     fields += [f"{name}={value}" for name, value in env.items()]
     return b"\0".join(os.fsencode(field) for field in fields)
 
@@ -205,7 +209,7 @@ class ExitRecord:
 
         Args:
             exit_code: exit status, or minus the signal number; None when the command could not be killed.
-            reason: exited, timeout, cancelled, output_limit or lease_moved.
+            reason: exited, timeout, cancelled, output_limit, memory_limit or lease_moved.
             detail: a fixed phrase for people, or empty.
             left_behind: processes that were still there when the command had ended, and were ended too.
             survivors: processes that did not die (stuck in the kernel, or of another user).

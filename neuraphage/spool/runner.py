@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from neuraphage.proc import kernel_ties
-    from neuraphage.spool import kept_files, output_pipe, processes, records
+    from neuraphage.spool import command_cgroup, kept_files, output_pipe, processes, records
 else:
     # run by path, outside the package: importing the package would load the whole library
     _HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib doubles the start
     sys.path += [_HERE, os.path.join(os.path.dirname(_HERE), "proc")]  # noqa: PTH118, PTH120 - likewise
+    import command_cgroup
     import kept_files
     import kernel_ties
     import output_pipe
@@ -54,12 +55,12 @@ def main() -> None:
     else:
         processes.shield()
         kernel_ties.adopt_orphans()
-        kept = kept_files.KeptFiles(order.kept)
+        kept, group = kept_files.KeptFiles(order.kept), command_cgroup.CommandGroup(*order.cgroup)
         runner = os.fork()
         if runner == 0:
-            run(order, directory, alive, kept)
+            run(order, directory, alive, kept, group)
         else:
-            keep(runner, kept)
+            keep(runner, kept, group)
 
 
 def answer(word: str) -> None:
@@ -84,7 +85,7 @@ def point_to_null(standard: int) -> None:
     os.close(null)
 
 
-def keep(runner: int, kept: kept_files.KeptFiles) -> None:
+def keep(runner: int, kept: kept_files.KeptFiles, group: command_cgroup.CommandGroup) -> None:
     """Wait for the runner; then end whatever it left behind, which is nothing unless it was killed."""
     let_go()
     while os.WIFSTOPPED(status := os.waitpid(runner, os.WUNTRACED)[1]):
@@ -95,9 +96,12 @@ def keep(runner: int, kept: kept_files.KeptFiles) -> None:
     family.end(0.0, lambda pause_s: processes.wait_for_child_end(wake, pause_s))
     if status != 0:
         kept.put_back()
+        group.remove()
 
 
-def run(order: records.Order, directory: int, alive: int, kept: kept_files.KeptFiles) -> None:
+def run(
+    order: records.Order, directory: int, alive: int, kept: kept_files.KeptFiles, group: command_cgroup.CommandGroup
+) -> None:
     """Decide, start the command, wait for its end, record it."""
     kernel_ties.adopt_orphans()
     os.setsid()  # a signal to the keeper's group must not reach both
@@ -111,14 +115,16 @@ def run(order: records.Order, directory: int, alive: int, kept: kept_files.KeptF
     if disk_is_full(directory):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     pipe = output_pipe.OutputPipe(output, order.max_output_bytes)
+    group.make()
     child = os.fork()
     if child == 0:
         os.close(go)
-        processes.become_command(order, pipe.writing, reading)
+        processes.become_command(order, pipe.writing, reading, group)
     pipe.let_go()
     os.close(reading)
     if not decide_to_start(directory):
         os.close(go)
+        group.remove()
         answer(records.DECIDED)
         return
     os.write(go, processes.GO)
@@ -129,6 +135,10 @@ def run(order: records.Order, directory: int, alive: int, kept: kept_files.KeptF
     pipe.take_rest()
     if reason == "exited" and pipe.is_full:
         reason, detail = full(pipe)
+    if reason == "exited":
+        limit, hindered = group.limit_reached()
+        reason, detail = limit or reason, hindered
+    group.remove()
     if changed := kept.put_back():
         detail = f"{detail}; {changed}" if detail else changed
     record.write(

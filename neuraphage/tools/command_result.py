@@ -56,6 +56,8 @@ def _ending(status: SpoolStatus, timeout_s: float) -> str:
             return "cancelled; the command was ended"
         case "output_limit":
             return "output limit reached; the command was ended. Write the output to a file, or filter it"
+        case "memory_limit":
+            return "memory limit reached (command_memory_bytes); the command was ended. Work on less at a time"
         case "lease_moved":
             return "ended before its time: the task moved to another machine"
         case _ if status.exit_code is None:

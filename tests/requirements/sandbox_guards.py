@@ -6,6 +6,7 @@ from bugs import Bug
 
 REACH = "tests/unit/sandbox/test_reach.py::"
 REPOSITORY = "tests/unit/sandbox/test_repository.py::"
+GROUPS = "tests/unit/sandbox/test_cgroup_plan.py::"
 ENDS = "tests/unit/sandbox/test_ends.py::"
 BUBBLEWRAP = "neuraphage/sandbox/bubblewrap.py"
 VIEW = "neuraphage/sandbox/view.py"
@@ -101,6 +102,31 @@ SANDBOX_GUARDS = (
         "sandbox-git-hooks-that-are-not-there", CONFINEMENT,
         "        if make_orders(view.kept):", "        if False:",
         REPOSITORY + "test_hooks_that_are_not_there_are_not_made_either",
+    ),
+    Bug(
+        "sandbox-groups-handed-over", "neuraphage/sandbox/cgroup_plan.py",
+        "(above.is_marked or is_moved) and above.is_writable", "above.is_writable",
+        GROUPS + "test_a_group_of_systemds_own_is_left_alone",
+    ),
+    Bug(
+        "sandbox-groups-move-no-others", "neuraphage/sandbox/cgroup_plan.py",
+        "    if own.processes <= ours:", "    if True:",
+        GROUPS + "test_else_there_are_none",
+    ),
+    Bug(
+        "sandbox-groups-not-in-a-unit", "neuraphage/sandbox/cgroup_plan.py",
+        "    if own.is_marked and not own.is_root:", "    if False:",
+        GROUPS + "test_else_there_are_none",
+    ),
+    Bug(
+        "sandbox-groups-that-begin-stay", "neuraphage/sandbox/cgroups.py",
+        "            if time.time() - folder.stat().st_ctime > _LEFTOVER_S:", "            if True:",
+        GROUPS + "test_leftovers_are_removed",
+    ),
+    Bug(
+        "sandbox-groups-have-limits", "neuraphage/spool/command_cgroup.py",
+        '        self._write(b"memory.max", self._memory_bytes)\n', "",
+        "tests/unit/spool/test_command_cgroup.py::test_its_limits_are_set_before_a_process_is_in_it",
     ),
     Bug(
         "sandbox-kept-put-back", "neuraphage/spool/kept_files.py",

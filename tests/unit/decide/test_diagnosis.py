@@ -86,6 +86,8 @@ def test_durability(changes: dict[str, object], level: str, words: str) -> None:
         (host_findings.disk_finding("/d", None, 9, 10), "problem", "min_free_bytes"),
         (host_findings.disk_finding("/d", "Read-only file system", 99, 10), "problem", "another data_dir"),
         (host_findings.quota_finding([], 10), "ok", "within"),
+        (host_findings.limits_finding(None), "ok", "with all that it starts"),
+        (host_findings.limits_finding("it is not so; do this"), "ok", "for each process of a command, not for all"),
         (host_findings.quota_finding(["the spool is full"], 10), "problem", "the spool is full"),
     ],
 )

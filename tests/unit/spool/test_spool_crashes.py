@@ -229,7 +229,7 @@ def test_power_cut(spool, order, tmp_path):
 
 def test_the_runner_loads_only_the_standard_library(spool, order, calm, tmp_path):
     """The program stays small: nothing of the library, and none of the heavy modules, is in it."""
-    path = dying_runner(tmp_path, "runner.keep = lambda pid, kept: (os.waitpid(pid, 0), report())")
+    path = dying_runner(tmp_path, "runner.keep = lambda pid, *_: (os.waitpid(pid, 0), report())")
     heavy = {"neuraphage", "pydantic", "json", "re", "subprocess", "pathlib", "typing", "contextlib", "logging"}
     report = (
         f"def report():\n    open({str(tmp_path / 'loaded')!r}, 'w').write(' '.join({heavy!r} & set(sys.modules)))\n"
