@@ -16,7 +16,7 @@ from neuraphage.sandbox.cgroups import NO_CGROUPS
 from neuraphage.sandbox.landlock import landlocked
 from neuraphage.sandbox.limits import limited, within_system_limits
 from neuraphage.sandbox.proxy_environment import bridged, proxy_environment
-from neuraphage.sandbox.repository import make_orders
+from neuraphage.sandbox.repository import all_kept, make_orders
 from neuraphage.sandbox.seatbelt import seatbelt
 from neuraphage.sandbox.task_folders import TMP, TaskFolders
 from neuraphage.sandbox.unix_sockets import reachable_sockets
@@ -91,7 +91,7 @@ class _Confining(ABC):
         argv, environ = self._in_it(limited(command.argv, self._limits), view, str(folder), command.effect_id)
         own = {name: value for name, value in command.env.items() if name not in _NOT_THERE}
         cgroup = self.cgroups.of(command.effect_id, self._allowed)
-        return replace(command, argv=argv, env=own | environ, kept=view.kept, cgroup=cgroup)
+        return replace(command, argv=argv, env=own | environ, kept=self._kept(view), cgroup=cgroup)
 
     def served(self, effect_id: str) -> AbstractContextManager[None]:  # noqa: ARG002 - the port's form
         """See ports.Sandbox: a command without a way out needs nothing."""
@@ -109,6 +109,10 @@ class _Confining(ABC):
             folder: of the task, for temporary files.
             effect_id: of the command.
         """
+
+    def _kept(self, view: SandboxView) -> tuple[str, ...]:
+        """What the spool puts back when the command has ended."""
+        return view.kept
 
     def _refuse_own_folder(self, view: SandboxView) -> None:
         """Nothing could be hidden in a working directory that is private itself."""
@@ -186,13 +190,18 @@ class Bubblewrap(_Confining):
 class Landlock(_Confining):
     """Commands restricted by Landlock, where there is no bubblewrap; landlock.py tells what that leaves out.
 
-    What is guarded may be changed: else nothing could be made beside it, in the working directory itself.
+    What is guarded may be changed: else nothing could be made beside it, in the working directory itself. It is put
+    back when the command has ended.
     """
 
     kind = SandboxKind.LANDLOCK
     name = kind.value
     is_closed = True
-    told = _TOLD.format(tmp="$TMPDIR", network=_NO_NETWORK)
+    told = _TOLD.format(tmp="$TMPDIR", network=_NO_NETWORK) + " Changes of git's configuration and hooks are undone."
+
+    def _kept(self, view: SandboxView) -> tuple[str, ...]:
+        inside = f"{view.working_dir.rstrip('/')}/"
+        return tuple(path for path in all_kept(view.guarded, view.kept) if path.startswith(inside))
 
     def _in_it(
         self,

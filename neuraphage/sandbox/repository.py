@@ -105,6 +105,22 @@ def make_orders(kept: Iterable[str]) -> bool:
     return is_made
 
 
+def all_kept(guarded: Iterable[str], kept: Iterable[str]) -> tuple[str, ...]:
+    """What is to be put back after a command that nothing but this keeps from changing it.
+
+    Args:
+        guarded: of a repository; of the folders of other worktrees their orders are meant.
+        kept: of a repository.
+    """
+    found = list(kept)
+    for path in guarded:
+        if os.path.dirname(path).endswith("/worktrees"):  # noqa: PTH120
+            found += [f"{path}/{name}" for name in _OF_WORKTREE]
+        else:
+            found.append(path)
+    return tuple(dict.fromkeys(found))
+
+
 def _config_of(folder: str) -> str:
     """The configuration that counts in a folder of git's, which may be that of a worktree."""
     above, _, kind = os.path.dirname(folder).rpartition("/")  # noqa: PTH120

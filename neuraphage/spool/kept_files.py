@@ -1,11 +1,13 @@
 """Files that are after a command what they were before it. Standard library only, see runner.py.
 
-Their folders are opened before the command starts, so that nothing it puts in the place of one is followed. What
-differs afterwards is renamed, not removed: nobody can tell whether the command or a person has changed it.
+Their folders are opened before the command starts, so that nothing it puts in the place of one is followed; one that
+it moved is moved back. What differs afterwards is renamed, not removed: nobody can tell whether the command or a
+person has changed it.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 
@@ -26,15 +28,19 @@ class KeptFiles:
     Args:
         paths: absolute; of each the folder has to be there, or it is left out. Files above 1 MiB and what is no
             file, folder or link are only looked at.
+        inside: folder whose folders the command may move.
     """
 
-    def __init__(self, paths: Iterable[bytes]) -> None:
+    def __init__(self, paths: Iterable[bytes], inside: bytes) -> None:
+        self._inside = inside.rstrip(b"/") + b"/"
         self._folders: dict[bytes, int] = {}
+        self._above: dict[bytes, int] = {}
         self._found: list[tuple[int, bytes, Any]] = []
         for path in paths:
             above, name = os.path.split(path)
             try:
                 if above not in self._folders:
+                    self._above[above] = os.open(os.path.dirname(above), _FOLDER)  # noqa: PTH120 - no pathlib here
                     self._folders[above] = os.open(above, _FOLDER)
                 self._found.append((self._folders[above], name, _look(self._folders[above], name)))
             except OSError:
@@ -47,21 +53,62 @@ class KeptFiles:
             What was changed, as a phrase for people; empty for nothing. It names only what it was given.
         """
         changed, lost = [], []
+        for path in sorted(one for one in self._folders if one.startswith(self._inside)):
+            name = os.path.basename(path)  # noqa: PTH119 - no pathlib here
+            try:
+                if _move_back(self._above[path], name, self._folders[path]):
+                    changed.append(name)
+            except OSError:
+                lost.append(name)
         for folder, name, before in self._found:
             try:
                 if _look(folder, name) == before:
                     continue
-                changed.append(name)
                 if _is_there(folder, name):
-                    aside = b"%s.%s-%s" % (name, _ASIDE.encode(), os.urandom(4).hex().encode())
-                    os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
+                    _put_aside(folder, name)
                 _make(folder, name, before)
+                changed.append(name)
             except OSError:
                 lost.append(name)
-        if not changed and not lost:
-            return ""
-        told = f"what git obeys was changed and put back: {_names(changed)}; the other is beside it as *.{_ASIDE}-*"
-        return f"{told}; not put back: {_names(lost)}" if lost else told
+        told = []
+        if changed:
+            told.append(
+                f"what git obeys was changed and put back: {_names(changed)}; the other is there as *.{_ASIDE}-*"
+            )
+        if lost:
+            told.append(f"what git obeys was changed and could not be put back: {_names(lost)}")
+        return "; ".join(told)
+
+
+def _move_back(above: int, name: bytes, folder: int) -> bool:
+    """Put an opened folder back to where it was, if it has been moved away; what took its place goes aside.
+
+    Returns:
+        Whether it had to be.
+
+    Raises:
+        OSError: it is nowhere any more.
+    """
+    own = os.fstat(folder)
+    try:
+        now = os.lstat(name, dir_fd=above)
+    except FileNotFoundError:
+        now = None
+    if now is not None and (now.st_dev, now.st_ino) == (own.st_dev, own.st_ino):
+        return False
+    place = os.readlink(f"/proc/self/fd/{folder}")  # noqa: PTH115 - no pathlib here
+    found = os.lstat(place)
+    if (found.st_dev, found.st_ino) != (own.st_dev, own.st_ino):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), place)
+    if now is not None:
+        _put_aside(above, name)
+    os.rename(place, name, dst_dir_fd=above)
+    return True
+
+
+def _put_aside(folder: int, name: bytes) -> None:
+    aside = b"%s.%s-%s" % (name, _ASIDE.encode(), os.urandom(4).hex().encode())
+    os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
 
 
 def _look(folder: int, name: bytes, budget: list[int] | None = None) -> Any:

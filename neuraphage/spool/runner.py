@@ -55,7 +55,7 @@ def main() -> None:
     else:
         processes.shield()
         kernel_ties.adopt_orphans()
-        kept, group = kept_files.KeptFiles(order.kept), command_cgroup.CommandGroup(*order.cgroup)
+        kept, group = kept_files.KeptFiles(order.kept, order.cwd), command_cgroup.CommandGroup(*order.cgroup)
         runner = os.fork()
         if runner == 0:
             run(order, directory, alive, kept, group)

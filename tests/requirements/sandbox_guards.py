@@ -134,6 +134,21 @@ SANDBOX_GUARDS = (
         "tests/unit/spool/test_kept_files.py::test_what_has_changed_is_put_back[removed]",
     ),
     Bug(
+        "sandbox-kept-folders-move-back", "neuraphage/spool/kept_files.py",
+        "                if _move_back(self._above[path], name, self._folders[path]):", "                if False:",
+        "tests/unit/spool/test_kept_files.py::test_what_took_the_place_of_a_folder_is_not_followed",
+    ),
+    Bug(
+        "sandbox-kept-only-what-a-command-moves", "neuraphage/spool/kept_files.py",
+        "sorted(one for one in self._folders if one.startswith(self._inside))", "sorted(self._folders)",
+        "tests/unit/spool/test_kept_files.py::test_the_working_directory_itself_is_not_moved_back",
+    ),
+    Bug(
+        "sandbox-landlock-puts-back", CONFINEMENT,
+        "return tuple(path for path in all_kept(view.guarded, view.kept) if path.startswith(inside))", "return ()",
+        "tests/unit/sandbox/test_by_landlock.py::test_orders_for_a_persons_git_are_undone",
+    ),
+    Bug(
         "sandbox-kept-folders-are-held", "neuraphage/spool/kept_files.py",
         "_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW", "_FOLDER = os.O_RDONLY | os.O_DIRECTORY",
         "tests/unit/spool/test_kept_files.py::test_a_link_in_place_of_a_folder_is_not_looked_into",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import socket
+import subprocess
 
 import pytest
+from test_repository import orders_of
 
 from neuraphage.sandbox.confinement import Landlock
 from neuraphage.sandbox.kernel_limits import landlock_abi
@@ -48,6 +50,37 @@ def test_it_reads_no_secret_and_changes_nothing_else(landlocked: SandboxedHost) 
     assert SECRET not in status.output
     assert "reached" not in status.output
     assert not (landlocked.home / "new").exists()
+
+
+LINES = (
+    "echo x > .git/hooks/pre-commit",
+    "git config core.fsmonitor x",
+    "rm -rf .git/hooks .git/config",
+    "echo ../evil > .git/commondir",
+    "mv .git was; cp -r was .git; echo x >> .git/config",
+    'mv .git "$TMPDIR/was"; mkdir .git; echo x > .git/config',
+    "mv .git/hooks hooks; ln -s /tmp .git/hooks; ln -sf /etc/passwd .git/config",
+    "echo x > .git/worktrees/tree/commondir; echo x > .git/worktrees/tree/gitdir",
+)
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_orders_for_a_persons_git_are_undone(landlocked: SandboxedHost, line: str) -> None:
+    """When the command has ended; its result says so, and the repository is as usable as before."""
+    git = ["git", "-C", str(landlocked.work), "-c", "user.name=A", "-c", "user.email=a@b"]
+    for words in (
+        ["init", "-q"],
+        ["commit", "-q", "--allow-empty", "-m", "first"],
+        ["worktree", "add", "-q", "../tree"],
+    ):
+        subprocess.run([*git, *words], check=True, capture_output=True)
+    before = orders_of(landlocked.work / ".git")
+    status = landlocked.run(line)
+    assert "what git obeys was changed and put back" in status.output
+    assert orders_of(landlocked.work / ".git") == before
+    assert not (landlocked.work / ".git" / "commondir").exists()
+    assert subprocess.run([*git, "log", "--format=%s"], check=True, capture_output=True).stdout == b"first\n"
+    assert "put back" not in landlocked.run("git status; echo x > new").output
 
 
 def test_its_end_is_that_of_any_command(landlocked: SandboxedHost) -> None:

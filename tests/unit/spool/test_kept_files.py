@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -40,7 +41,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def kept(folder: Path, *names: str) -> KeptFiles:
-    return KeptFiles(os.fsencode(folder / name) for name in names or NAMES)
+    return KeptFiles((os.fsencode(folder / name) for name in names or NAMES), os.fsencode(folder.parent))
 
 
 def listed(folder: Path) -> list[tuple[str, str, int]]:
@@ -69,7 +70,7 @@ def test_what_has_changed_is_put_back(folder: Path, change: str) -> None:
     told = files.put_back()
     assert listed(folder) == before
     assert (told == "") == (change == "nothing")
-    assert "not put back" not in told
+    assert "not be put back" not in told
     assert files.put_back() == ""
 
 
@@ -81,9 +82,27 @@ def test_what_took_the_place_of_a_folder_is_not_followed(folder: Path, tmp_path:
     (folder / "config").write_text("evil", encoding="utf-8")
     folder.rename(tmp_path / "was")
     folder.symlink_to(elsewhere)
-    files.put_back()
+    told = files.put_back()
     assert list(elsewhere.iterdir()) == []
-    assert (tmp_path / "was" / "config").read_text(encoding="utf-8") == "as it was"
+    assert (folder / "config").read_text(encoding="utf-8") == "as it was"
+    assert not folder.is_symlink()
+    assert "put back: git, config;" in told
+
+
+def test_a_folder_that_is_nowhere_any_more_is_told_of(folder: Path) -> None:
+    """It cannot be made again with all that was in it."""
+    files = kept(folder)
+    shutil.rmtree(folder)
+    folder.mkdir()
+    assert "could not be put back: git" in files.put_back()
+
+
+def test_the_working_directory_itself_is_not_moved_back(folder: Path, tmp_path: Path) -> None:
+    """No command can move it: a person has."""
+    files = KeptFiles([os.fsencode(folder / "config")], os.fsencode(folder))
+    folder.rename(tmp_path / "was")
+    assert files.put_back() == ""
+    assert not folder.exists()
 
 
 def test_a_link_in_place_of_a_folder_is_not_looked_into(folder: Path, tmp_path: Path) -> None:
@@ -101,9 +120,9 @@ def test_what_is_too_large_is_told_of(folder: Path) -> None:
     files = kept(folder, "config")
     assert files.put_back() == ""
     (folder / "config").write_bytes(b"y" * 2_000_000)
-    assert "not put back: config" in files.put_back()
+    assert "could not be put back: config" in files.put_back()
 
 
 def test_a_folder_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
     """The rest is kept all the same."""
-    assert KeptFiles([os.fsencode(tmp_path / "none" / "config")]).put_back() == ""
+    assert KeptFiles([os.fsencode(tmp_path / "none" / "config")], b"/").put_back() == ""
