@@ -163,6 +163,8 @@ class Settings(BaseModel):
     """Largest file that a command in a sandbox may write."""
     allow_hosts: AllowedHosts = ()
     """Hosts that commands in a sandbox may reach, as `pypi.org` or `*.pythonhosted.org:443`; see docs/sandbox.md."""
+    ask_refused_hosts: Literal["on", "listed", "off"] = "on"
+    """Ask a person about hosts that a command was refused: always, only where allow_hosts lists some, or never."""
 
     # people
     permission_timeout_s: Seconds | Literal["none"] = 300.0

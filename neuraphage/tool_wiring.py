@@ -62,6 +62,7 @@ def judged_call(
     Raises:
         BadInput: something of `allow` is no rule. SettingsError: the person's own rules cannot be read.
     """
+    from neuraphage.decide.host_requests import reach_by, with_reach  # noqa: PLC0415 - as above
     from neuraphage.decide.policy import ruled  # noqa: PLC0415 - as above
     from neuraphage.decide.rules.judging import CalledTool  # noqa: PLC0415 - as above
     from neuraphage.decide.rules.reading import read_allowed, rules_in  # noqa: PLC0415 - as above
@@ -81,7 +82,9 @@ def judged_call(
     ]
     is_ours = any(one.declaration == tool for one in built_in_tools())
     if is_ours and tool.detached and not settings.allow_hosts:
-        tool = tool.model_copy(update={"confined": found_sandbox(settings)[0] is not SandboxKind.NONE})
+        kind = found_sandbox(settings)[0]
+        found = {"confined": kind is not SandboxKind.NONE, "has_way_out": kind is SandboxKind.BUBBLEWRAP}
+        tool = with_reach(tool.model_copy(update=found), reach_by(rules, {}))
     return ruled(CalledTool(tool, params, line, working_dir, writers), rules, {}, None)
 
 

@@ -96,7 +96,8 @@ def build_sandbox(settings: Settings) -> Sandbox:
     urls = (settings.state_url.get_secret_value(), settings.broker_url.get_secret_value())
     sockets = [path for url in urls if (path := socket_of(url)) is not None]
     private = [str(settings.data_dir), *sockets]
-    way_out = WayOut(_way_folders(settings), settings.allow_hosts) if settings.allow_hosts else None
+    asks = settings.ask_refused_hosts == "on" or (settings.ask_refused_hosts == "listed" and bool(settings.allow_hosts))
+    way_out = WayOut(_way_folders(settings), settings.allow_hosts, asks=asks)
     sandbox = choose_sandbox(settings.sandbox, _sandbox_folder(settings), limits, private, way_out)
     if sandbox.kind is SandboxKind.LANDLOCK:
         log.warning("commands are confined by Landlock alone; install bubblewrap to hide more from them")

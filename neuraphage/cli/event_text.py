@@ -34,6 +34,7 @@ _TEXTS: dict[str, EventText] = {
     EventKind.TOOL_ATTACHED: lambda d: f"{d['tool']} still runs: attached to it",
     EventKind.TOOL_SETTLED: lambda d: f"{d['tool']}: {d['how']}",
     EventKind.TOOL_COMPLETED: lambda d: f"{d['tool']} {_how_it_ended(d)}",
+    EventKind.HOST_REFUSED: lambda d: f"{d['tool']} was refused the host {d['host']}, port {d['port']}",
     EventKind.USER_INPUT_NEEDED: lambda _: "waits for you",
     EventKind.ANSWER_RECEIVED: lambda d: (
         f"answered by {d.get('who') or d['by']}{_said(d)}" if d["by"] != TIMEOUT else "nobody answered in time"
@@ -62,6 +63,7 @@ STYLES: dict[str, str] = {
     EventKind.TASK_RECOVERED: "yellow",
     EventKind.TOOL_ATTACHED: "yellow",
     EventKind.TOOL_SETTLED: "yellow",
+    EventKind.HOST_REFUSED: "yellow",
     EventKind.USER_INPUT_NEEDED: "cyan",
     EventKind.WORKING_DIR_LOST: "red",
     EventKind.WORKING_DIR_BACK: "green",

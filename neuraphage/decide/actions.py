@@ -96,6 +96,19 @@ class AskWhatHappened:
 
 
 @dataclass(frozen=True, slots=True)
+class AskHosts:
+    """Ask a person about hosts that the command of a call was refused, and give the lease back.
+
+    Args:
+        call: the call, which is over.
+        places: hosts and ports, as `pypi.org:443`.
+    """
+
+    call: ToolCall
+    places: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Foresee:
     """Ask a tool whether a call that a person would be asked about can only fail as things stand."""
 
@@ -243,6 +256,7 @@ Action = (
     | TakeAnswers
     | AskPeople
     | AskWhatHappened
+    | AskHosts
     | Foresee
     | LookAtSeal
     | VoidApproval

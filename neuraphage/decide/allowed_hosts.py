@@ -36,7 +36,7 @@ class AllowedHost:
     Args:
         host: a name in small letters, or an address as `ipaddress` writes it.
         is_below: every name below the host is meant, and not the host itself.
-        ports: that may be reached there.
+        ports: that are meant; none for every one, which no entry of the setting can say.
     """
 
     host: str
@@ -46,7 +46,7 @@ class AllowedHost:
     def fits(self, host: str, port: int) -> bool:
         """Whether it allows a host (from `read_host`) at a port."""
         is_named = host.endswith(f".{self.host}") if self.is_below else host == self.host
-        return is_named and port in self.ports
+        return is_named and (not self.ports or port in self.ports)
 
 
 def read_allowed_host(text: str) -> AllowedHost:
@@ -55,17 +55,31 @@ def read_allowed_host(text: str) -> AllowedHost:
     Raises:
         BadInput: it is none.
     """
+    host, port, is_below = _read_entry(text)
+    if is_below and "." not in host:
+        raise BadInput(f"{text[:_MOST_CHARS]!r} allows more than one owner's hosts; {FORM}")
+    return AllowedHost(host, is_below, USUAL_PORTS if port is None else (port,))
+
+
+def read_denied_host(text: str) -> AllowedHost:
+    """Read an entry of what may not be reached: without a port it means every one, and `*.com` is one.
+
+    Raises:
+        BadInput: it is none.
+    """
+    host, port, is_below = _read_entry(text)
+    return AllowedHost(host, is_below, () if port is None else (port,))
+
+
+def _read_entry(text: str) -> tuple[str, int | None, bool]:
     shown = repr(text[:_MOST_CHARS])
     if "/" in text:
         raise BadInput(f"{shown} is more than a host; {FORM}")
     is_below = text.startswith("*.")
     place = read_authority(text.removeprefix("*."), None)
-    if place is None:
+    if place is None or (is_below and address_of(place[0]) is not None):
         raise BadInput(f"{shown} names no host; {FORM}")
-    host, port = place
-    if is_below and (address_of(host) is not None or "." not in host):
-        raise BadInput(f"{shown} allows more than one owner's hosts, or none; {FORM}")
-    return AllowedHost(host, is_below, USUAL_PORTS if port is None else (port,))
+    return *place, is_below
 
 
 def read_authority(text: str, usual_port: int | None) -> tuple[str, int | None] | None:
@@ -113,6 +127,14 @@ def address_of(text: str) -> Address | None:
 def is_allowed(entries: Iterable[AllowedHost], host: str, port: int) -> bool:
     """Whether one of the entries allows this host (from `read_host`) at this port."""
     return any(entry.fits(host, port) for entry in entries)
+
+
+def is_inner(host: str) -> bool:
+    """Whether a host is written as an address that is not one of the public internet, or names this machine."""
+    address = address_of(host)
+    return (
+        host == "localhost" or host.endswith(".localhost") or (address is not None and inner_kind(address) is not None)
+    )
 
 
 def inner_kind(address: Address) -> str | None:

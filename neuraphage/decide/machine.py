@@ -9,6 +9,7 @@ from __future__ import annotations
 from neuraphage.decide.actions import (
     Action,
     AskDetached,
+    AskHosts,
     AskPeople,
     AskWhatHappened,
     Attach,
@@ -26,6 +27,7 @@ from neuraphage.decide.actions import (
 from neuraphage.decide.begun_call import Finding, Found
 from neuraphage.decide.control import endings_last
 from neuraphage.decide.given_result import forbidden_result, of_other_tools_result
+from neuraphage.decide.host_requests import host_asked, hosts_to_ask
 from neuraphage.decide.limits import limit_failure
 from neuraphage.decide.matrix import MATRIX, STARTED_SHAPES, Move, Origin, Shape
 from neuraphage.decide.next_call import is_forbidden, next_call
@@ -55,7 +57,7 @@ def decide(snapshot: Snapshot) -> Action:
     if snapshot.stop is not None:
         return GiveBack(snapshot.stop)
     move, entry, call = move_of(snapshot)
-    if call is not None and isinstance(entry, ToolEffect) and (found := snapshot.found.get(call.tool_use_id)):
+    if call is not None and isinstance(entry, ToolEffect) and (found := _found(snapshot, entry)):
         return _settled(snapshot, entry, call, found)
     match move:
         case Move.CALL_MODEL | Move.CALL_RETRY | Move.CALL_AGAIN:
@@ -69,6 +71,8 @@ def decide(snapshot: Snapshot) -> Action:
             return turn_end(snapshot)
         case Move.NEXT_TOOL if call is not None:
             return next_call(snapshot, call)
+        case Move.ASK_HOSTS if call is not None and isinstance(entry, ToolEffect):
+            return AskHosts(call, hosts_to_ask(entry, snapshot.reach, snapshot.grants))
         case Move.USE_OUTCOME:
             raise AssertionError("an outcome in hand is noted before the next decision")
     match entry:
@@ -119,6 +123,11 @@ def _inherited(snapshot: Snapshot, move: Move, entry: ToolEffect, call: ToolCall
             raise AssertionError(f"{move} is no move about a begun call")
 
 
+def _found(snapshot: Snapshot, entry: ToolEffect) -> Found | None:
+    """What came of a begun call, until that is noted."""
+    return None if entry.state is EffectState.COMPLETED else snapshot.found.get(entry.key)
+
+
 def _settled(snapshot: Snapshot, entry: ToolEffect, call: ToolCall, found: Found) -> Action:
     """What came of a begun call was found out."""
     match found.finding:
@@ -159,6 +168,9 @@ def _shape(state: Snapshot) -> tuple[Shape, JournalEntry | None, ToolCall | None
     for call in endings_last(state.calls, state.tools, state.problems):
         entry = tool_effect(state.journal, call.tool_use_id)
         if entry is not None and entry.state is EffectState.COMPLETED:
+            shape = _hosts_shape(state, entry)
+            if shape is not None:
+                return shape, entry, call
             continue
         if entry is not None and entry.prompt_id in state.prompts:
             return Shape.PROMPT_OPEN, entry, call
@@ -166,6 +178,17 @@ def _shape(state: Snapshot) -> tuple[Shape, JournalEntry | None, ToolCall | None
             return _started(entry, state.tools.get(call.name)), entry, call
         return Shape.TOOL_NEXT, entry, call
     return Shape.TOOLS_DONE, model, None
+
+
+def _hosts_shape(state: Snapshot, entry: ToolEffect) -> Shape | None:
+    """The shape of a call that is over but for the hosts that it was refused; None where it is over."""
+    if not entry.refused:
+        return None
+    mine = (prompt for prompt in state.prompts.values() if prompt.tool_use_id == entry.key)
+    if any(host_asked(prompt) is not None for prompt in mine):
+        return Shape.PROMPT_OPEN
+    asks = state.asks_hosts and hosts_to_ask(entry, state.reach, state.grants)
+    return Shape.HOSTS_REFUSED if asks else None
 
 
 def _started(entry: ToolEffect, tool: ToolDeclaration | None) -> Shape:

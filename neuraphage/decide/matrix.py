@@ -21,6 +21,7 @@ class Shape(StrEnum):
     PROMPT_OPEN = "prompt open, no answer"
     TOOL_NEXT = "response received or tool completed, calls left"
     TOOLS_DONE = "response received or tool completed, no calls left"
+    HOSTS_REFUSED = "command completed, refused hosts that nobody has decided about"
     STARTED_PURE = "tool started, pure"
     STARTED_KEYED = "tool started, keyed"
     STARTED_CHECKABLE = "tool started, checkable"
@@ -52,6 +53,7 @@ class Move(StrEnum):
     PROBE = "probe the world, then skip or run"
     ASK = "ask what became of it; still unknown: never re-run"
     LEAVE_UNKNOWN = "never re-run: its outcome is unknown"
+    ASK_HOSTS = "ask a person about them and suspend"
     END_TURN = "finish the turn"
 
 
@@ -74,6 +76,7 @@ MATRIX: Mapping[tuple[Shape, Origin], Move] = {
     **_rows(Shape.PROMPT_OPEN, Move.ANNOUNCE),
     **_rows(Shape.TOOL_NEXT, Move.NEXT_TOOL),
     **_rows(Shape.TOOLS_DONE, Move.END_TURN),
+    **_rows(Shape.HOSTS_REFUSED, Move.ASK_HOSTS),
     (Shape.STARTED_PURE, Origin.OWN): Move.USE_OUTCOME,
     (Shape.STARTED_PURE, Origin.INHERITED): Move.RUN_AGAIN,
     (Shape.STARTED_KEYED, Origin.OWN): Move.USE_OUTCOME,

@@ -120,7 +120,7 @@ def ruled(called: CalledTool, rules: Sequence[Rule], grants: Mapping[str, str], 
         is_catastrophe(called.line) if called.line is not None else looks_catastrophic(command)
     ):
         return Ruled(Ruling.BLOCKED, (NEVER_RUNS,))
-    judged = judge(called, [*rules, *_remembered_patterns(grants)])
+    judged = judge(called, [*rules, *remembered_patterns(grants)])
     if judged.effect is RuleEffect.DENY:
         return Ruled(Ruling.DENIED, judged.rules)
     if decided is not None:
@@ -146,7 +146,7 @@ def remembered(effect: RuleEffect, tool: str) -> Rule:
     return Rule(effect=effect, tool=tool, source=RuleSource.ANSWER)
 
 
-def _remembered_patterns(grants: Mapping[str, str]) -> Iterator[Rule]:
+def remembered_patterns(grants: Mapping[str, str]) -> Iterator[Rule]:
     """What `always: PATTERN` of a person comes to; what is no rule allows nothing."""
     for subject, said in grants.items():
         if ":" in subject and said == Permission.GRANTED.value:

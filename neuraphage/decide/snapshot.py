@@ -12,6 +12,7 @@ from neuraphage.decide.conversation import reply_of_turn
 from neuraphage.model.effect import Journal
 from neuraphage.model.prompt import Prompt
 from neuraphage.model.rule import Rule
+from neuraphage.model.sandbox import NO_HOSTS, HostReach
 from neuraphage.model.shell import ShellLine
 from neuraphage.model.task import TaskRecord
 from neuraphage.model.tool import ToolCall, ToolDeclaration
@@ -65,6 +66,8 @@ class Snapshot:
         now_ms: server time.
         bounds: limits from the settings.
         stop: why the turn is not to go on; None where it is.
+        reach: what rules say of hosts.
+        asks_hosts: whether people are asked about hosts that a command was refused.
     """
 
     record: TaskRecord
@@ -85,6 +88,8 @@ class Snapshot:
     rules: tuple[Rule, ...] = ()
     found: Mapping[str, Found] = field(default_factory=dict)
     stop: Stop | None = None
+    reach: HostReach = NO_HOSTS
+    asks_hosts: bool = False
 
     def reply(self) -> Sequence[Mapping[str, Any]]:
         """The blocks of this turn's reply."""

@@ -137,6 +137,7 @@ class ToolEffect(_Effect):
         began: of a call that counts for a rate: of which kind, and when it began (server time, milliseconds).
         result_hash: completed: sha256 of the result.
         is_error: completed: whether the result tells of an error.
+        refused: completed: hosts that it was refused and that a person may be asked about, as `pypi.org:443`.
     """
 
     kind: Literal[EffectKind.TOOL] = EffectKind.TOOL
@@ -158,6 +159,7 @@ class ToolEffect(_Effect):
     began: tuple[RatedKind, int] | None = None
     result_hash: str | None = None
     is_error: bool = False
+    refused: tuple[str, ...] = ()
 
     @property
     def class_of_repeat(self) -> EffectClass:

@@ -37,6 +37,8 @@ class EventKind(StrEnum):
     """It was found out what became of an interrupted call."""
     TOOL_COMPLETED = "ToolCompleted"
     """The result of a call is committed."""
+    HOST_REFUSED = "HostRefused"
+    """A command in the sandbox asked for a host that it may not reach."""
     USER_INPUT_NEEDED = "UserInputNeeded"
     """It waits for a person."""
     ANSWER_RECEIVED = "AnswerReceived"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from neuraphage.model.base import Frozen
+
 
 class SandboxKind(StrEnum):
     """What confines the commands of tasks."""
@@ -38,6 +40,43 @@ class SandboxView:
     proxy_socket: str | None = None
     writable: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HostReach:
+    """Hosts that rules say something of, besides the setting `allow_hosts`; entries are written as there.
+
+    Args:
+        allowed: commands of the task may reach these.
+        denied: they may not reach these, whatever allows it.
+    """
+
+    allowed: tuple[str, ...] = ()
+    denied: tuple[str, ...] = ()
+
+
+NO_HOSTS = HostReach()
+"""Rules say nothing of hosts."""
+
+
+class RefusedHost(Frozen):
+    """A host that a command has asked for and was refused.
+
+    Args:
+        host: its name or address.
+        port: the port.
+        askable: whether a person could allow it for the task. Not an address of this machine or its network, nor a
+            name that leads to one, nor what a rule denies.
+    """
+
+    host: str
+    port: int
+    askable: bool = False
+
+    @property
+    def place(self) -> str:
+        """Host and port, as an entry of allowed hosts."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from neuraphage.model.base import Frozen
 from neuraphage.model.effect import EffectClass
+from neuraphage.model.sandbox import RefusedHost
 from neuraphage.model.tool_traits import ToolTraits
 
 
@@ -62,12 +63,14 @@ class ToolResult(Frozen):
         is_error: whether it tells of a failure.
         unknown_outcome: the effect may or may not have happened (an opaque tool that was interrupted).
         file: the file that it read or wrote, so that a later call can tell whether it has changed since.
+        refused: hosts that it was refused.
     """
 
     text: str
     is_error: bool = False
     unknown_outcome: bool = False
     file: FileSight | None = None
+    refused: tuple[RefusedHost, ...] = ()
 
 
 class ProbeVerdict(StrEnum):
@@ -114,6 +117,7 @@ class ToolDeclaration(Frozen):
         traits: what its parameters and results mean to policy and to surfaces.
         sandbox: what confines its command lines, in words; empty where nothing does. An approval holds for these.
         confined: whether they run in a sandbox that reaches no network.
+        has_way_out: whether that sandbox has a way to hosts that rules allow, if they do.
     """
 
     name: str
@@ -129,6 +133,7 @@ class ToolDeclaration(Frozen):
     traits: ToolTraits = ToolTraits()
     sandbox: str = ""
     confined: bool = False
+    has_way_out: bool = False
 
     def command_of(self, params: Mapping[str, Any]) -> str | None:
         """The command line of a call; None for a call without one."""

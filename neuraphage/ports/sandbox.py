@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from neuraphage.model.sandbox import SandboxKind
+from neuraphage.model.sandbox import NO_HOSTS, HostReach, RefusedHost, SandboxKind
 from neuraphage.ports.detached import SpoolCommand
 
 
@@ -37,12 +37,25 @@ class Sandbox(Protocol):
         """Whether commands are confined, and reach no network at all."""
         ...
 
-    def confined(self, command: SpoolCommand) -> SpoolCommand:
+    @property
+    def has_way_out(self) -> bool:
+        """Whether commands have a way to hosts that rules allow, if they do."""
+        ...
+
+    def confined(self, command: SpoolCommand, reach: HostReach = NO_HOSTS) -> SpoolCommand:
         """The command as it is to be started, while it is `served`.
+
+        Args:
+            command: as its tool made it.
+            reach: what rules say of hosts.
 
         Raises:
             SpoolError: it cannot be confined; nothing may be started then.
         """
+        ...
+
+    def refused(self, effect_id: str) -> tuple[RefusedHost, ...]:
+        """Hosts that a command has asked for so far and was refused, once each, a bounded number."""
         ...
 
     def served(self, effect_id: str) -> AbstractContextManager[None]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from neuraphage.decide.files_seen import SeenFile
+from neuraphage.model.sandbox import NO_HOSTS, HostReach
 from neuraphage.model.tool import FileSight, Probe, ToolDeclaration, ToolResult
 from neuraphage.ports.detached import Spool, SpoolStatus
 from neuraphage.ports.effects import Interrupt
@@ -27,6 +28,7 @@ class ToolContext:
         approved_file: the file of this call as it was when a person was asked about the call; None if nobody was.
         output_limit_chars: limit of the result text.
         outside_sandbox: whether a rule lets this call's command line run outside of the sandbox.
+        reach: what rules say of hosts that command lines reach.
         redact: takes secrets out of a text. The turn redacts every result; a tool that shortens its own text calls
             this before, since nothing recognizes half of a secret.
     """
@@ -41,6 +43,7 @@ class ToolContext:
     output_limit_chars: int = 30_000
     outside_sandbox: bool = False
     redact: Callable[[str], str] = str
+    reach: HostReach = NO_HOSTS
 
 
 class Tool(Protocol):

@@ -9,6 +9,7 @@ from neuraphage.decide.answers import PermissionAnswer, Scope, taken_answer
 from neuraphage.decide.asking import SUMMARY_CHARS, params_summary
 from neuraphage.decide.edits import changed
 from neuraphage.decide.hashing import call_name, prompt_id, sha256_hex
+from neuraphage.decide.host_requests import host_asked
 from neuraphage.decide.policy import TIMEOUT
 from neuraphage.decide.shorten import shorten
 from neuraphage.model.effect import EffectState, Marker, MarkerName, Permission, ToolEffect
@@ -17,6 +18,7 @@ from neuraphage.model.prompt import PERMISSION_OPTIONS, InboxItem, Prompt, Promp
 from neuraphage.model.tool import ControlKind, ToolCall, ToolResult
 from neuraphage.model.tool_traits import ToolTraits
 from neuraphage.ports import Settled, SuspendTo
+from neuraphage.runtime.host_step import HostStep
 from neuraphage.runtime.seals import PERMISSION_EVENTS, Seals
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_step import ToolStep
@@ -42,6 +44,7 @@ class PeopleStep:
         self._work = work
         self._tools = tools
         self._seals = seals
+        self._hosts = HostStep(work)
 
     def open_for(self, asked: Sequence[ToolCall], calls: Sequence[ToolCall], outside: Collection[str] = ()) -> None:
         """Note a prompt for each call that needs one.
@@ -83,6 +86,10 @@ class PeopleStep:
         )
         self._open([prompt])
 
+    def open_hosts(self, call: ToolCall, index: int, places: Sequence[str]) -> None:
+        """Note a question about each host that the command of a call was refused."""
+        self._hosts.open_for(call, index, places)
+
     def marker(self) -> Marker:
         """The marker of a turn that waits for its open prompts."""
         return Marker(name=MarkerName.WAITING_FOR_USER, prompt_hash=sha256_hex(sorted(self._work.prompts)))
@@ -115,6 +122,10 @@ class PeopleStep:
 
     def _answered(self, call: ToolCall, prompt: Prompt, item: InboxItem) -> None:
         text = self._services.redaction.text(item.text)
+        place = host_asked(prompt)
+        if place is not None:
+            self._hosts.answered(call, place, prompt, item, text)
+            return
         if prompt.kind is PromptKind.QUESTION:
             entry = self._work.tool_effect(call.tool_use_id)
             started = entry is not None and entry.state is EffectState.STARTED

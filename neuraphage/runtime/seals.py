@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from neuraphage.decide.approved_file import approved_file, as_evidence
 from neuraphage.decide.files_seen import SeenFile, files_seen
+from neuraphage.decide.host_requests import with_reach
 from neuraphage.decide.rules.reading import MOST_CHARS
 from neuraphage.decide.sealing import as_asked, seal
 from neuraphage.model.effect import Permission, ToolEffect
@@ -51,7 +52,7 @@ class Seals:
         """What an approval of this call would be bound to now."""
         files, approved = self._files(call), approved_file(self._work.tool_effect(call.tool_use_id))
         seen: dict[str, SeenFile] = {} if approved is None else files_seen(self._work.entries)
-        declaration = self._tools.tool(call)[1]
+        declaration = with_reach(self._tools.tool(call)[1], self._tools.reach())
         return seal(declaration, call.params, [as_asked(file, approved, seen) for file in files], self._rules)
 
     def evidence(self, call: ToolCall) -> dict[str, object] | None:

@@ -7,6 +7,7 @@ from neuraphage.decide.hashing import sha256_hex
 from neuraphage.model.effect import EffectState, Marker, MarkerName, ToolEffect
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.message import Entry
+from neuraphage.model.sandbox import RefusedHost
 from neuraphage.model.tool import ToolResult
 from neuraphage.runtime.unit_of_work import UnitOfWork
 
@@ -21,6 +22,7 @@ def note_result(work: UnitOfWork, tool_use_id: str, tool: str, result: ToolResul
             "fence": work.held.lease.fence,
             "result_hash": digest,
             "is_error": result.is_error,
+            "refused": tuple(refused.place for refused in result.refused if refused.askable),
         }
     )
     work.note(
@@ -43,6 +45,12 @@ def note_result(work: UnitOfWork, tool_use_id: str, tool: str, result: ToolResul
             Event(
                 kind=EventKind.TOOL_COMPLETED,
                 data={"tool": tool, "id": tool_use_id, "error": result.is_error, "unknown": result.unknown_outcome},
-            )
+            ),
+            *(_refused(tool, tool_use_id, refused) for refused in result.refused),
         ],
     )
+
+
+def _refused(tool: str, tool_use_id: str, refused: RefusedHost) -> Event:
+    data = {"tool": tool, "id": tool_use_id, "host": refused.host, "port": refused.port}
+    return Event(kind=EventKind.HOST_REFUSED, data=data)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -14,10 +14,14 @@ from neuraphage.decide.edits import told_of_edit
 from neuraphage.decide.files_seen import files_seen
 from neuraphage.decide.given_result import raised_result
 from neuraphage.decide.hashing import call_name, canonical, effect_id, sha256_hex
+from neuraphage.decide.host_requests import reach_by
+from neuraphage.decide.rules.reading import rules_of
 from neuraphage.decide.shorten import printable, shorten
 from neuraphage.errors import SpoolError
 from neuraphage.model.effect import EffectClass, EffectState, Marker, MarkerName, ToolEffect
 from neuraphage.model.event import Event, EventKind
+from neuraphage.model.rule import Rule
+from neuraphage.model.sandbox import NO_HOSTS, HostReach, RefusedHost
 from neuraphage.model.tool import ToolCall, ToolDeclaration, ToolResult
 from neuraphage.model.tool_traits import RatedKind
 from neuraphage.ports import ForeseesRefusal, Tool, ToolContext
@@ -35,9 +39,11 @@ class ToolStep:
     Args:
         services: the ports.
         work: the working copy.
+        rules: those of the settings and of the person.
     """
 
-    def __init__(self, services: Services, work: UnitOfWork) -> None:
+    def __init__(self, services: Services, work: UnitOfWork, rules: Sequence[Rule] = ()) -> None:
+        self._rules = rules
         self._services = services
         self._work = work
 
@@ -116,7 +122,17 @@ class ToolStep:
         result = told_of_edit(result, self._work.tool_effect(call.tool_use_id))
         # in this order: a cut could leave half of a secret, and what stands for one may be longer than it
         text = shorten(self._services.redaction.text(printable(result.text)), limit) or "[no output]"
-        note_result(self._work, call.tool_use_id, call.name, result.model_copy(update={"text": text}))
+        clean = {"text": text, "refused": tuple(map(self._without_secrets, result.refused))}
+        note_result(self._work, call.tool_use_id, call.name, result.model_copy(update=clean))
+
+    def _without_secrets(self, refused: RefusedHost) -> RefusedHost:
+        """A host as it may be stored: a command can put anything into a name, which nobody is asked about then."""
+        host = self._services.redaction.text(refused.host)
+        return refused if host == refused.host else refused.model_copy(update={"host": host, "askable": False})
+
+    def reach(self) -> HostReach:
+        """What rules and answers say of hosts now."""
+        return reach_by((*self._rules, *rules_of(self._work.record.spec.allow)), self._work.grants)
 
     # --- the steps of a call, also of one that is settled after a recovery ---
 
@@ -146,6 +162,7 @@ class ToolStep:
             approved_file=approved_file(self._work.tool_effect(call.tool_use_id)),
             output_limit_chars=declaration.output_limit_chars,
             redact=self._services.redaction.text,
+            reach=self.reach() if declaration.has_way_out else NO_HOSTS,
         )
 
     def _spool_facts(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import assert_never
 from neuraphage.decide.actions import (
     Action,
     AskDetached,
+    AskHosts,
     AskPeople,
     AskWhatHappened,
     Attach,
@@ -33,6 +34,7 @@ from neuraphage.decide.actions import (
 from neuraphage.decide.begun_call import Found
 from neuraphage.decide.conversation import calls_of_turn
 from neuraphage.decide.edits import as_allowed
+from neuraphage.decide.host_requests import with_reach
 from neuraphage.decide.machine import decide
 from neuraphage.decide.next_call import runs_outside
 from neuraphage.decide.replies import unfinished_call, why_unfinished
@@ -76,10 +78,10 @@ class Turn:
         self._work = work
         self._draining = draining
         self._model = ModelStep(services, work)
-        self._tools = ToolStep(services, work)
-        self._begun = BegunCalls(services, work, self._tools)
         spec = work.record.spec
         self._rules = services.rules_for(spec.working_dir)
+        self._tools = ToolStep(services, work, self._rules)
+        self._begun = BegunCalls(services, work, self._tools)
         self._seals = Seals(services, work, self._tools, (*self._rules, *rules_of(spec.allow)))
         self._people = PeopleStep(services, work, self._tools, self._seals)
         self._end = TurnEnd(work, self._people)
@@ -141,13 +143,14 @@ class Turn:
         answered = {item.prompt_id for _, item in work.inbox if item.prompt_id in work.prompts}
         if any(item.kind == "input" for _, item in work.inbox):
             answered |= talking
+        reach, declared = self._tools.reach(), self._services.declarations
         return Snapshot(
             record=work.record,
             entries=work.entries,
             fence=work.held.lease.fence,
             journal=work.journal,
             calls=calls,
-            tools=self._services.declarations,
+            tools={name: with_reach(tool, reach) for name, tool in declared.items()},
             problems=self._problems,
             grants=work.grants,
             prompts=work.prompts,
@@ -160,6 +163,8 @@ class Turn:
             rules=self._rules,
             found=self._found,
             stop=stop,
+            reach=reach,
+            asks_hosts=self._services.settings.ask_refused_hosts != "off",
         )
 
     def _calls(self) -> tuple[ToolCall, ...]:
@@ -215,13 +220,8 @@ class Turn:
                 self._tools.note(action.call, action.result)
             case WaitUntil() | WaitForRate():
                 return self._wait(action)
-            case AskPeople():
-                outside_ids = {call.tool_use_id for call in action.about if runs_outside(self.snapshot(), call)}
-                self._people.open_for(action.about, self._calls(), outside_ids)
-                return self._people.wait()
-            case AskWhatHappened():
-                self._people.open_unknown(action.call, self._calls().index(action.call), action.known)
-                return self._people.wait()
+            case AskPeople() | AskHosts() | AskWhatHappened():
+                return self._ask(action)
             case NextTurn() | Complete() | Fail() | StopAtLimit() | Rest():
                 return self._end.end(action)
             case _:
@@ -233,6 +233,18 @@ class Turn:
         if isinstance(action, WaitForRate):
             self._tools.hold(action)
         return self._work.suspend(SuspendTo.TIMER, due_ms=action.due_ms)
+
+    def _ask(self, action: AskPeople | AskHosts | AskWhatHappened) -> Settled:
+        """Open prompts, and give the lease back until somebody answers."""
+        match action:
+            case AskPeople(about=about):
+                outside_ids = {call.tool_use_id for call in about if runs_outside(self.snapshot(), call)}
+                self._people.open_for(about, self._calls(), outside_ids)
+            case AskHosts(call=call, places=places):
+                self._people.open_hosts(call, self._calls().index(call), places)
+            case AskWhatHappened(call=call, known=known):
+                self._people.open_unknown(call, self._calls().index(call), known)
+        return self._people.wait()
 
     def _look_ahead(self, action: Foresee | LookAtSeal | VoidApproval) -> None:
         """What is known of a call that has not started is a fact of the next decision."""

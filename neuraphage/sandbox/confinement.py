@@ -7,9 +7,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from typing import NamedTuple
 
 from neuraphage.errors import SpoolError
-from neuraphage.model.sandbox import CommandLimits, SandboxKind, SandboxView
+from neuraphage.model.sandbox import NO_HOSTS, CommandLimits, HostReach, RefusedHost, SandboxKind, SandboxView
 from neuraphage.ports import SpoolCommand
 from neuraphage.sandbox.bubblewrap import PROXY_SOCKET, under_bubblewrap
 from neuraphage.sandbox.cgroups import NO_CGROUPS
@@ -30,6 +31,14 @@ _TOLD = (
     " user's."
 )
 _NO_NETWORK = "reaches no network"
+_ASKED = "the user is asked about hosts that a command was refused"
+
+
+class _Way(NamedTuple):
+    """Whose way to the network it is, and what rules say of hosts."""
+
+    effect_id: str
+    reach: HostReach
 
 
 class NoSandbox:
@@ -42,15 +51,20 @@ class NoSandbox:
     kind = SandboxKind.NONE
     name = ""
     is_closed = False
+    has_way_out = False
     told = ""
     why_none: str
 
     def __init__(self, why: str) -> None:
         self.why_none = why
 
-    def confined(self, command: SpoolCommand) -> SpoolCommand:
+    def confined(self, command: SpoolCommand, reach: HostReach = NO_HOSTS) -> SpoolCommand:  # noqa: ARG002 - as below
         """See ports.Sandbox: as it is."""
         return command
+
+    def refused(self, effect_id: str) -> tuple[RefusedHost, ...]:  # noqa: ARG002 - as below
+        """See ports.Sandbox: nothing refuses any."""
+        return ()
 
     def served(self, effect_id: str) -> AbstractContextManager[None]:  # noqa: ARG002 - the port's form
         """See ports.Sandbox: nothing to do."""
@@ -79,7 +93,7 @@ class _Confining(ABC):
         self._limits = within_system_limits(limits)
         self._private = (*private, str(folders.root))
 
-    def confined(self, command: SpoolCommand) -> SpoolCommand:
+    def confined(self, command: SpoolCommand, reach: HostReach = NO_HOSTS) -> SpoolCommand:
         """See ports.Sandbox."""
         private = (*self._private, *reachable_sockets())
         home = command.env.get("HOME")
@@ -88,7 +102,9 @@ class _Confining(ABC):
         if make_orders(view.kept):
             view = view_of(command.cwd, private, command.env, home)
         folder = self._folders.of_task(command.task_id)
-        argv, environ = self._in_it(limited(command.argv, self._limits), view, str(folder), command.effect_id)
+        argv, environ = self._in_it(
+            limited(command.argv, self._limits), view, str(folder), _Way(command.effect_id, reach)
+        )
         own = {name: value for name, value in command.env.items() if name not in _NOT_THERE}
         cgroup = self.cgroups.of(command.effect_id, self._allowed)
         return replace(command, argv=argv, env=own | environ, kept=self._kept(view), cgroup=cgroup)
@@ -97,9 +113,13 @@ class _Confining(ABC):
         """See ports.Sandbox: a command without a way out needs nothing."""
         return nullcontext()
 
+    def refused(self, effect_id: str) -> tuple[RefusedHost, ...]:  # noqa: ARG002 - the port's form
+        """See ports.Sandbox: nothing tells what a command without a way out has asked for."""
+        return ()
+
     @abstractmethod
     def _in_it(
-        self, argv: Sequence[str], view: SandboxView, folder: str, effect_id: str
+        self, argv: Sequence[str], view: SandboxView, folder: str, way: _Way
     ) -> tuple[tuple[str, ...], dict[str, str]]:
         """The command line that confines another one, and what its environment has besides.
 
@@ -107,7 +127,7 @@ class _Confining(ABC):
             argv: of the command.
             view: what it sees.
             folder: of the task, for temporary files.
-            effect_id: of the command.
+            way: of the command.
         """
 
     def _kept(self, view: SandboxView) -> tuple[str, ...]:
@@ -161,28 +181,40 @@ class Bubblewrap(_Confining):
     @property
     def is_closed(self) -> bool:
         """See ports.Sandbox."""
-        return self._way_out is None
+        return self._way_out is None or not self._way_out.hosts
+
+    @property
+    def has_way_out(self) -> bool:
+        """See ports.Sandbox."""
+        return self._way_out is not None
 
     @property
     def told(self) -> str:
         """See ports.Sandbox."""
         hosts = self._way_out.hosts if self._way_out is not None else ()
         network = f"reaches {', '.join(hosts)} by HTTP(S) and no other host" if hosts else _NO_NETWORK
+        if self._way_out is not None and self._way_out.asks:
+            network += f" ({_ASKED})"
         more = " git's configuration and hooks cannot be changed. What it starts ends with it."
         return _TOLD.format(tmp="/tmp", network=network) + more  # noqa: S108 - its own
+
+    def refused(self, effect_id: str) -> tuple[RefusedHost, ...]:
+        """See ports.Sandbox."""
+        return () if self._way_out is None else self._way_out.refused(effect_id)
 
     def served(self, effect_id: str) -> AbstractContextManager[None]:
         """See ports.Sandbox."""
         return nullcontext() if self._way_out is None else self._way_out.served(effect_id)
 
     def _in_it(
-        self, argv: Sequence[str], view: SandboxView, folder: str, effect_id: str
+        self, argv: Sequence[str], view: SandboxView, folder: str, way: _Way
     ) -> tuple[tuple[str, ...], dict[str, str]]:
         environ = _temporary("/tmp")  # noqa: S108 - its own
-        if self._way_out is not None:
-            view = replace(view, proxy_socket=str(self._way_out.made(effect_id)))
+        socket = None if self._way_out is None else self._way_out.made(way.effect_id, way.reach)
+        if self._way_out is not None and socket is not None:
+            view = replace(view, proxy_socket=str(socket))
             argv = bridged(argv, PROXY_SOCKET)
-            environ |= proxy_environment(self._way_out.hosts)
+            environ |= proxy_environment((*self._way_out.hosts, *way.reach.allowed))
         program, filter_path = self._program, self._filter_path
         return under_bubblewrap(argv, view, program=program, temporary=folder, filter_path=filter_path), environ
 
@@ -197,6 +229,7 @@ class Landlock(_Confining):
     kind = SandboxKind.LANDLOCK
     name = kind.value
     is_closed = True
+    has_way_out = False
     told = _TOLD.format(tmp="$TMPDIR", network=_NO_NETWORK) + " Changes of git's configuration and hooks are undone."
 
     def _kept(self, view: SandboxView) -> tuple[str, ...]:
@@ -208,7 +241,7 @@ class Landlock(_Confining):
         argv: Sequence[str],
         view: SandboxView,
         folder: str,
-        effect_id: str,  # noqa: ARG002 - no way out here
+        way: _Way,  # noqa: ARG002 - no way out here
     ) -> tuple[tuple[str, ...], dict[str, str]]:
         temporary = os.path.realpath(f"{folder}/{TMP}")
         shown = replace(view, guarded=(), writable=())
@@ -221,6 +254,7 @@ class Seatbelt(_Confining):
     kind = SandboxKind.SEATBELT
     name = kind.value
     is_closed = True
+    has_way_out = False
     told = _TOLD.format(tmp="$TMPDIR", network=_NO_NETWORK)
 
     def _in_it(
@@ -228,7 +262,7 @@ class Seatbelt(_Confining):
         argv: Sequence[str],
         view: SandboxView,
         folder: str,
-        effect_id: str,  # noqa: ARG002 - no way out here
+        way: _Way,  # noqa: ARG002 - no way out here
     ) -> tuple[tuple[str, ...], dict[str, str]]:
         temporary = os.path.realpath(f"{folder}/{TMP}")
         return tuple(seatbelt(argv, view, temporary)), _temporary(temporary)

@@ -52,9 +52,18 @@ class Gate:
         report: see Proxy.
         limits: see Proxy.
         resolve: see Proxy.
+        denied: hosts that may not be reached, whatever the entries say.
     """
 
-    def __init__(self, entries: Sequence[AllowedHost], report: Report, limits: ProxyLimits, resolve: Resolve) -> None:
+    def __init__(
+        self,
+        entries: Sequence[AllowedHost],
+        report: Report,
+        limits: ProxyLimits,
+        resolve: Resolve,
+        denied: Sequence[AllowedHost] = (),
+    ) -> None:
+        self._denied = denied
         self._entries = entries
         self._report = report
         self._limits = limits
@@ -93,7 +102,8 @@ class Gate:
 
     async def _connect(self, head: RequestHead) -> Streams:
         place = f"{head.host}:{head.port}"
-        if not is_allowed(self._entries, head.host, head.port):
+        is_denied = is_allowed(self._denied, head.host, head.port)
+        if is_denied or not is_allowed(self._entries, head.host, head.port):
             self._tell(head, allowed=False)
             raise RefusedRequest(
                 403, f"neuraphage: {place} may not be reached from a command; a person allows it by allow_hosts"

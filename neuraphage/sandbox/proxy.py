@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
 
-from neuraphage.decide.allowed_hosts import read_allowed_host
+from neuraphage.decide.allowed_hosts import read_allowed_host, read_denied_host
 from neuraphage.errors import SpoolError
 from neuraphage.sandbox.gate import Gate, ProxyLimits, Report, Resolve
 from neuraphage.sandbox.proxy_socket import listening
@@ -33,6 +33,7 @@ class Proxy:
             thread, which it must not hold up.
         limits: of what it takes.
         resolve: gives a host's addresses.
+        denied: hosts that may not be reached, whatever `allow_hosts` has.
 
     Raises:
         BadInput: an entry is none.
@@ -45,11 +46,12 @@ class Proxy:
         report: Report | None = None,
         limits: ProxyLimits | None = None,
         resolve: Resolve = addresses_of,
+        denied: Iterable[str] = (),
     ) -> None:
         self._path = path
         self._limits = limits or ProxyLimits()
-        entries = tuple(map(read_allowed_host, allow_hosts))
-        self._gate = Gate(entries, report or (lambda _host, _port, _allowed: None), self._limits, resolve)
+        entries, others = tuple(map(read_allowed_host, allow_hosts)), tuple(map(read_denied_host, denied))
+        self._gate = Gate(entries, report or (lambda _host, _port, _allowed: None), self._limits, resolve, others)
         self._running: _Running | None = None
 
     def __enter__(self) -> Self:

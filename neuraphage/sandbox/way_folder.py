@@ -1,7 +1,7 @@
 """What is kept of one command's way to the network: the folder of its socket, its hosts, and those it was refused.
 
     WAYS/EFFECT-ID/in/s      the proxy's socket; `in` is all of it that the command sees, and it cannot be written there
-    WAYS/EFFECT-ID/hosts     entries that this command may reach, from its start to its end
+    WAYS/EFFECT-ID/hosts     entries that this command may reach, and may not, from its start to its end
     WAYS/EFFECT-ID/refused   hosts that it was refused, a line each
 
 The folder is bound into the sandbox, not the socket: whichever process listens there next is reached by the same path.
@@ -14,10 +14,10 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterable
 from pathlib import Path
 
 from neuraphage.errors import SpoolError
+from neuraphage.model.sandbox import HostReach
 from neuraphage.private_files import open_private, private_folder, replace_private
 
 MOST_REFUSED = 20
@@ -40,7 +40,7 @@ class WayFolder:
         """What the command sees of it."""
         self.socket = self.seen / SOCKET
 
-    def make(self, hosts: Iterable[str]) -> None:
+    def make(self, reach: HostReach) -> None:
         """Make it, for a command that is about to start. One that is there keeps its hosts: they were allowed to it.
 
         Raises:
@@ -50,20 +50,20 @@ class WayFolder:
             for folder in (self.path.parent, self.path, self.seen):
                 private_folder(folder)
             if not (self.path / _HOSTS).exists():
-                replace_private(self.path / _HOSTS, json.dumps(list(hosts)))
+                replace_private(self.path / _HOSTS, json.dumps([reach.allowed, reach.denied]))
         except OSError as error:
             raise SpoolError(
                 f"cannot make the way to the network at {self.path}: {error.strerror or error}; check the space and"
                 " the rights of the data folder"
             ) from error
 
-    def hosts(self) -> tuple[str, ...] | None:
+    def hosts(self) -> HostReach | None:
         """What the command may reach; None where it has no way, or nothing tells."""
         try:
-            found = json.loads((self.path / _HOSTS).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            allowed, denied = json.loads((self.path / _HOSTS).read_text(encoding="utf-8"))
+            return HostReach(tuple(map(str, allowed)), tuple(map(str, denied)))
+        except (OSError, ValueError, TypeError):
             return None
-        return tuple(map(str, found)) if isinstance(found, list) else None
 
     def keep(self) -> None:
         """Note that it is in use: it goes `exec_retention_s` later, not before."""

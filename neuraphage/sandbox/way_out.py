@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from neuraphage.decide.allowed_hosts import is_allowed, is_inner, read_allowed_host, read_denied_host
+from neuraphage.model.sandbox import NO_HOSTS, HostReach, RefusedHost
 from neuraphage.sandbox.gate import Report
 from neuraphage.sandbox.proxy import Proxy
 from neuraphage.sandbox.way_folder import WayFolder, WayFolders
@@ -24,20 +26,29 @@ class WayOut:
     Args:
         folders: where each command's way is.
         hosts: entries of the setting `allow_hosts`.
+        asks: whether people are asked about hosts that a command was refused: then it has a way though none is allowed.
     """
 
-    def __init__(self, folders: WayFolders, hosts: Sequence[str]) -> None:
+    def __init__(self, folders: WayFolders, hosts: Sequence[str], *, asks: bool = False) -> None:
         self.folders = folders
         self.hosts = tuple(hosts)
+        self.asks = asks
+        self.is_open = asks or bool(hosts)
 
-    def made(self, effect_id: str) -> Path:
-        """Where the socket of a command will be while it is `served`, in a folder made for it.
+    def made(self, effect_id: str, reach: HostReach = NO_HOSTS) -> Path | None:
+        """Where the socket of a command will be while it is `served`, in a folder made for it; None for no way at all.
+
+        Args:
+            effect_id: of the command.
+            reach: what rules say of hosts.
 
         Raises:
             SpoolError: it cannot be made.
         """
+        if not self.is_open and not reach.allowed:
+            return None
         way = self.folders.of_command(effect_id)
-        way.make(self.hosts)
+        way.make(HostReach((*self.hosts, *reach.allowed), reach.denied))
         return way.socket
 
     @contextmanager
@@ -48,13 +59,23 @@ class WayOut:
             SpoolError: nobody can listen there.
         """
         way = self.folders.of_command(effect_id)
-        hosts = way.hosts()
-        if hosts is None:
+        reach = way.hosts()
+        if reach is None:
             yield
             return
         way.keep()
-        with Proxy(way.socket, hosts, _noting(way)):
+        with Proxy(way.socket, reach.allowed, _noting(way), denied=reach.denied):
             yield
+
+    def refused(self, effect_id: str) -> tuple[RefusedHost, ...]:
+        """Hosts that a command was refused so far."""
+        way = self.folders.of_command(effect_id)
+        reach = way.hosts() or NO_HOSTS
+        known = (*map(read_allowed_host, reach.allowed), *map(read_denied_host, reach.denied))
+        return tuple(
+            RefusedHost(host=host, port=port, askable=not is_inner(host) and not is_allowed(known, host, port))
+            for host, port in way.refused()
+        )
 
 
 def _noting(way: WayFolder) -> Report:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Sequence
 
 from neuraphage.decide.given_result import interrupted_result
 from neuraphage.decide.shorten import printable, shorten
 from neuraphage.model.detached import DetachedState
+from neuraphage.model.sandbox import RefusedHost
 from neuraphage.model.tool import ToolResult
 from neuraphage.ports import SpoolStatus
 from neuraphage.tools.endless_programs import why_endless
 
 OUTPUT_LIMIT_CHARS = 30_000
+_MOST_NAMED = 5
+"""Of refused hosts."""
 
 _KNOWN = {
     DetachedState.ABSENT: "There is no record of it on this machine",
@@ -22,7 +26,12 @@ _KNOWN = {
 
 
 def result_of_status(
-    status: SpoolStatus, *, command: str, timeout_s: float, output_limit_chars: int = OUTPUT_LIMIT_CHARS
+    status: SpoolStatus,
+    *,
+    command: str,
+    timeout_s: float,
+    output_limit_chars: int = OUTPUT_LIMIT_CHARS,
+    refused: Sequence[RefusedHost] = (),
 ) -> ToolResult:
     """Turn the spool's last word on a command into a result.
 
@@ -31,21 +40,34 @@ def result_of_status(
         command: the command line, for a status that does not tell the outcome.
         timeout_s: the limit it ran under.
         output_limit_chars: most characters of the text.
+        refused: hosts that it was refused.
     """
     if status.state is not DetachedState.DONE:
         known = _KNOWN[status.state]
-        return interrupted_result(
+        unknown = interrupted_result(
             command, f"{known}. Its output so far: {shorten(status.output, 2_000)}" if status.output else known
         )
+        return unknown.model_copy(update={"refused": tuple(refused)})
     last_line = f"[{_ending(status, timeout_s)}]"
     if status.left_behind:
         last_line = f"[processes left in the background, ended now: {status.left_behind}]\n{last_line}"
+    if refused:
+        last_line = f"[{_refusals(refused)}]\n{last_line}"
     output = printable(status.output).rstrip("\n")
     if status.reason == "timeout" and (why := why_endless(command, output)):
         last_line = f"[{why}]\n{last_line}"
     body = shorten(output, output_limit_chars - len(last_line) - 1) if output else "[no output]"
     is_error = status.exit_code != 0 or status.reason not in {None, "exited"}
-    return ToolResult(text=f"{body}\n{last_line}", is_error=is_error)
+    return ToolResult(text=f"{body}\n{last_line}", is_error=is_error, refused=tuple(refused))
+
+
+def _refusals(refused: Sequence[RefusedHost]) -> str:
+    names = ", ".join(one.place for one in refused[:_MOST_NAMED])
+    more = f" and {len(refused) - _MOST_NAMED} more" if len(refused) > _MOST_NAMED else ""
+    return (
+        f"refused hosts: {names}{more}. Commands reach none that a person has not allowed, by the setting allow_hosts,"
+        " by a rule `allow host: NAME`, or when asked about this one"
+    )
 
 
 def _ending(status: SpoolStatus, timeout_s: float) -> str:

@@ -92,6 +92,7 @@ class RunCommand(ParsedTool[RunCommandParams]):
                 traits=BUILTIN_TRAITS["run_command"],
                 sandbox=sandbox.name if sandbox is not None else "",
                 confined=sandbox is not None and sandbox.is_closed,
+                has_way_out=sandbox is not None and sandbox.has_way_out,
             )
         )
 
@@ -113,7 +114,7 @@ class RunCommand(ParsedTool[RunCommandParams]):
         with ExitStack() as around:
             try:
                 if self._sandbox is not None and not context.outside_sandbox:
-                    command = self._sandbox.confined(command)
+                    command = self._sandbox.confined(command, context.reach)
                 around.enter_context(self.accompanied(context))
                 context.spool.start(command)
             except SpoolError as error:
@@ -124,7 +125,7 @@ class RunCommand(ParsedTool[RunCommandParams]):
                 status = context.spool.wait(context.effect_id, limit_chars, context.interrupt)
             except SpoolError as error:
                 return interrupted_result(params.command, f"It was started, but its record cannot be read: {error}")
-        return self._result(params, status, limit_chars)
+        return self._result(params, status, limit_chars, context.effect_id)
 
     def accompanied(self, context: ToolContext) -> AbstractContextManager[None]:
         """Its way to the network is this process's."""
@@ -133,12 +134,20 @@ class RunCommand(ParsedTool[RunCommandParams]):
     def detached_result(self, params: Mapping[str, object], status: SpoolStatus, context: ToolContext) -> ToolResult:
         """The result of a command by the spool's last word on it."""
         parsed = RunCommandParams.model_validate(dict(params))
-        return self._result(parsed, status, min(context.output_limit_chars, self.declaration.output_limit_chars))
+        limit_chars = min(context.output_limit_chars, self.declaration.output_limit_chars)
+        return self._result(parsed, status, limit_chars, context.effect_id)
 
-    def _result(self, params: RunCommandParams, status: SpoolStatus, limit_chars: int) -> ToolResult:
+    def _result(self, params: RunCommandParams, status: SpoolStatus, limit_chars: int, effect_id: str) -> ToolResult:
+        refused = () if self._sandbox is None else self._sandbox.refused(effect_id)
         # found again under another worker's settings, it still ran under the limit that its record names
         timeout_s = self._limit_s(params) if status.timeout_s is None else status.timeout_s
-        return result_of_status(status, command=params.command, timeout_s=timeout_s, output_limit_chars=limit_chars)
+        return result_of_status(
+            status,
+            command=params.command,
+            timeout_s=timeout_s,
+            output_limit_chars=limit_chars,
+            refused=refused,
+        )
 
     def _limit_s(self, params: RunCommandParams) -> float:
         return min(params.timeout_ms / 1000, self._max_timeout_s)

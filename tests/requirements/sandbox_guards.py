@@ -14,6 +14,7 @@ GIT = "neuraphage/sandbox/repository.py"
 CONFINEMENT = "neuraphage/sandbox/confinement.py"
 FOLDERS = "neuraphage/sandbox/task_folders.py"
 WAY_FOLDER = "neuraphage/sandbox/way_folder.py"
+HOSTS = "tests/unit/runtime/test_refused_hosts.py::"
 WAYS = "tests/unit/sandbox/test_way_folder.py::"
 JUDGING = "neuraphage/decide/rules/judging.py"
 
@@ -198,6 +199,41 @@ SANDBOX_GUARDS = (
         "sandbox-sealed", "neuraphage/decide/sealing.py",
         "[tool.sandbox] if tool.sandbox else []", "[]",
         "tests/unit/runtime/test_outside_sandbox.py::test_an_approval_for_inside_does_not_hold_outside",
+    ),
+    Bug(
+        "host-inner-not-asked", "neuraphage/sandbox/way_out.py",
+        "askable=not is_inner(host) and ", "askable=",
+        HOSTS + "test_addresses_of_this_machine_are_never_asked_about",
+    ),
+    Bug(
+        "host-answer-holds-for-one", "neuraphage/runtime/host_step.py",
+        "remember_grant(subject(place), permission.value)", "remember_grant('host: example', permission.value)",
+        HOSTS + "test_each_host_is_a_prompt_and_few_are_asked",
+    ),
+    Bug(
+        "host-is-a-network", "neuraphage/decide/host_requests.py",
+        '"confined": tool.confined and not reach.allowed', '"confined": tool.confined',
+        HOSTS + "test_an_allowed_host_is_a_network",
+    ),
+    Bug(
+        "host-denied", "neuraphage/sandbox/gate.py",
+        "if is_denied or not is_allowed", "if not is_allowed",
+        HOSTS + "test_rules_decide_about_hosts_and_nobody_is_asked",
+    ),
+    Bug(
+        "host-without-secrets", "neuraphage/runtime/tool_step.py",
+        "return refused if host == refused.host else", "return refused if True else",
+        HOSTS + "test_a_name_that_holds_a_secret_is_not_kept",
+    ),
+    Bug(
+        "host-edit-is-no-yes", "neuraphage/runtime/host_step.py",
+        " and answer.changes is None", "",
+        HOSTS + "test_a_no_holds_for_the_task",
+    ),
+    Bug(
+        "host-rule-not-inner", "neuraphage/decide/rules/reading.py",
+        "elif is_inner(read_allowed_host(pattern).host):", "elif False:",
+        "tests/unit/decide/test_host_requests.py::test_what_is_no_rule_about_a_host",
     ),
     Bug(
         "sandbox-way-read-only", BUBBLEWRAP,

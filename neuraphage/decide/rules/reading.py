@@ -6,12 +6,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 
+from neuraphage.decide.allowed_hosts import is_inner, read_allowed_host, read_denied_host
 from neuraphage.errors import BadInput
 from neuraphage.model.rule import SANDBOXED, Rule, RuleEffect, RuleSource
 
 MOST_CHARS = 1_000
 FORM = "write `deny run_command: git push *`, `ask edit` or `allow write_file: docs/**`"
 EVERY_TOOL = "*"
+HOST = "host"
+"""In the place of a tool: the rule is about a host that commands in the sandbox reach. No tool has this name."""
 
 
 def read_rule(text: str, source: RuleSource = RuleSource.SETTINGS) -> Rule:
@@ -74,4 +77,16 @@ def _about(effect: RuleEffect, subject: str, source: RuleSource, text: str) -> R
         raise BadInput(f'{text!r} names no command: write `outside run_command: docker *`; sandbox = "off" is for all')
     if colon and not pattern:
         raise BadInput(f"{text!r} has no pattern behind its colon; leave the colon out for every call of {tool}")
+    if tool == HOST:
+        _refuse_odd_host(effect, pattern, text)
     return Rule(effect=effect, tool=tool, pattern=pattern or None, source=source)
+
+
+def _refuse_odd_host(effect: RuleEffect, pattern: str, text: str) -> None:
+    """A rule about a host names one of the public internet: what answers allow must lead to no inner network."""
+    if effect not in (RuleEffect.ALLOW, RuleEffect.DENY):
+        raise BadInput(f"{text!r}: hosts are allowed or denied; write `allow host: pypi.org` or `deny host: pypi.org`")
+    if effect is RuleEffect.DENY:
+        read_denied_host(pattern)
+    elif is_inner(read_allowed_host(pattern).host):
+        raise BadInput(f"{text!r} is about this machine or its network; list it in the setting allow_hosts")

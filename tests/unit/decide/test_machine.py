@@ -12,6 +12,7 @@ import pytest
 from neuraphage.decide.actions import (
     Action,
     AskDetached,
+    AskHosts,
     AskPeople,
     AskWhatHappened,
     Attach,
@@ -33,6 +34,7 @@ from neuraphage.decide.actions import (
     WaitForRate,
     WaitUntil,
 )
+from neuraphage.decide.answers import MOST_REMEMBERED
 from neuraphage.decide.begun_call import Finding, Found
 from neuraphage.decide.machine import decide, move_of
 from neuraphage.decide.matrix import MATRIX, STARTED_SHAPES, Move, Origin, Shape, matrix_markdown
@@ -54,6 +56,7 @@ from neuraphage.model.effect import (
 from neuraphage.model.limits import Limits
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.rule import Rule, RuleSource
+from neuraphage.model.sandbox import HostReach
 from neuraphage.model.task import Mode, OnUnknownOutcome, Status, TaskRecord, TaskSpec
 from neuraphage.model.tool import ControlKind, ToolCall, ToolDeclaration, ToolResult
 from neuraphage.model.tool_traits import RatedKind, ToolTraits
@@ -156,8 +159,40 @@ def state_of(shape: Shape, origin: Origin) -> Snapshot:
         case Shape.STARTED_OTHERWISE:
             begun = tool_entry(EffectState.STARTED, fence, effect_class=EffectClass.KEYED, version="another")
             return turn(replied, begun, calls=(CALL,))
+        case Shape.HOSTS_REFUSED:
+            return turn(replied, refused_entry(fence), calls=(CALL,), asks_hosts=True)
         case _:
             return turn(replied, tool_entry(EffectState.COMPLETED, fence), calls=(CALL,))
+
+
+def refused_entry(fence: int = FENCE) -> JournalEntry:
+    """A call that is over, whose command was refused a host."""
+    return tool_entry(EffectState.COMPLETED, fence, refused=("a.org:443",))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"asks_hosts": False},
+        {"reach": HostReach(("a.org",))},
+        {"reach": HostReach(denied=("*.org",))},
+        {"grants": {"host: a.org:443": "denied"}},
+        {"grants": {f"host: h{number}.org:443": "granted" for number in range(MOST_REMEMBERED)}},
+    ],
+)
+def test_a_host_is_asked_about_only_where_nobody_has_decided(more: dict[str, Any]) -> None:
+    """By a rule or an answer; and none that the task could not remember."""
+    replied = model_entry(EffectState.COMPLETED, FENCE, stop_reason="end_turn")
+    assert move_of(turn(replied, refused_entry(), calls=(CALL,), **{"asks_hosts": True, **more}))[0] is Move.END_TURN
+    assert decide(turn(replied, refused_entry(), calls=(CALL,), asks_hosts=True)) == AskHosts(CALL, ("a.org:443",))
+
+
+def test_a_turn_waits_for_what_is_asked_about_a_host() -> None:
+    """The call is over, and its prompt is open."""
+    asked = Prompt(prompt_id="p1", kind=PromptKind.PERMISSION, text="?", tool="host: a.org:443", tool_use_id="t1")
+    replied = model_entry(EffectState.COMPLETED, FENCE, stop_reason="end_turn")
+    snapshot = turn(replied, refused_entry(), calls=(CALL,), prompts={"p1": asked}, asks_hosts=True)
+    assert move_of(snapshot)[0] is Move.ANNOUNCE
 
 
 @pytest.mark.parametrize("effect_class", TOOL_CLASSES)

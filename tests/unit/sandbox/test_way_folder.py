@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from neuraphage.errors import SpoolError
+from neuraphage.model.sandbox import HostReach
 from neuraphage.sandbox.choice import filter_in
 from neuraphage.sandbox.confinement import Bubblewrap
 from neuraphage.sandbox.way_folder import MOST_REFUSED, WayFolders
@@ -31,7 +32,7 @@ def test_a_command_keeps_the_hosts_that_it_was_started_with(ways: WayFolders) ->
     later = WayOut(ways, ["a.org", "127.0.0.1"])
     later.made(EFFECT)
     way = ways.of_command(EFFECT)
-    assert way.hosts() == ("a.org",)
+    assert way.hosts() == HostReach(("a.org",))
     with later.served(EFFECT):
         assert ask(way.socket, "CONNECT 127.0.0.1:1 HTTP/1.1\n\n").startswith("HTTP/1.1 403 ")
 
@@ -49,7 +50,7 @@ def test_a_command_without_a_way_gets_none(ways: WayFolders) -> None:
 
 def test_refused_hosts_are_kept_once_each_and_only_so_many(ways: WayFolders) -> None:
     """They are there for the next process; a line that was cut short counts for nothing."""
-    WayOut(ways, []).made(EFFECT)
+    WayOut(ways, [], asks=True).made(EFFECT)
     way = ways.of_command(EFFECT)
     for number in range(MOST_REFUSED + 5):
         for _ in range(2):
