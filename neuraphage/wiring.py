@@ -31,6 +31,7 @@ from neuraphage.redaction.ends import Redact
 from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.health import HealthReporter, health_folder
 from neuraphage.runtime.host import host_id, this_process
+from neuraphage.runtime.notice_desk import NoticeDesk
 from neuraphage.runtime.owners import Owners
 from neuraphage.runtime.process import WorkerProcess
 from neuraphage.runtime.services import Services
@@ -187,12 +188,10 @@ def build_notices(settings: Settings, store: RedisStore) -> PromptNotices:
     """What tells people outside of open prompts, if a setting says how."""
     if not settings.prompt_command and settings.prompt_url is None:
         return NoNotices()
-    from neuraphage.prompt_notices import LocalNotices  # noqa: PLC0415 - few workers tell anybody
+    from neuraphage.prompt_notices import LocalNotices, Outside  # noqa: PLC0415 - few workers tell anybody
 
-    def is_open(task_id: str, prompt_id: str) -> bool:
-        return any(prompt.prompt_id == prompt_id for prompt in store.get(task_id).prompts)
-
-    return LocalNotices(settings.prompt_command, settings.prompt_url, settings.prompt_wait_s, is_open)
+    outside = Outside(settings.prompt_command, settings.prompt_url)
+    return LocalNotices(NoticeDesk(store, outside.tell, settings.prompt_wait_s))
 
 
 def build_process(
@@ -235,7 +234,8 @@ def build_watcher(settings: Settings) -> Watcher:
     store = build_store(settings)
     sweep = Sweep(store, build_dispatcher(settings), store.clock, settings, Owners(store, host_id()).living)
     election = build_election(settings)
-    return Watcher(store, sweep, store.clock, settings, host_id(), election, command_spool(settings))
+    notices = build_notices(settings, store)
+    return Watcher(store, sweep, store.clock, settings, host_id(), election, command_spool(settings), notices)
 
 
 def build_health(settings: Settings, name: str, consuming: Callable[[], bool]) -> HealthReporter:

@@ -15,7 +15,7 @@ from neuraphage.ports.effects import (
 from neuraphage.ports.files import TurnFiles, WorkingFiles
 from neuraphage.ports.health import HealthStore
 from neuraphage.ports.installed import LoadedTool, LoadedTools, ToolProblem
-from neuraphage.ports.notices import NoNotices, PromptNotices
+from neuraphage.ports.notices import NoNotices, NoticeMark, NoticeStore, PromptNotices
 from neuraphage.ports.people import (
     Dispatcher,
     NextTurn,
@@ -80,6 +80,8 @@ __all__ = [
     "ModelClient",
     "NextTurn",
     "NoNotices",
+    "NoticeMark",
+    "NoticeStore",
     "OwnRules",
     "Presence",
     "ProcessRow",

@@ -13,7 +13,7 @@ import threading
 
 from neuraphage.errors import SpoolError, StoreError
 from neuraphage.model.recovery import Evidence
-from neuraphage.ports import Clock, ProcessRow, SpoolWatch, SweepStore
+from neuraphage.ports import Clock, NoNotices, ProcessRow, PromptNotices, SpoolWatch, SweepStore
 from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.fork_guard import GUARD
 from neuraphage.runtime.host import ProcessIdentity, process_gone
@@ -40,6 +40,7 @@ class Watcher:
         host: identity of this host.
         election: one watcher a host.
         spool: commands of this host; None when there are none to watch.
+        notices: tells people of prompts; None for nobody.
     """
 
     def __init__(
@@ -51,7 +52,10 @@ class Watcher:
         host: str,
         election: HostElection,
         spool: SpoolWatch | None = None,
+        notices: PromptNotices | None = None,
     ) -> None:
+        self._notices = notices or NoNotices()
+        self._next_notices_s = 0.0
         self._spool = spool
         self._next_spool_look_s = 0.0
         self._next_expiry_s = 0.0
@@ -203,6 +207,10 @@ class Watcher:
         try:
             if told and watching:
                 self.look_here()
+            if self._clock.boottime_s() >= self._next_notices_s:
+                # also where another one leads: it may be of a process whose settings tell nobody
+                self._next_notices_s = self._clock.boottime_s() + self._settings.heartbeat_s
+                self._notices.look()
             if self._election.leads():
                 self._watch(watching)
         except StoreError as error:

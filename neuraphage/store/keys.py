@@ -30,6 +30,7 @@ All keys begin with `np:{<namespace>}:`; the braces are the hash tag, so one nam
 | sweep              | hash   | permanent | when the sweep last ran                                                |
 | sweep:guard        | string | expires   | economy only: keeps two sweeps from running at once                    |
 | health:<process>   | string | expires   | proof that the server takes writes of a worker process                |
+| notice:<task>:<event>:<prompt> | string | expires | whether somebody tells, or told, of an open prompt      |
 | damaged:<what>     | any    | expires   | a key of a wrong type, put aside by repair                              |
 | nudge              | pub/sub channel | - | ids of tasks whose flags changed                                      |
 
@@ -117,6 +118,10 @@ class Keys:
     def health(self, name: str) -> str:
         """Proof of a worker process's writes."""
         return f"{self.prefix}health:{name}"
+
+    def notice(self, task_id: str, prompt_id: str, event: str) -> str:
+        """How far the notice of a prompt has come."""
+        return f"{self.prefix}notice:{task_id}:{event}:{prompt_id}"
 
     def status(self, status: Status) -> str:
         """Tasks of one status."""

@@ -18,6 +18,7 @@ from neuraphage.ports import (
     HeldTask,
     Lease,
     NextTurn,
+    NoticeMark,
     ProcessRow,
     Recovered,
     RecoverVerdict,
@@ -37,6 +38,7 @@ from neuraphage.store import (
     leases,
     live,
     memory,
+    notices,
     places,
     processes,
     queries,
@@ -77,6 +79,24 @@ class RedisStore:
     def get(self, task_id: str) -> TaskRecord:
         """See queries.get."""
         return queries.get(self.context, task_id)
+
+    # --- notices ---
+
+    def waiting_tasks(self, limit: int) -> list[tuple[str, int]]:
+        """See notices.waiting_tasks."""
+        return notices.waiting_tasks(self.context, limit)
+
+    def notice_marks(self, task_id: str, wanted: Sequence[tuple[str, str]]) -> list[NoticeMark]:
+        """See notices.notice_marks."""
+        return notices.notice_marks(self.context, task_id, wanted)
+
+    def begin_notice(self, task_id: str, prompt_id: str, event: str, hold_ms: int) -> NoticeMark:
+        """See notices.begin_notice."""
+        return notices.begin_notice(self.context, task_id, prompt_id, event, hold_ms)
+
+    def end_notice(self, task_id: str, prompt_id: str, event: str, keep_ms: int) -> None:
+        """See notices.end_notice."""
+        notices.end_notice(self.context, task_id, prompt_id, event, keep_ms)
 
     # --- turns ---
 

@@ -17,6 +17,7 @@ from neuraphage.model.tool import ToolDeclaration
 from neuraphage.ports import (
     Dispatcher,
     ModelClient,
+    NoticeStore,
     Spool,
     SpoolWatch,
     SweepStore,
@@ -60,6 +61,8 @@ _PORTS: Mapping[str, frozenset[str]] = {
     "ModelClient": _methods(ModelClient),
     "Spool": _methods(Spool),
     "SpoolWatch": _methods(SpoolWatch),
+    "NoticeStore": frozenset({"begin_notice", "end_notice"}),  # the others only read, and belong to other ports, too
+    "Outside": frozenset({"tell"}),  # of a prompt
     "StandIn": frozenset({"look"}),  # of the process beside a worker: its renewals
     "Tool": _methods(Tool) - {"check"},  # a question about the parameters, without any effect
 }
@@ -131,6 +134,16 @@ class Recorder:
     def spool_watch(self, target: SpoolWatch) -> SpoolWatch:
         """Wrap what the watcher may do to commands."""
         wrapped: SpoolWatch = self._wrapped("SpoolWatch", target)
+        return wrapped
+
+    def notice_store(self, target: NoticeStore) -> NoticeStore:
+        """Wrap the marks of notices."""
+        wrapped: NoticeStore = self._wrapped("NoticeStore", target)
+        return wrapped
+
+    def outside(self, target: T) -> T:
+        """Wrap who is told of prompts, as a `neuraphage.prompt_notices.Outside` is in `tell`."""
+        wrapped: T = self._wrapped("Outside", target)
         return wrapped
 
     def stand_in(self, target: T) -> T:

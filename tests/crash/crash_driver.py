@@ -13,11 +13,13 @@ import orjson
 from crash_effects import PLAN, UNANSWERED_FILE
 from crash_world import World
 
+from neuraphage.decide.prompt_notice import OPENED
 from neuraphage.errors import TaskNotFound
 from neuraphage.model.effect import MODEL_ENTRY
 from neuraphage.model.limits import LimitChange
 from neuraphage.model.prompt import PromptKind
 from neuraphage.model.task import TERMINAL, Status, TaskRecord
+from neuraphage.ports import NoticeMark
 from neuraphage.runtime.host import ProcessIdentity, process_gone
 from neuraphage.runtime.outcome import REFUSALS, Outcome
 from neuraphage.store import queries
@@ -134,7 +136,15 @@ class Driver:
         self._wait_for(lambda: self._world.store.now_ms() - self._world.store.last_sweep_ms() > overdue_ms)
         self._world.watcher._see_to_sweep()
 
+    def _see_to_notices(self, record: TaskRecord) -> None:
+        """What nobody was told of is told; where the teller has died, once its mark is over."""
+        wanted = [(prompt.prompt_id, OPENED) for prompt in record.prompts]
+        marks = self._world.store.notice_marks
+        self._wait_for(lambda: NoticeMark.TELLING not in marks(self._task_id, wanted))
+        self._world.notices.look()
+
     def _answer(self, record: TaskRecord) -> None:
+        self._see_to_notices(record)
         for prompt in record.prompts:
             if UNANSWERED_FILE in (prompt.params_summary or ""):
                 # nobody answers: its time passes

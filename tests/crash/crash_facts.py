@@ -33,6 +33,9 @@ class Facts:
         ring_interrupted: whether the conversation says so of the un-spooled opaque tool.
         files: of the working directory.
         deposits, rings: effects on the outside world.
+        told: prompts that somebody was told of.
+        told_again: notices beyond the first of a prompt.
+        superseded: replies that another try took the place of.
         requests: ids of model requests.
         evidence: of each recovery.
         faults: what must not be: broken invariants, leaked keys, processes still registered.
@@ -46,6 +49,9 @@ class Facts:
     files: dict[str, str]
     deposits: int
     rings: int
+    told: int
+    told_again: int
+    superseded: int
     requests: list[str]
     evidence: list[str]
     faults: list[str] = field(default_factory=list)
@@ -53,7 +59,7 @@ class Facts:
     def comparable(self) -> dict[str, Any]:
         """All that must be as in the run without a crash."""
         kept = asdict(self)
-        for name in ("resends", "ring_interrupted", "rings", "requests", "evidence"):
+        for name in ("resends", "ring_interrupted", "rings", "told_again", "requests", "evidence"):
             del kept[name]
         return kept
 
@@ -70,6 +76,7 @@ def facts_of(site: Site) -> Facts:
     }
     decisions = [row["reading"] for row in queries.decisions(context, site.task_id)]
     rings = site.outside / "rings"
+    told = site.told.read_text(encoding="utf-8").splitlines() if site.told.exists() else []
     return Facts(
         status=record.status.value,
         counters={name: value for name, value in counters.items() if name not in VOLATILE},
@@ -79,6 +86,9 @@ def facts_of(site: Site) -> Facts:
         files={p.name: p.read_text(encoding="utf-8") for p in sorted(site.work.iterdir())},
         deposits=len(list(site.outside.glob("deposit-*"))),
         rings=len(rings.read_text(encoding="utf-8").splitlines()) if rings.exists() else 0,
+        told=len(set(told)),
+        told_again=len(told) - len(set(told)),
+        superseded=sum(entry.get("supersedes") is not None for entry in queries.conversation(context, site.task_id)),
         requests=sorted(requests),
         evidence=[row["evidence"] for row in decisions if row["verdict"] == "recovered"],
         faults=_faults(site, store),

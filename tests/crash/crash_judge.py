@@ -51,6 +51,7 @@ def problems(outcome: Outcome, reference: Facts, calls: Sequence[Call], paid: Ma
         f"{name}: {actual[name]!r}, not {expected[name]!r}" for name in expected if actual[name] != expected[name]
     ]
     found += _ring_problems(outcome, facts, calls)
+    found += _notice_problems(outcome, facts)
     found += _payment_problems(outcome, facts, paid)
     return found
 
@@ -76,6 +77,15 @@ def _ring_problems(outcome: Outcome, facts: Facts, calls: Sequence[Call]) -> lis
     if facts.rings != rings:
         found.append(f"the un-spooled tool ran {facts.rings} times, not {rings}")
     return found
+
+
+def _notice_problems(outcome: Outcome, facts: Facts) -> list[str]:
+    """A notice is told again only where its teller died before it could say so."""
+    between = sum(
+        (point.call, point.side) in (("Outside.tell", Side.AFTER), ("NoticeStore.end_notice", Side.BEFORE))
+        for point in outcome.case.points
+    )
+    return [] if facts.told_again <= between else [f"{facts.told_again} notices came twice"]
 
 
 def _payment_problems(outcome: Outcome, facts: Facts, paid: Mapping[str, Iterable[str]]) -> list[str]:

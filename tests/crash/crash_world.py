@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from crash_beside import Beside
 from crash_effects import ALLOWED, PLAN, Deposit, Ring
@@ -13,15 +15,18 @@ from crash_effects import ALLOWED, PLAN, Deposit, Ring
 from neuraphage.api.service import TaskService
 from neuraphage.client_wiring import redactor
 from neuraphage.decide.cost import cost_microusd
+from neuraphage.decide.prompt_notice import OPENED
 from neuraphage.llm.client import AnthropicClient
 from neuraphage.llm.pricing import PriceTable
 from neuraphage.model.limits import Limits
-from neuraphage.model.task import TaskSpec
+from neuraphage.model.prompt import Prompt
+from neuraphage.model.task import TaskRecord, TaskSpec
 from neuraphage.model.usage import Usage
 from neuraphage.ports import Interrupt, ProcessRow, Signal, SignalKind, SpoolCommand, SpoolStatus
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.host import host_id, this_process
+from neuraphage.runtime.notice_desk import DueNotice, NoticeDesk
 from neuraphage.runtime.process import WorkerProcess
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.sweep import Sweep
@@ -39,6 +44,8 @@ from patience import PATIENCE_S
 
 API_KEY = "sk-ant-crash-suite-0123456789abcdefghij"
 TASK_ID = "task-00000000-0000-7000-8000-{:012x}"
+NOTICE_HOLD_MS = 300
+"""A notice whose teller died is told by another process after so long."""
 PRICES = PriceTable.packaged()
 STRAY_ID = f"{7:032x}"
 STRAY_LIMIT_S = PATIENCE_S
@@ -83,6 +90,11 @@ class Site:
     @property
     def outside(self) -> Path:
         return self.folder / "outside"
+
+    @property
+    def told(self) -> Path:
+        """Prompts that somebody was told of."""
+        return self.outside / "told"
 
     def prepare(self) -> None:
         """Make the folders, and the file that the task reads; read the settings, before any process is forked."""
@@ -161,6 +173,40 @@ class ListDispatcher:
         return task_id, int(seq)
 
 
+class ToldFile:
+    """Who is told of prompts: a line for each time.
+
+    Args:
+        site: the case.
+    """
+
+    def __init__(self, site: Site) -> None:
+        self._path = site.told
+
+    def tell(self, told: Mapping[str, Any]) -> None:
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(f"{told['prompt_id']}\n")
+
+
+class InStep:
+    """Implements ports.PromptNotices without a thread, so that a run's calls are always the same.
+
+    Args:
+        desk: decides and marks.
+    """
+
+    def __init__(self, desk: NoticeDesk) -> None:
+        self._desk = desk
+
+    def opened(self, record: TaskRecord, prompts: Sequence[Prompt]) -> None:
+        for prompt in prompts:
+            self._desk.tell(DueNotice(record, prompt, OPENED))
+
+    def look(self) -> None:
+        for due in self._desk.due():
+            self._desk.tell(due)
+
+
 class GatedSpool(CommandSpool):
     """A spool whose commands end only once somebody waits for one: so a crash finds them running for certain."""
 
@@ -197,6 +243,9 @@ class World:
         self._sweep_store = recorder.sweep_store(self.store)
         self.beside = Beside(self.store, recorder)
         self._renewals = 0
+        told = recorder.outside(ToldFile(site))
+        desk = NoticeDesk(recorder.notice_store(self.store), told.tell, None, grace_ms=0, hold_ms=NOTICE_HOLD_MS)
+        self.notices = InStep(desk)
         self.services = self._services(site)
         me, self.process_id = this_process(), secrets.token_hex(8)
         url = self.settings.state_url.get_secret_value()
@@ -231,6 +280,7 @@ class World:
             redaction=self.keyless,
             cost_microusd=cost,
             new_claim_id=lambda: secrets.token_hex(8),
+            notices=self.notices,
         )
 
     def _renew(self) -> None:

@@ -69,7 +69,7 @@ def look(kit: StoreKit, task_id: str) -> View:
         place=kit.place(task_id),
         iteration=int(raw["iteration"]),
         fields=set(raw),
-        entries=[json.loads(entry["content"][0]["text"]) for entry in stored[1:]],
+        entries=[json.loads(entry["content"][0]["text"]) for entry in stored[1:] if entry["content"]],
         inbox=state.get(kit.keys.inbox(task_id), ([], False))[0],
         keys={key: value for key, value in state.items() if key.startswith(name)},
     )

@@ -104,6 +104,27 @@ PEOPLE_GUARDS = (
         " and settled.verdict is CommitVerdict.COMMITTED", "",
         UNIT + "test_told_prompts.py::test_what_was_cancelled_is_not_told",
     ),
+    Bug(
+        "told-by-one", "neuraphage/runtime/notice_desk.py",
+        " is not NoticeMark.NONE:\n            return", " is None:\n            return",
+        "tests/contract/test_notices_contract.py::test_of_two_workers_one_tells",
+    ),
+    Bug(
+        "told-mark-of-a-dead-teller-expires", "neuraphage/store/notices.py",
+        "NoticeMark.TELLING.value, nx=True, px=hold_ms", "NoticeMark.TELLING.value, nx=True, px=10**9",
+        "tests/contract/test_notices_contract.py::test_a_worker_that_died_while_it_told_is_followed",
+    ),
+    Bug(
+        "told-mark-lasts-with-the-prompt", "neuraphage/runtime/notice_desk.py",
+        "            elif mark is NoticeMark.TOLD:", "            elif False:",
+        "tests/contract/test_notices_contract.py::test_what_was_told_is_known_as_long_as_it_is_open",
+    ),
+    Bug(
+        "told-where-another-leads", "neuraphage/runtime/watcher.py",
+        "if self._clock.boottime_s() >= self._next_notices_s:",
+        "if self._election.leads() and self._clock.boottime_s() >= self._next_notices_s:",
+        "tests/unit/runtime/test_watcher.py::test_notices_are_looked_for_wherever_somebody_is_told",
+    ),
     # another try at a reply
     Bug(
         "another-try-forgets-no-effect", "neuraphage/decide/superseding.py",

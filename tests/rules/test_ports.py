@@ -48,6 +48,7 @@ PARTS: dict[type, list[type]] = {
     ports.ModelClient: [AnthropicClient],
     ports.OwnRules: [OwnRules, TrustedRules],
     ports.Presence: [NamedConnection],
+    ports.NoticeStore: [RedisStore],
     ports.PromptNotices: [LocalNotices, ports.NoNotices],
     ports.ReadStore: [RedisReads],
     ports.Redaction: [Redactor],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,9 @@ from devstack import wait_for
 from neuraphage import prompt_notices
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
 from neuraphage.model.task import TaskRecord
-from neuraphage.prompt_notices import LocalNotices
+from neuraphage.ports import NoticeMark
+from neuraphage.prompt_notices import LocalNotices, Outside
+from neuraphage.runtime.notice_desk import NoticeDesk
 from neuraphage.settings import Settings
 
 PROMPT = Prompt(
@@ -38,6 +40,39 @@ def record() -> TaskRecord:
     return bench.api.get(bench.api.submit("do it", name="A \x1b[31mname"))
 
 
+class Marks:
+    """Implements ports.NoticeStore in memory: of one task, whose prompts are all open."""
+
+    def __init__(self, record: TaskRecord) -> None:
+        self.record = record
+        self.marks: dict[tuple[str, str], NoticeMark] = {}
+
+    def now_ms(self) -> int:
+        return 10**6
+
+    def waiting_tasks(self, limit: int) -> list[tuple[str, int]]:
+        return [(self.record.task_id, 1)][:limit]
+
+    def get(self, task_id: str) -> TaskRecord:
+        return self.record
+
+    def notice_marks(self, task_id: str, wanted: Sequence[tuple[str, str]]) -> list[NoticeMark]:
+        return [self.marks.get(one, NoticeMark.NONE) for one in wanted]
+
+    def begin_notice(self, task_id: str, prompt_id: str, event: str, hold_ms: int) -> NoticeMark:
+        before = self.marks.get((prompt_id, event), NoticeMark.NONE)
+        self.marks[prompt_id, event] = before or NoticeMark.TELLING
+        return before
+
+    def end_notice(self, task_id: str, prompt_id: str, event: str, keep_ms: int) -> None:
+        self.marks[prompt_id, event] = NoticeMark.TOLD
+
+
+def local(record: TaskRecord, argv: Sequence[str], url: str | None = None, wait_s: float | None = None) -> LocalNotices:
+    """Notices of a task by a command or an address."""
+    return LocalNotices(NoticeDesk(Marks(record), Outside(argv, url).tell, wait_s))
+
+
 def written(path: Path) -> list[Any]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
@@ -51,7 +86,7 @@ def test_a_command_gets_the_facts_and_no_secret(
 ) -> None:
     """As JSON and as variables; of the worker's environment it gets only what a desktop needs."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "pa55word")
-    LocalNotices(command(tmp_path / "out"), None, None, lambda *_: True).opened(record, [PROMPT])
+    local(record, command(tmp_path / "out")).opened(record, [PROMPT])
     ((told, variables),) = wait_for(lambda: written(tmp_path / "out"), "the command")
     assert told["event"] == "opened"
     assert (told["task_id"], told["prompt_id"], told["kind"]) == (record.task_id, "p1", "permission")
@@ -63,15 +98,30 @@ def test_a_command_gets_the_facts_and_no_secret(
     assert "pa55word" not in str(variables)
 
 
-def test_a_prompt_that_waits_is_told_again(record: TaskRecord, tmp_path: Path) -> None:
-    """Once its time is over, and only if it is still open."""
-    closed = PROMPT.model_copy(update={"prompt_id": "p2"})
-    notices = LocalNotices(command(tmp_path / "out"), None, 0.3, lambda _, prompt_id: prompt_id == "p1")
-    notices.opened(record, [closed, PROMPT])
-    wait_for(lambda: len(written(tmp_path / "out")) == 3, "all three")
+def test_what_is_due_is_told_by_a_look(record: TaskRecord, tmp_path: Path) -> None:
+    """In the background, and once, however often it is looked."""
+    asking = record.model_copy(update={"prompts": (PROMPT,)})
+    notices = local(asking, command(tmp_path / "out"), wait_s=0.3)
+    for _ in range(3):
+        notices.look()
+        wait_for(lambda: notices._thread is None, "the end of the thread")
+    assert [(one["event"], one["prompt_id"]) for one, _ in written(tmp_path / "out")] == [("waiting", "p1")]
+
+
+def test_what_fails_unexpectedly_ends_no_notice(record: TaskRecord, caplog: pytest.LogCaptureFixture) -> None:
+    """The next one is told by the same thread."""
+    told: list[str] = []
+
+    def tell(notice: dict[str, Any]) -> None:
+        told.append(notice["prompt_id"])
+        if notice["prompt_id"] == "p1":
+            raise RuntimeError("a bug")
+
+    notices = LocalNotices(NoticeDesk(Marks(record), tell, None))
+    notices.opened(record, [PROMPT, PROMPT.model_copy(update={"prompt_id": "p2"})])
     wait_for(lambda: notices._thread is None, "the end of the thread")
-    told = [(one["event"], one["prompt_id"]) for one, _ in written(tmp_path / "out")]
-    assert told == [("opened", "p2"), ("opened", "p1"), ("waiting", "p1")]
+    assert told == ["p1", "p2"]
+    assert "failed unexpectedly" in caplog.text
 
 
 def test_a_command_that_hangs_is_ended(
@@ -81,7 +131,7 @@ def test_a_command_that_hangs_is_ended(
     monkeypatch.setattr(prompt_notices, "NOTICE_LIMIT_S", 0.5)
     hanging = ("/bin/sh", "-c", f"sleep 1000 & echo $! > {tmp_path}/pid; wait")
     for argv in (hanging, ("/no/such/program",), ("/bin/sh", "-c", "exit 3")):
-        notices = LocalNotices(argv, None, None, lambda *_: True)
+        notices = local(record, argv)
         notices.opened(record, [PROMPT])
         wait_for(lambda notices=notices: notices._thread is None, "the end of the thread")  # type: ignore[misc]  # the loop's own
     assert [one.levelname for one in caplog.records] == ["WARNING"] * 3
@@ -93,9 +143,11 @@ def test_a_command_that_hangs_is_ended(
 def test_there_is_a_bound(record: TaskRecord, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many prompts wait to be told of."""
     monkeypatch.setattr(prompt_notices, "MOST_NOTICES", 3)
-    notices = LocalNotices(("/bin/true",), None, 1_000.0, lambda *_: True)
+    notices = local(record, ("/bin/true",))
+    monkeypatch.setattr(notices, "_begin", lambda: None)
     notices.opened(record, [PROMPT] * 9)
-    assert notices._due.qsize() <= 3
+    notices.look()
+    assert notices._due.qsize() == 3
 
 
 class Taker(BaseHTTPRequestHandler):
@@ -129,7 +181,7 @@ def test_an_address_is_posted_to(record: TaskRecord, taker: Any, monkeypatch: py
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     for path in ("here", "away"):
         url = f"http://127.0.0.1:{taker.server_port}/{path}"
-        notices = LocalNotices((), url, None, lambda *_: True)
+        notices = local(record, (), url)
         notices.opened(record, [PROMPT])
         wait_for(lambda notices=notices: notices._thread is None, "the end of the thread")  # type: ignore[misc]  # the loop's own
     assert [path for path, _ in taker.got] == ["/here", "/away"]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from neuraphage.errors import SpoolError, StoreUnavailable
 from neuraphage.model.detached import DetachedState
+from neuraphage.model.prompt import Prompt
+from neuraphage.model.task import TaskRecord
 from neuraphage.runtime.host import ProcessIdentity
 from watchkit import ALIVE, HERE, REUSED, THERE, Bench
 
@@ -186,3 +189,32 @@ def test_a_process_of_another_host_is_not_judged_by_local_pids(bench: Bench, ide
     assert bench.watcher.look_here() == 0
     assert bench.kit.place(bench.task_id) == "leases"
     assert [row.process_id for row in bench.kit.store.registered()] == ["p1"]
+
+
+class Looks:
+    """Implements ports.PromptNotices: counts the looks."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def opened(self, record: TaskRecord, prompts: Sequence[Prompt]) -> None:
+        raise AssertionError("a watcher opens nothing")
+
+    def look(self) -> None:
+        self.count += 1
+
+
+@pytest.mark.parametrize("leads", [True, False])
+def test_notices_are_looked_for_wherever_somebody_is_told(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, *, leads: bool
+) -> None:
+    """At each heartbeat, in every process: the one that leads may have settings that tell nobody."""
+    looks = Looks()
+    bench.watcher._notices = looks
+    monkeypatch.setattr(bench.watcher._election, "leads", lambda: leads)
+    for _ in range(3):
+        bench.watcher._round(told=False)
+    assert looks.count == 1
+    bench.clock.advance(bench.settings.heartbeat_s)
+    bench.watcher._round(told=False)
+    assert looks.count == 2
