@@ -31,7 +31,7 @@ def test_who_attaches_to_a_command_gives_it_its_way_back(
 ) -> None:
     """Nobody listens after the death of its worker; while the next one waits for it, its connections are taken."""
     ways = WayFolders(host.data / "ways")
-    rig = make_rig(calls(("t1", "run_command", {"command": LINE})), says("Done."))
+    rig = make_rig(calls(("t1", "run_command", {"command": LINE})), says("Done."), ask_refused_hosts="off")
     confine(rig, host, ways)
 
     def killed(*_: Any) -> None:
