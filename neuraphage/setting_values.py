@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from neuraphage.decide.allowed_hosts import read_allowed_host
+from neuraphage.decide.allowed_hosts import read_allowed_host, read_denied_host
 from neuraphage.decide.loopback import check_loopback_url
 from neuraphage.decide.rules.reading import read_rule
 from neuraphage.errors import BadInput
@@ -80,6 +80,8 @@ RuleLines = Annotated[tuple[str, ...], _MANY, BeforeValidator(_lines), _readable
 """Rules, each as `EFFECT TOOL` or `EFFECT TOOL: PATTERN`."""
 AllowedHosts = Annotated[tuple[str, ...], _MANY, BeforeValidator(_words), _readable_by(read_allowed_host)]
 """Hosts, each as `pypi.org`, `*.pythonhosted.org` or `host:port`."""
+BlockedHosts = Annotated[tuple[str, ...], _MANY, BeforeValidator(_words), _readable_by(read_denied_host)]
+"""Hosts in the same forms; without a port every one is meant."""
 
 
 def _shell_words(value: Any) -> Any:

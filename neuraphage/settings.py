@@ -28,6 +28,7 @@ from neuraphage.setting_sources import PREFIX, layers
 from neuraphage.setting_values import (
     MAX_AMOUNT,
     AllowedHosts,
+    BlockedHosts,
     CommandWords,
     LoopbackUrl,
     OneOrWord,
@@ -165,6 +166,8 @@ class Settings(BaseModel):
     """Hosts that commands in a sandbox may reach, as `pypi.org` or `*.pythonhosted.org:443`; see docs/sandbox.md."""
     ask_refused_hosts: Literal["on", "listed", "off"] = "on"
     """Ask a person about hosts that a command was refused: always, only where allow_hosts lists some, or never."""
+    blocked_hosts: BlockedHosts = ()
+    """Hosts that no command may reach or name, whatever allow_hosts lists, as `example.org` or `*.example.org`."""
 
     # people
     permission_timeout_s: Seconds | Literal["none"] = 300.0

@@ -74,8 +74,9 @@ def judged_call(
     command = tool.command_of(params)
     line = None if command is None else ShfmtReader().read(command)
     writers = frozenset(one.declaration.name for one in built_in_tools() if one.declaration.traits.writes)
+    sandboxed = settings.auto_allow_sandboxed
     rules = [
-        *rules_in(settings.rules, allow_sandboxed=settings.auto_allow_sandboxed),
+        *rules_in(settings.rules, allow_sandboxed=sandboxed, blocked_hosts=settings.blocked_hosts),
         *OwnRules(rules_file()).of(working_dir),
         *TrustedRules(trust_file()).of(working_dir),
         *map(read_allowed, allow),

@@ -98,7 +98,7 @@ def build_sandbox(settings: Settings) -> Sandbox:
     sockets = [path for url in urls if (path := socket_of(url)) is not None]
     private = [str(settings.data_dir), *sockets]
     asks = settings.ask_refused_hosts == "on" or (settings.ask_refused_hosts == "listed" and bool(settings.allow_hosts))
-    way_out = WayOut(_way_folders(settings), settings.allow_hosts, asks=asks)
+    way_out = WayOut(_way_folders(settings), settings.allow_hosts, settings.blocked_hosts, asks=asks)
     sandbox = choose_sandbox(settings.sandbox, _sandbox_folder(settings), limits, private, way_out)
     if sandbox.kind is SandboxKind.LANDLOCK:
         log.warning("commands are confined by Landlock alone; install bubblewrap to hide more from them")

@@ -23,7 +23,7 @@ from neuraphage.cli.console import (
     print_wrapped,
 )
 from neuraphage.cli.lazy_imports import without_plugins
-from neuraphage.decide.rules.reading import EVERY_TOOL, read_rule
+from neuraphage.decide.rules.reading import EVERY_TOOL, read_rule, rules_in
 from neuraphage.errors import BadInput
 from neuraphage.inside_command import refuse_inside_command
 from neuraphage.model.rule import Rule, RuleSource
@@ -63,7 +63,9 @@ def list_rules(directory: WorkingDir = Path(), as_json: AsJson = False) -> None:
     """List the rules of the settings, your own, and those of the project; a task adds what it was submitted with."""
     from neuraphage.own_rules import OwnRule, read_own_rules, rules_file  # noqa: PLC0415 - only this command needs it
 
-    numbered: list[tuple[int | None, OwnRule]] = [(None, OwnRule(read_rule(text))) for text in load_settings().rules]
+    settings = load_settings()
+    of_settings = rules_in(settings.rules, allow_sandboxed=False, blocked_hosts=settings.blocked_hosts)
+    numbered: list[tuple[int | None, OwnRule]] = [(None, OwnRule(rule)) for rule in of_settings]
     numbered += enumerate(read_own_rules(rules_file()), start=1)
     for project in _told_projects(existing_dir(directory)):
         numbered += [(None, OwnRule(rule, project.directory)) for rule in project.rules]

@@ -45,8 +45,11 @@ class AllowedHost:
 
     def fits(self, host: str, port: int) -> bool:
         """Whether it allows a host (from `read_host`) at a port."""
-        is_named = host.endswith(f".{self.host}") if self.is_below else host == self.host
-        return is_named and (not self.ports or port in self.ports)
+        return self.names(host) and (not self.ports or port in self.ports)
+
+    def names(self, host: str) -> bool:
+        """Whether a host (from `read_host`) is one of those that are meant, at whatever port."""
+        return host.endswith(f".{self.host}") if self.is_below else host == self.host
 
 
 def read_allowed_host(text: str) -> AllowedHost:
@@ -135,6 +138,17 @@ def is_inner(host: str) -> bool:
     return (
         host == "localhost" or host.endswith(".localhost") or (address is not None and inner_kind(address) is not None)
     )
+
+
+def is_denied(entries: Iterable[AllowedHost], host: str, port: int) -> bool:
+    """Whether one of the entries denies this host (from `read_host`) at this port.
+
+    An address of version 6 that only wraps one of version 4 is that one, too.
+    """
+    address = address_of(host)
+    inner = None if address is None else _embedded(address)
+    names = (host,) if inner is None else (host, str(inner))
+    return any(entry.fits(name, port) for entry in entries for name in names)
 
 
 def inner_kind(address: Address) -> str | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from neuraphage.decide.rules.judging import CalledTool, judge
-from neuraphage.decide.rules.reading import EVERY_TOOL, read_rule
+from neuraphage.decide.rules.reading import EVERY_TOOL, HOST, read_rule
 from neuraphage.decide.shell.catastrophe import is_catastrophe
 from neuraphage.errors import BadInput
 from neuraphage.model.effect import Permission
@@ -166,6 +166,11 @@ def why_denied(name: str, by: str | None, timeout_s: float | None, rule: Rule | 
     """
     if rule is not None and rule.source is RuleSource.ANSWER:
         return f"A person has said before that {name} may never run in this task. This call was not run."
+    if rule is not None and rule.tool == HOST:
+        return (
+            f"This {name} call names {rule.pattern}, which no command may reach: {rule.source.owner} block it"
+            " (blocked_hosts). It was not run, and no person is asked. Do what can be done without this host."
+        )
     if rule is not None:
         return (
             f"The rule `{rule}` of {rule.source.owner} forbids this {name} call. It was not run, and no person is"

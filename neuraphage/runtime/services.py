@@ -68,7 +68,8 @@ class Services:
 
     def __post_init__(self) -> None:
         chosen = self.settings
-        rules = rules_in(chosen.rules, allow_sandboxed=chosen.auto_allow_sandboxed)  # read once: the settings stay
+        sandboxed, blocked = chosen.auto_allow_sandboxed, chosen.blocked_hosts
+        rules = rules_in(chosen.rules, allow_sandboxed=sandboxed, blocked_hosts=blocked)  # read once: the settings stay
         object.__setattr__(self, "rules", rules)
         self.declarations.update({d.name: d for d in self.tools.declarations()})
 

@@ -15,10 +15,10 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from neuraphage.decide.allowed_hosts import AllowedHost, is_allowed
+from neuraphage.decide.allowed_hosts import AllowedHost, is_allowed, is_denied
 from neuraphage.sandbox.relay import Relay, together
 from neuraphage.sandbox.request_head import RefusedRequest, RequestHead, read_head
-from neuraphage.sandbox.resolving import Streams, first_connection, in_thread, sorted_out
+from neuraphage.sandbox.resolving import Streams, bare_address, first_connection, in_thread, sorted_out
 
 Report = Callable[[str, int, bool], None]
 Resolve = Callable[[str, int], Iterable[str]]
@@ -102,8 +102,9 @@ class Gate:
 
     async def _connect(self, head: RequestHead) -> Streams:
         place = f"{head.host}:{head.port}"
-        is_denied = is_allowed(self._denied, head.host, head.port)
-        if is_denied or not is_allowed(self._entries, head.host, head.port):
+        if is_denied(self._denied, head.host, head.port):
+            raise self._blocked(head)
+        if not is_allowed(self._entries, head.host, head.port):
             self._tell(head, allowed=False)
             raise RefusedRequest(
                 403, f"neuraphage: {place} may not be reached from a command; a person allows it by allow_hosts"
@@ -124,6 +125,9 @@ class Gate:
             found = []
         if not found:
             raise RefusedRequest(502, f"neuraphage: no address of {head.host} is known")
+        found = [text for text in found if not is_denied(self._denied, bare_address(text), head.port)]
+        if not found:
+            raise self._blocked(head)
         usable, kind = sorted_out(found, self._entries, head.port)
         if not usable:
             self._tell(head, allowed=False)
@@ -131,6 +135,13 @@ class Gate:
                 403, f"neuraphage: {head.host} is {kind}; a person allows it by the address itself in allow_hosts"
             )
         return usable
+
+    def _blocked(self, head: RequestHead) -> RefusedRequest:
+        self._tell(head, allowed=False)
+        place = f"{head.host}:{head.port}"
+        return RefusedRequest(
+            403, f"neuraphage: {place} is never reached from a command; blocked_hosts or a rule denies it"
+        )
 
     def _tell(self, head: RequestHead, *, allowed: bool) -> None:
         try:

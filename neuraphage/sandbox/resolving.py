@@ -25,6 +25,12 @@ def addresses_of(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(place[0]) for *_, place in found))
 
 
+def bare_address(text: str) -> str:
+    """An address in the one form that is compared, without the network that it is of (`fe80::1%eth0`)."""
+    address = address_of(text.partition("%")[0])
+    return text if address is None else str(address)
+
+
 def sorted_out(found: Iterable[str], entries: Sequence[AllowedHost], port: int) -> tuple[list[str], str]:
     """Leave out what is inside: this machine and its networks, unless an entry names the very address.
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from neuraphage.decide.allowed_hosts import is_allowed, is_inner, read_allowed_host, read_denied_host
+from neuraphage.decide.allowed_hosts import is_allowed, is_denied, is_inner, read_allowed_host, read_denied_host
 from neuraphage.model.sandbox import NO_HOSTS, HostReach, RefusedHost
 from neuraphage.sandbox.gate import Report
 from neuraphage.sandbox.proxy import Proxy
@@ -26,11 +26,15 @@ class WayOut:
     Args:
         folders: where each command's way is.
         hosts: entries of the setting `allow_hosts`.
+        blocked: entries of the setting `blocked_hosts`, as they are now: they hold for commands that run already, too.
         asks: whether people are asked about hosts that a command was refused: then it has a way though none is allowed.
     """
 
-    def __init__(self, folders: WayFolders, hosts: Sequence[str], *, asks: bool = False) -> None:
+    def __init__(
+        self, folders: WayFolders, hosts: Sequence[str], blocked: Sequence[str] = (), *, asks: bool = False
+    ) -> None:
         self.folders = folders
+        self._blocked = tuple(blocked)
         self.hosts = tuple(hosts)
         self.asks = asks
         self.is_open = asks or bool(hosts)
@@ -64,18 +68,21 @@ class WayOut:
             yield
             return
         way.keep()
-        with Proxy(way.socket, reach.allowed, _noting(way), denied=reach.denied):
+        with Proxy(way.socket, reach.allowed, _noting(way), denied=(*reach.denied, *self._blocked)):
             yield
 
     def refused(self, effect_id: str) -> tuple[RefusedHost, ...]:
         """Hosts that a command was refused so far."""
         way = self.folders.of_command(effect_id)
         reach = way.hosts() or NO_HOSTS
-        known = (*map(read_allowed_host, reach.allowed), *map(read_denied_host, reach.denied))
-        return tuple(
-            RefusedHost(host=host, port=port, askable=not is_inner(host) and not is_allowed(known, host, port))
-            for host, port in way.refused()
-        )
+        allowed = [*map(read_allowed_host, reach.allowed)]
+        denied = [*map(read_denied_host, (*reach.denied, *self._blocked))]
+
+        def is_askable(host: str, port: int) -> bool:
+            is_known = is_allowed(allowed, host, port) or is_denied(denied, host, port)
+            return not is_known and not is_inner(host)
+
+        return tuple(RefusedHost(host=host, port=port, askable=is_askable(host, port)) for host, port in way.refused())
 
 
 def _noting(way: WayFolder) -> Report:

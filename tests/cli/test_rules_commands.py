@@ -134,3 +134,12 @@ def test_a_misspelt_tool_is_told(cli: CommandLine) -> None:
     ran = cli("rules", "add", "deny run_comand")
     assert ran.code == 0
     assert "did you mean run_command?" in ran.err
+
+
+def test_blocked_hosts_are_listed_and_explained(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As rules of the settings."""
+    monkeypatch.setenv("NEURAPHAGE_BLOCKED_HOSTS", "evil.org")
+    row = cli("rules", "list", "--json").json[-1]
+    assert (row["rule"], row["source"]) == ("deny host: evil.org", "settings")
+    found = cli("rules", "explain", "run_command: curl evil.org", "--json").json
+    assert (found["ruling"], found["rule"]["rule"]) == ("denied", "deny host: evil.org")

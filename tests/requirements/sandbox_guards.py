@@ -8,6 +8,7 @@ REACH = "tests/unit/sandbox/test_reach.py::"
 REPOSITORY = "tests/unit/sandbox/test_repository.py::"
 GROUPS = "tests/unit/sandbox/test_cgroup_plan.py::"
 ENDS = "tests/unit/sandbox/test_ends.py::"
+PROXY = "tests/unit/sandbox/test_sandbox_proxy.py::"
 BUBBLEWRAP = "neuraphage/sandbox/bubblewrap.py"
 VIEW = "neuraphage/sandbox/view.py"
 GIT = "neuraphage/sandbox/repository.py"
@@ -19,6 +20,21 @@ WAYS = "tests/unit/sandbox/test_way_folder.py::"
 JUDGING = "neuraphage/decide/rules/judging.py"
 
 SANDBOX_GUARDS = (
+    Bug(
+        "blocked-host-by-its-name", "neuraphage/sandbox/gate.py",
+        "        if is_denied(self._denied, head.host, head.port):", "        if False:",
+        PROXY + "test_a_blocked_host_is_refused_though_it_is_listed[a.org-addresses0]",
+    ),
+    Bug(
+        "blocked-host-by-its-address", "neuraphage/sandbox/gate.py",
+        "for text in found if not is_denied(self._denied, bare_address(text), head.port)]", "for text in found]",
+        PROXY + "test_a_blocked_host_is_refused_though_it_is_listed[127.0.0.1-addresses2]",
+    ),
+    Bug(
+        "blocked-host-named", JUDGING,
+        "    denying = denying or _naming_denied_host(", "    denying = denying or (lambda *_: None)(",
+        "tests/unit/decide/test_named_hosts.py::test_what_names_one_is_denied",
+    ),
     Bug(
         "sandbox-own-network", BUBBLEWRAP,
         '"--unshare-all", ', '"--unshare-pid", "--unshare-ipc", "--unshare-uts", ',

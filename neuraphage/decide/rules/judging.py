@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from neuraphage.decide.rules.matching import fits_as_written, fits_certainly, fits_path, fits_possibly
+from neuraphage.decide.rules.named_hosts import hosts_in_text, is_one_of, named_hosts
 from neuraphage.decide.rules.protected import is_protected, is_secret, protected_in_line
-from neuraphage.decide.rules.reading import EVERY_TOOL
+from neuraphage.decide.rules.reading import EVERY_TOOL, HOST
 from neuraphage.decide.shell.line_takers import SHELLS
 from neuraphage.model.rule import SANDBOXED, Rule, RuleEffect
 from neuraphage.model.shell import Redirect, ShellLine, SimpleCommand
@@ -82,6 +83,7 @@ def judge(called: CalledTool, rules: Sequence[Rule]) -> Judgement:
     about = [rule for rule in rules if rule.tool in (called.tool.name, EVERY_TOOL)]
     restricting = [rule for rule in about if rule.effect is not RuleEffect.ALLOW]
     denying = next((rule for rule in restricting if rule.effect is RuleEffect.DENY and _touches(rule, called)), None)
+    denying = denying or _naming_denied_host(called, [rule for rule in rules if rule.tool == HOST])
     if denying is not None:
         return Judgement(RuleEffect.DENY, (denying,))
     asking = next((rule for rule in restricting if _touches(rule, called, fits_possibly)), None)
@@ -137,6 +139,20 @@ def _protected(called: CalledTool) -> Iterator[str]:
                 yield f"it {word} {path}, which is protected"
     if called.line is not None:
         yield from protected_in_line(called.line, folder)
+
+
+def _naming_denied_host(called: CalledTool, rules: Sequence[Rule]) -> Rule | None:
+    """The rule about a host that no command may reach, and that this one names in its words; unread, in its text."""
+    text = called.tool.command_of(called.params)
+    if text is None or not rules:
+        return None
+    if called.line is None:
+        named = hosts_in_text(text)
+    else:
+        telling = (one for one in called.line.commands if not is_harmless(one))
+        named = named_hosts(telling, called.line.redirects)
+    denying = (rule for rule in rules if rule.effect is RuleEffect.DENY and rule.pattern is not None)
+    return next((rule for rule in denying if any(is_one_of(one, rule.pattern or "") for one in named)), None)
 
 
 def _touches(rule: Rule, called: CalledTool, fits: Callable[[str, SimpleCommand], bool] = fits_as_written) -> bool:

@@ -46,18 +46,20 @@ def read_allowed(text: str) -> Rule:
     return _about(RuleEffect.ALLOW, text, RuleSource.TASK, text)
 
 
-def rules_in(texts: Iterable[str], *, allow_sandboxed: bool) -> tuple[Rule, ...]:
+def rules_in(texts: Iterable[str], *, allow_sandboxed: bool, blocked_hosts: Iterable[str] = ()) -> tuple[Rule, ...]:
     """The rules of the settings.
 
     Args:
         texts: of the setting `rules`.
         allow_sandboxed: the setting `auto_allow_sandboxed`.
+        blocked_hosts: the setting of that name.
 
     Raises:
         BadInput: one is none.
     """
     automatic = Rule(effect=RuleEffect.ALLOW, tool=EVERY_TOOL, pattern=SANDBOXED)
-    return (*map(read_rule, texts), *((automatic,) if allow_sandboxed else ()))
+    blocked = (Rule(effect=RuleEffect.DENY, tool=HOST, pattern=host) for host in blocked_hosts)
+    return (*map(read_rule, texts), *((automatic,) if allow_sandboxed else ()), *blocked)
 
 
 def rules_of(allow: Iterable[str]) -> Iterator[Rule]:

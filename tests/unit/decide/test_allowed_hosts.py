@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuraphage.decide.allowed_hosts import inner_kind, is_allowed, read_allowed_host, read_authority, read_host
+from neuraphage.decide.allowed_hosts import (
+    inner_kind,
+    is_allowed,
+    is_denied,
+    read_allowed_host,
+    read_authority,
+    read_denied_host,
+    read_host,
+)
 from neuraphage.errors import BadInput
 
 
@@ -89,6 +97,15 @@ def test_what_is_read_is_read_the_same_again(text: str) -> None:
         assert host.isascii()
         assert read_host(host) == host
         assert not set(host) & set("/@ \r\n%[]*")
+
+
+def test_what_is_denied_has_every_port() -> None:
+    """Unless it names one; and whole countries may be."""
+    assert is_denied([read_denied_host("evil.org")], "evil.org", 22)
+    assert not is_denied([read_denied_host("evil.org:22")], "evil.org", 443)
+    assert is_denied([read_denied_host("*.ru")], "a.b.ru", 443)
+    assert is_denied([read_denied_host("10.0.0.5")], "::ffff:a00:5", 443), "the same, wrapped into version 6"
+    assert not is_denied([read_denied_host("10.0.0.5")], "10.0.0.6", 443)
 
 
 def test_authorities() -> None:

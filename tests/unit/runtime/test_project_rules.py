@@ -48,6 +48,17 @@ def test_the_model_is_told_whose_rule_forbids_a_call(make_rig: MakeRig, trust_pa
     assert (event["by"], event["source"]) == ("rule", "project")
 
 
+def test_a_command_that_names_a_blocked_host_is_denied(make_rig: MakeRig) -> None:
+    """The model is told which host, and by which setting; nobody is asked, and the history has it."""
+    rig = make_rig(calls(run("t1", "curl https://evil.org/x")), says("Done."), blocked_hosts=("evil.org",))
+    task_id = rig.run(allow=("*",))
+    told = rig.results(task_id)["t1"]
+    assert told["is_error"]
+    assert "names evil.org, which no command may reach: the settings block it (blocked_hosts)" in told["content"]
+    (event,) = [one.data for one in queries.events(rig.store.context, task_id) if one.kind == "PermissionDenied"]
+    assert (event["by"], event["rule"], event["source"]) == ("rule", "deny host: evil.org", "settings")
+
+
 def test_they_hold_from_the_next_turn_on(make_rig: MakeRig, trust_path: Path) -> None:
     """The same process, without a restart; until then what nobody trusts is not used."""
     path = trust_path

@@ -100,6 +100,35 @@ def test_a_host_that_is_not_listed_is_refused(path: Path, port: int) -> None:
     assert resolved == []
 
 
+@pytest.mark.parametrize(
+    ("denied", "addresses"),
+    [
+        ("a.org", ("127.0.0.1",)),
+        ("*.org", ("127.0.0.1",)),
+        ("127.0.0.1", ("127.0.0.1",)),
+        ("127.0.0.1", ("::ffff:127.0.0.1",)),
+    ],
+)
+def test_a_blocked_host_is_refused_though_it_is_listed(
+    path: Path, port: int, denied: str, addresses: tuple[str, ...]
+) -> None:
+    """By its name or by an address that it leads to, at every port; the sentence names the setting."""
+    told = Told()
+    listed = [f"a.org:{port}", f"127.0.0.1:{port}", f"[::ffff:127.0.0.1]:{port}"]
+    with Proxy(path, listed, told, resolve=leading_to(*addresses), denied=[denied]):
+        answer = ask(path, f"GET http://a.org:{port}/ HTTP/1.1\n\n")
+    assert answer.startswith(f"HTTP/1.1 403 neuraphage: a.org:{port} is never reached from a command")
+    assert "blocked_hosts or a rule denies it" in answer
+    assert told.rows == [("a.org", port, False)]
+
+
+def test_of_several_addresses_a_blocked_one_is_left_out(path: Path, port: int) -> None:
+    """The others are reached; and a port that is not blocked is not meant."""
+    listed, leads = [f"a.org:{port}", f"127.0.0.1:{port}"], leading_to("127.0.0.2", "127.0.0.1")
+    with Proxy(path, listed, resolve=leads, denied=["127.0.0.2", "a.org:1"]):
+        assert f"host=a.org:{port}" in ask(path, f"GET http://a.org:{port}/ HTTP/1.1\n\n")
+
+
 @pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "::ffff:127.0.0.1"])
 def test_a_listed_name_that_leads_inside_is_refused(path: Path, port: int, address: str) -> None:
     """Its owner says what its addresses are; it is told as refused."""

@@ -71,6 +71,20 @@ def test_an_allowed_host_is_reached_and_no_other(
     assert "example.com:80" in caplog.text
 
 
+def test_a_blocked_host_is_not_reached_though_it_is_allowed(
+    host: SandboxedHost, port: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """By no command; the one that tried is told by which setting."""
+    way_out = WayOut(WayFolders(host.data / "ways"), [f"127.0.0.1:{port}"], ["127.0.0.1"])
+    parts = (find_bubblewrap(), host.folders, LIMITS, [str(host.data)], filter_in(host.folders.root), way_out)
+    host.sandbox = Bubblewrap(*parts)
+    (host.work / "fetch.py").write_text(FETCH, encoding="utf-8")
+    status = host.run(f"{sys.executable} fetch.py http://127.0.0.1:{port}/")
+    assert status.output.startswith(f"403 neuraphage: 127.0.0.1:{port} is never reached from a command")
+    assert "blocked_hosts" in status.output
+    assert f"127.0.0.1:{port}" in caplog.text
+
+
 def test_nothing_goes_past_the_proxy(allowed: SandboxedHost, port: int) -> None:
     """A program that does not heed it has no network."""
     line = f"no_proxy='*' NO_PROXY='*' {sys.executable} fetch.py http://127.0.0.1:{port}/; ls -A /run"
