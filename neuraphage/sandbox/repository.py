@@ -114,7 +114,7 @@ def all_kept(guarded: Iterable[str], kept: Iterable[str]) -> tuple[str, ...]:
     """
     found = list(kept)
     for path in guarded:
-        if os.path.dirname(path).endswith("/worktrees"):  # noqa: PTH120
+        if os.path.dirname(path).endswith("/worktrees"):  # noqa: PTH120 - texts, not paths
             found += [f"{path}/{name}" for name in _OF_WORKTREE]
         else:
             found.append(path)
@@ -123,7 +123,7 @@ def all_kept(guarded: Iterable[str], kept: Iterable[str]) -> tuple[str, ...]:
 
 def _config_of(folder: str) -> str:
     """The configuration that counts in a folder of git's, which may be that of a worktree."""
-    above, _, kind = os.path.dirname(folder).rpartition("/")  # noqa: PTH120
+    above, _, kind = os.path.dirname(folder).rpartition("/")  # noqa: PTH120 - texts, not paths
     return f"{above}/config" if kind == "worktrees" else f"{folder}/config"
 
 
@@ -136,16 +136,16 @@ def _led_to(entry: str, mode: int, top: str) -> tuple[str, str | None] | None:
     words = _read(entry, _SHORT_BYTES)
     if not words.startswith(b"gitdir: "):
         return None
-    own = os.path.realpath(os.path.join(top, os.fsdecode(words.removeprefix(b"gitdir: ").rstrip(b"\r\n"))))  # noqa: PTH118
+    own = os.path.realpath(os.path.join(top, os.fsdecode(words.removeprefix(b"gitdir: ").rstrip(b"\r\n"))))  # noqa: PTH118 - texts, not paths
     shared = _read(f"{own}/commondir", _SHORT_BYTES)
     if not shared:
         return (own, None) if _is_git_folder(own) and _work_tree(own) == top else None
-    common, kind = os.path.dirname(os.path.dirname(own)), os.path.basename(os.path.dirname(own))  # noqa: PTH119, PTH120
-    led = os.path.realpath(os.path.join(own, os.fsdecode(shared.rstrip(b"\r\n"))))  # noqa: PTH118
+    common, kind = os.path.dirname(os.path.dirname(own)), os.path.basename(os.path.dirname(own))  # noqa: PTH119, PTH120 - texts, not paths
+    led = os.path.realpath(os.path.join(own, os.fsdecode(shared.rstrip(b"\r\n"))))  # noqa: PTH118 - texts, not paths
     back = os.fsdecode(_read(f"{own}/gitdir", _SHORT_BYTES).rstrip(b"\r\n"))
     if kind != "worktrees" or led != common or not _is_git_folder(common):
         return None
-    return (common, own) if os.path.realpath(os.path.join(own, back)) == entry else None  # noqa: PTH118
+    return (common, own) if os.path.realpath(os.path.join(own, back)) == entry else None  # noqa: PTH118 - texts, not paths
 
 
 def _work_tree(folder: str) -> str | None:
@@ -160,7 +160,7 @@ def _work_tree(folder: str) -> str | None:
             found = value
     if not found or any(sign in found for sign in '"\\#;'):
         return None
-    return os.path.realpath(os.path.join(folder, found))  # noqa: PTH118
+    return os.path.realpath(os.path.join(folder, found))  # noqa: PTH118 - texts, not paths
 
 
 def _unconfirmed(entry: str, mode: int) -> Repository:
@@ -181,7 +181,7 @@ def _guards(folders: list[str], own: str | None = None, guarded: Iterable[str] =
         places += [path for path in others if path != own]
     if own is not None:
         places += [f"{own}/{name}" for name in _OF_WORKTREE]
-    held = [path for path in places if os.path.exists(path) and not os.path.islink(path)]  # noqa: PTH110, PTH114
+    held = [path for path in places if os.path.exists(path) and not os.path.islink(path)]  # noqa: PTH110, PTH114 - texts, not paths
     # a folder of hooks that is not there is made, a configuration is there: what remains is put back
     kept = [path for path in places if path not in held]
     return Repository((*folders, *modules), (*guarded, *held), tuple(kept))
@@ -194,7 +194,7 @@ def _modules_in(folder: str) -> Iterator[str]:
         if _is_git_folder(path):
             yield path
             yield from _modules_in(f"{path}/modules")
-        elif not os.path.islink(path):  # noqa: PTH114
+        elif not os.path.islink(path):  # noqa: PTH114 - texts, not paths
             yield from _modules_in(path)
 
 
@@ -207,7 +207,7 @@ def _names(folder: str) -> list[str]:
 
 def _is_git_folder(path: str) -> bool:
     """As git asks."""
-    return all(os.path.exists(f"{path}/{name}") for name in ("objects", "refs")) and os.path.lexists(f"{path}/HEAD")  # noqa: PTH110
+    return all(os.path.exists(f"{path}/{name}") for name in ("objects", "refs")) and os.path.lexists(f"{path}/HEAD")  # noqa: PTH110 - texts, not paths
 
 
 def _is_mine(path: str) -> bool:

@@ -42,8 +42,8 @@ PEOPLE_GUARDS = (
     ),
     Bug(
         "edited-call-is-judged-anew", "neuraphage/runtime/turn.py",
-        "                self._people.take(self._calls())\n                self._forget_facts()\n",
-        "                self._people.take(self._calls())\n                self._known_calls = ()\n",
+        "                self._people.take(self._facts.calls())\n                self._facts.forget()\n",
+        "                self._people.take(self._facts.calls())\n                self._facts._known_calls = ()\n",
         UNIT + "test_edited_calls.py::test_a_changed_call_is_judged_by_the_rules",
     ),
     Bug(
