@@ -167,9 +167,11 @@ def why_denied(name: str, by: str | None, timeout_s: float | None, rule: Rule | 
     if rule is not None and rule.source is RuleSource.ANSWER:
         return f"A person has said before that {name} may never run in this task. This call was not run."
     if rule is not None and rule.tool == HOST:
+        setting = " (blocked_hosts or rules)" if rule.source is RuleSource.SETTINGS else ""
         return (
-            f"This {name} call names {rule.pattern}, which no command may reach: {rule.source.owner} block it"
-            " (blocked_hosts). It was not run, and no person is asked. Do what can be done without this host."
+            f"This {name} call names {rule.pattern}, which no command may reach: the rule `{rule}` of"
+            f" {rule.source.owner}{setting} forbids it. It was not run, and no person is asked. Do what can be done"
+            " without this host."
         )
     if rule is not None:
         return (

@@ -7,7 +7,6 @@ import pytest
 from neuraphage.decide.policy import Ruled, Ruling, ruled
 from neuraphage.decide.rules.judging import CalledTool
 from neuraphage.decide.rules.reading import read_rule, rules_in
-from neuraphage.errors import BadInput
 from neuraphage.model.effect import EffectClass, Permission
 from neuraphage.model.tool import ToolDeclaration
 from neuraphage.model.tool_traits import ToolTraits
@@ -84,8 +83,10 @@ def test_other_tools_are_not_judged_by_it() -> None:
     assert ruled(called, rules, {"read_file": "granted"}, None).ruling is Ruling.ALLOWED
 
 
-@pytest.mark.parametrize("text", ["deny host: evil.org", "allow host: a.org", "ask host"])
-def test_a_rule_names_no_host(text: str) -> None:
-    """It would look as if it held; the settings are named instead."""
-    with pytest.raises(BadInput, match="allow_hosts or blocked_hosts"):
-        read_rule(text)
+@pytest.mark.parametrize(
+    ("text", "ruling"), [("deny host: evil.org", Ruling.DENIED), ("allow host: evil.org", Ruling.ALLOWED)]
+)
+def test_a_rule_about_a_host_does_the_same(text: str, ruling: Ruling) -> None:
+    """One that denies it; what allows a host says nothing of a command line."""
+    called = CalledTool(SHELL, {"command": "curl https://evil.org"}, READER.read("curl https://evil.org"), "/work")
+    assert ruled(called, [read_rule("allow *"), read_rule(text)], {}, None).ruling is ruling
