@@ -164,7 +164,7 @@ class Settings(BaseModel):
     """Largest file that a command in a sandbox may write."""
     allow_hosts: AllowedHosts = ()
     """Hosts that commands in a sandbox may reach, as `pypi.org` or `*.pythonhosted.org:443`; see docs/sandbox.md."""
-    ask_refused_hosts: Literal["on", "listed", "off"] = "on"
+    ask_refused_hosts: Literal["on", "listed", "off"] = "listed"
     """Ask a person about hosts that a command was refused: always, only where allow_hosts lists some, or never."""
     blocked_hosts: BlockedHosts = ()
     """Hosts that no command may reach or name, whatever allow_hosts lists, as `example.org` or `*.example.org`."""

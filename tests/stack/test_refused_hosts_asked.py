@@ -1,4 +1,4 @@
-"""A real worker with settings as they come: a host that a command was refused is told, and asked about."""
+"""A real worker whose commands may reach one host: another one that a command was refused is told and asked about."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ FETCH = (
 
 
 def test_a_refused_host_is_asked_about(stack: Stack) -> None:
-    """Nothing is listed, and the command is refused at once. The history has it, and a no is told to the
-    model."""
+    """The command is refused at once. The history has it, and a no is told to the model."""
     find_bubblewrap()
-    stack.start_worker()
+    stack.start_worker(allow_hosts="b.example")
     line = f"{sys.executable} - <<'E'\n{FETCH}E"
     task = stack.submit(task_prompt(turn("run", command(line)), turn("done")))
     wait_for(lambda: stack.record(task).status is Status.WAITING_FOR_USER, "the question")
