@@ -110,6 +110,16 @@ def view_rows(progress_ms: Sequence[float], waiting_ms: Sequence[float]) -> list
     ]
 
 
+def sandbox_rows(found: dict[str, list[float]]) -> list[Row]:
+    """A command of each kind, and what it takes over the first."""
+    plain = median(next(iter(found.values())))
+    goals = ("", "30 over it at most", "")
+    return [
+        Row(f"`true` {name}, ms", f"{spread(values, 1)}; {median(values) - plain:.1f} over it", goal)
+        for (name, values), goal in zip(found.items(), goals, strict=True)
+    ]
+
+
 def memory_rows(rss_bytes: int, idle_percent: tuple[float, float]) -> list[Row]:
     """A busy and an idle worker."""
     watching, not_watching = idle_percent

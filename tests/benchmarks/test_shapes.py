@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks import commands, memory, recovery, report, scale, speed, start, view
+from sandboxkit import find_bubblewrap
+from tests.benchmarks import commands, confined, memory, recovery, report, scale, speed, start, view
 from tests.benchmarks.__main__ import PARTS
 from tests.benchmarks.contenders import TOGETHER, Pool
 from tests.benchmarks.workload import FOLDER_VARIABLE
@@ -115,7 +116,15 @@ def test_each_start_is_timed(folder: Path) -> None:
     assert len(report.start_rows(found)) == len(start.WORKERS)
 
 
+def test_each_kind_of_confinement_is_timed(folder: Path) -> None:
+    """Every command ran to its end (checked while it is measured), those in the sandbox in a real one."""
+    find_bubblewrap()
+    found = confined.wall_ms(folder, 1)
+    assert [len(values) for values in found.values()] == [1] * len(confined.KINDS)
+    assert len(report.sandbox_rows(found)) == len(confined.KINDS)
+
+
 def test_every_part_has_a_test_here() -> None:
     """A part that is added is tried small, too."""
     speeds, tried = {"threads", "prefork", "few"}, {"bytes", "kill", "child", "hang", "scale", "view", "commands"}
-    assert set(PARTS) == speeds | tried | {"start", "memory"}
+    assert set(PARTS) == speeds | tried | {"start", "memory", "sandbox"}
