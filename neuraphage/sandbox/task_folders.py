@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import time
 from pathlib import Path
 
 from neuraphage.errors import SpoolError
 from neuraphage.private_files import private_folder
+from neuraphage.sandbox.old_folders import remove_old
 
 TMP, VAR_TMP = "tmp", "var-tmp"
 PARTS = (TMP, VAR_TMP)
@@ -49,17 +48,4 @@ class TaskFolders:
 
     def expire(self, older_than_s: float) -> int:
         """Delete the folders of tasks that have run no command for so long (seconds); returns how many."""
-        oldest, deleted = time.time() - older_than_s, 0
-        try:
-            folders = list(self.root.iterdir())
-        except OSError:
-            return 0
-        for folder in folders:
-            try:
-                is_old = folder.lstat().st_mtime < oldest
-            except OSError:
-                continue  # gone meanwhile
-            if is_old:
-                shutil.rmtree(folder, ignore_errors=True)
-                deleted += not folder.exists()
-        return deleted
+        return remove_old(self.root, older_than_s)

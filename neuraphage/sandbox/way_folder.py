@@ -12,13 +12,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
-import time
 from pathlib import Path
 
 from neuraphage.errors import SpoolError
 from neuraphage.model.sandbox import HostReach
 from neuraphage.private_files import open_private, private_folder, replace_private
+from neuraphage.sandbox.old_folders import remove_old
 
 MOST_REFUSED = 20
 """Hosts that are kept of one command; it is refused further ones all the same."""
@@ -116,17 +115,4 @@ class WayFolders:
 
     def expire(self, older_than_s: float) -> int:
         """Delete the ways that nobody has used for so long (seconds); returns how many."""
-        oldest, deleted = time.time() - older_than_s, 0
-        try:
-            folders = list(self.root.iterdir())
-        except OSError:
-            return 0
-        for folder in folders:
-            try:
-                is_old = folder.lstat().st_mtime < oldest
-            except OSError:
-                continue  # gone meanwhile
-            if is_old:
-                shutil.rmtree(folder, ignore_errors=True)
-                deleted += not folder.exists()
-        return deleted
+        return remove_old(self.root, older_than_s)

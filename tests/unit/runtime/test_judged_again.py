@@ -148,8 +148,8 @@ def test_an_interrupted_call_that_a_rule_forbids_since_is_not_made_again(
     assert rig.get(task_id).status is Status.COMPLETED
 
 
-def test_a_call_that_had_no_effect_keeps_its_evidence_and_its_yes(make_rig: MakeRig) -> None:
-    """Evidence taken anew could show what a late former owner has done, as if it had been there before."""
+def allowed_and_killed(make_rig: MakeRig) -> tuple[Rig, str, FakeTool]:
+    """A task whose person has allowed a call, and whose process was killed in it before it had any effect."""
     tool = FakeTool(
         effect_class=EffectClass.CHECKABLE, side_effecting=True, act=dies_once(), happened=ProbeVerdict.NOT_HAPPENED
     )
@@ -157,6 +157,12 @@ def test_a_call_that_had_no_effect_keeps_its_evidence_and_its_yes(make_rig: Make
     task_id = rig.run(allow=())
     rig.people.answer(task_id, rig.get(task_id).prompts[0].prompt_id, "yes")
     rig.dies()
+    return rig, task_id, tool
+
+
+def test_a_call_that_had_no_effect_keeps_its_evidence_and_its_yes(make_rig: MakeRig) -> None:
+    """Evidence taken anew could show what a late former owner has done, as if it had been there before."""
+    rig, task_id, tool = allowed_and_killed(make_rig)
     prepared: list[int] = []
     tool.prepare = lambda *_: prepared.append(1) or {"before": 2}  # type: ignore[method-assign,func-returns-value]
     rig = recovered(rig, task_id)
@@ -166,13 +172,7 @@ def test_a_call_that_had_no_effect_keeps_its_evidence_and_its_yes(make_rig: Make
 
 def test_a_yes_to_a_call_that_had_no_effect_is_held_against_the_rules(make_rig: MakeRig) -> None:
     """As for a command: other rules, another picture."""
-    tool = FakeTool(
-        effect_class=EffectClass.CHECKABLE, side_effecting=True, act=dies_once(), happened=ProbeVerdict.NOT_HAPPENED
-    )
-    rig = make_rig(calls(("t1", "act", {})), says("Done."), extra=[tool])
-    task_id = rig.run(allow=())
-    rig.people.answer(task_id, rig.get(task_id).prompts[0].prompt_id, "yes")
-    rig.dies()
+    rig, task_id, tool = allowed_and_killed(make_rig)
     rig = recovered(rig, task_id, "ask read_file: docs/**")
     assert (len(tool.runs), rig.get(task_id).status) == (1, Status.WAITING_FOR_USER)
     rig.people.answer(task_id, rig.get(task_id).prompts[0].prompt_id, "yes")
