@@ -54,6 +54,7 @@ class Tasks(ApiBase):
         permission_timeout_s: float | Literal["none"] | None = None,
         key: str | None = None,
         force: bool = False,
+        followed: bool = False,
     ) -> str:
         """Submit a task.
 
@@ -75,6 +76,8 @@ class Tasks(ApiBase):
             key: idempotency key; a repeat returns the first task's id.
             force: take a working directory that is too wide: `/`, a home folder, or one that holds the data folder or
                 lies in it.
+            followed: it will be followed: pieces of its replies are kept from before any worker has it, so
+                that not one is missed by whoever begins to follow a little later.
 
         Returns:
             The task's id.
@@ -94,7 +97,10 @@ class Tasks(ApiBase):
         asking = {"allow": allowed, "mode": mode, "permission_timeout_s": self._timeout_s(permission_timeout_s)}
         fields = {**work, **shown, **asking, "on_unknown_outcome": on_unknown_outcome}
         self._ports.waker.prepare()  # a new task always needs it: nothing is to come between write and message
-        return self._service.submit(self._spec(prompt, max_turns, max_cost_usd, fields), key)
+        spec = self._spec(prompt, max_turns, max_cost_usd, fields)
+        if followed:
+            self._ports.reads.watch(spec.task_id)
+        return self._service.submit(spec, key)
 
     def _timeout_s(self, given: float | Literal["none"] | None) -> float | None:
         """How long permissions of a new task wait, as its spec holds it: None is no limit, never "not given"."""

@@ -181,6 +181,7 @@ class _NewTask:
             mode=self.mode or Mode.AUTONOMOUS,
             permission_timeout_s=timeout_s(self.permission_timeout),
             force=self.force,
+            followed=True,
         )
 
     @property

@@ -98,6 +98,7 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
             on_unknown_outcome=on_unknown_outcome,
             key=key,
             force=force,
+            followed=follow_it,
         )
         if follow_it:
             from neuraphage.cli.attach_command import follow_task  # noqa: PLC0415 - see command_table.py

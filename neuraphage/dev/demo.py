@@ -139,6 +139,7 @@ class Demo:
                 working_dir=str(workspace),
                 allow=("*",),
                 force=True,  # the copy lies in the demo's own data folder, which is removed afterwards
+                followed=True,
             )
             self._show.line(f"submitted {task_id}: {PROMPT}")
             patience_s = self._options.patience_s or (LIVE_PATIENCE_S if is_live else PATIENCE_S)

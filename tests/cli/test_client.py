@@ -27,10 +27,10 @@ from neuraphage.model.effect import EffectState, ToolEffect
 from neuraphage.model.message import Entry
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
 from neuraphage.model.recovery import RecoveryDecision, RecoveryReport
-from neuraphage.model.task import Status
-from neuraphage.ports import Changes, FinishTo, SignalKind, SignalVerdict, SuspendTo
+from neuraphage.model.task import Status, TaskRecord
+from neuraphage.ports import Changes, Delta, FinishTo, SignalKind, SignalVerdict, SuspendTo
 from neuraphage.queue.names import RUN_QUEUE
-from neuraphage.store import reports
+from neuraphage.store import live, reports
 from storekit import MODEL_CALL, item, text_entry
 
 UNKNOWN = "task-01a2b3c4-0000-7000-8000-000000000000"
@@ -55,6 +55,19 @@ def test_submit_stores_and_wakes(bench: Bench) -> None:
     plain = bench.client.get(bench.client.submit("x"))
     assert (plain.spec.limits.max_turns, plain.spec.limits.max_cost_microusd) == (50, 10_000_000)
     assert plain.spec.model == bench.client.settings.default_model
+
+
+@pytest.mark.parametrize("followed", [True, False])
+def test_who_follows_a_little_late_has_missed_nothing(bench: Bench, followed: bool) -> None:
+    """A quick worker streams its reply before the follower has begun; what it streams is kept for who said so."""
+    task_id = bench.client.submit("do it", followed=followed)
+    live.publish(bench.kit.store.context, task_id, [Delta("text", "the first words")])
+    found = []
+    for piece in bench.client.follow(task_id):
+        found.append(piece)
+        if isinstance(piece, TaskRecord):
+            break
+    assert (Delta("text", "the first words") in found) is followed
 
 
 def test_submit_again_under_one_key(bench: Bench) -> None:

@@ -392,6 +392,7 @@ def test_every_reading_command_has_json() -> None:
         "env",
         "repair",
         "inbox",
+        "trust",
     }
     with_json = {
         name
