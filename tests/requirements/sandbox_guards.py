@@ -218,7 +218,7 @@ SANDBOX_GUARDS = (
     ),
     Bug(
         "host-inner-not-asked", "neuraphage/sandbox/way_out.py",
-        "askable=not is_inner(host) and ", "askable=",
+        "return not is_known and not is_inner(host)", "return not is_known",
         HOSTS + "test_addresses_of_this_machine_are_never_asked_about",
     ),
     Bug(
@@ -232,9 +232,9 @@ SANDBOX_GUARDS = (
         HOSTS + "test_an_allowed_host_is_a_network",
     ),
     Bug(
-        "host-denied", "neuraphage/sandbox/gate.py",
-        "if is_denied or not is_allowed", "if not is_allowed",
-        HOSTS + "test_rules_decide_about_hosts_and_nobody_is_asked",
+        "host-denied", "neuraphage/sandbox/way_out.py",
+        "denied=(*reach.denied, *self._blocked)", "denied=self._blocked",
+        HOSTS + "test_a_host_that_a_rule_denies_is_not_reached_under_another_name_for_it",
     ),
     Bug(
         "host-without-secrets", "neuraphage/runtime/tool_step.py",

@@ -191,6 +191,20 @@ def test_rules_decide_about_hosts_and_nobody_is_asked(
     assert said in rig.results(task_id)["t1"]["content"]
 
 
+def test_a_host_that_a_rule_denies_is_not_reached_under_another_name_for_it(
+    make: MakeRig, host: SandboxedHost, port: int
+) -> None:
+    """The line does not name it, so it runs; the proxy holds the rule against what the command really asks for."""
+    hidden = f"import sys\nsys.argv[1:] = ['http://a.exa' + 'mple:{port}/']\n{FETCH}"
+    (host.work / "hidden.py").write_text(hidden, encoding="utf-8")
+    line = ("t1", "run_command", {"command": f"{sys.executable} hidden.py"})
+    listed = (f"a.example:{port}",)
+    rig = make(calls(line), says("."), rules=(f"deny host: a.example:{port}",), allow_hosts=listed)
+    task_id = rig.run(working_dir=str(host.work))
+    assert rig.get(task_id).status is Status.COMPLETED, "nobody is asked"
+    assert rig.results(task_id)["t1"]["content"].startswith("403")
+
+
 def test_nobody_is_asked_where_the_setting_says_so(make: MakeRig, host: SandboxedHost) -> None:
     """It is told, where there is a way out at all."""
     options = {"ask_refused_hosts": "off", "allow_hosts": ("b.example",)}
