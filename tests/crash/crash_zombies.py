@@ -87,23 +87,23 @@ class LostTail(CrashInjector):
     def __init__(self, site: Site) -> None:
         super().__init__(CrashPoint("Spool.start", 1, Side.AFTER), self._lose)
         self._pattern = f"np:{{{site.settings.namespace}}}:*"
-        self._saved: dict[bytes, bytes] = {}
+        self._saved: dict[bytes, tuple[int, bytes]] = {}
         self.world: World | None = None
 
     def entering(self, call: Call) -> None:
         """Remember everything as it was before each commit."""
         if call.name == "TurnStore.commit" and self.world is not None:
             client = self.world.store.context.client
-            dumps = {name: client.dump(name) for name in client.scan_iter(match=self._pattern)}
-            self._saved = {name: raw for name, raw in dumps.items() if raw is not None}
+            found = {name: (client.pttl(name), client.dump(name)) for name in client.scan_iter(match=self._pattern)}
+            self._saved = {name: (max(0, left_ms), raw) for name, (left_ms, raw) in found.items() if raw is not None}
         super().entering(call)
 
     def _lose(self) -> None:
         assert self.world is not None
         client = self.world.store.context.client
         client.delete(*client.scan_iter(match=self._pattern))
-        for name, raw in self._saved.items():
-            client.restore(name, 60_000 if b":create:" in name else 0, raw)
+        for name, (left_ms, raw) in self._saved.items():
+            client.restore(name, left_ms, raw)
         os._exit(DIED)
 
 
