@@ -23,7 +23,7 @@ from neuraphage.runtime.unit_of_work import UnitOfWork
 from neuraphage.spool import CommandSpool
 from neuraphage.testing import CrashPoint
 
-pytestmark = [pytest.mark.real_redis, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.real_redis
 
 JOBS = 5
 RING_ANNOUNCED = "ring announced"

@@ -19,7 +19,7 @@ from source_tree import ROOT
 from stackkit.scripts import Turn, command, task_prompt, turn
 from storekit import new_kit
 
-pytestmark = [pytest.mark.real_redis, pytest.mark.real_workers, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.real_redis, pytest.mark.real_workers]
 """The timeout: a test may start the whole stack, and stop and start it once more."""
 RUNBOOK = (ROOT / "RUNBOOK.md").read_text(encoding="utf-8")
 BLOCKS = dict(re.findall(r"<!-- run: ([\w-]+) -->\n```sh\n(.*?)\n```\n<!-- end -->", RUNBOOK, re.DOTALL))

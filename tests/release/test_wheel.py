@@ -38,7 +38,7 @@ def test_the_wheel_holds_the_packages_and_nothing_else(wheel: Path) -> None:
     assert names == here
 
 
-@pytest.mark.timeout(1_500)
+@pytest.mark.timeout(2_400)
 def test_a_new_machine_runs_the_demo_in_a_foreign_project(machine: Machine, project: Path) -> None:
     """Empty home, no server on PATH, only declared packages, and a folder with a `workers` package of its own."""
     assert shutil.which("redis-server", path=machine.environment["PATH"]) is None

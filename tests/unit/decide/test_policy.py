@@ -40,7 +40,6 @@ def test_many_flags_are_read_in_linear_time() -> None:
     assert not looks_catastrophic("rm -r " + "--aa " * 2_000 + "x")
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "unit", ["rm ", "rm -a ", "-rm ", " -rm", "rm / )", "rm / -r_ ", "dd ", "dd;", "chmod ", "chmod -R a ", ": ( ) "]
 )

