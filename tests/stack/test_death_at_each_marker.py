@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 
 import pytest
@@ -32,6 +33,7 @@ def test_a_task_goes_on_from_each_marker_and_repeats_nothing(stack: Stack) -> No
     """agent-framework#3938: a process dies at each marker, and while the second and third of three tools
     run. Each reply is asked for and paid once, each tool has run once, and the task ends."""
     orders = stack.folder / ORDERS
+    shutil.rmtree(orders, ignore_errors=True)  # of a first try: the folder is that of several tests
     orders.mkdir()
     for marker in MarkerName:
         (orders / marker.value).touch()
