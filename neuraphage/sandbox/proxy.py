@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import sys
 import threading
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from neuraphage.decide.allowed_hosts import read_allowed_host, read_denied_host
 from neuraphage.errors import SpoolError
@@ -20,6 +21,8 @@ from neuraphage.sandbox.gate import Gate, ProxyLimits, Report, Resolve
 from neuraphage.sandbox.proxy_socket import listening
 from neuraphage.sandbox.resolving import addresses_of
 
+_KEEPS_SOCKET: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
+"""Python 3.13 would look for the socket by the name that it was bound by, and remove what is there."""
 _START_LIMIT_S = 30.0
 
 
@@ -115,7 +118,8 @@ class _Running(threading.Thread):
             tasks.add(task)
             task.add_done_callback(tasks.discard)
 
-        server = await asyncio.start_unix_server(begin, sock=self._listener, limit=self._limits.head_bytes)
+        limit = self._limits.head_bytes
+        server = await asyncio.start_unix_server(begin, sock=self._listener, limit=limit, **_KEEPS_SOCKET)
         self.is_ready.set()
         await self._stopping.wait()
         server.close()
