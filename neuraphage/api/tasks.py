@@ -89,15 +89,10 @@ class Tasks(ApiBase):
         if working_dir is not None and not force:
             require_narrow(self._ports.files, working_dir, self.settings.data_dir)
         work = {"working_dir": working_dir, "model": model or self.settings.default_model, "system": system}
-        line = name or _one_line(self._ports.redaction().text(prompt))  # before the cut, which could halve a secret
-        shown = {"name": line, "tags": tuple(tags), "priority": priority}
-        allowed = tuple(allow)
-        for one in allowed:
-            read_allowed(one)
-        asking = {"allow": allowed, "mode": mode, "permission_timeout_s": self._timeout_s(permission_timeout_s)}
-        fields = {**work, **shown, **asking, "on_unknown_outcome": on_unknown_outcome}
+        shown = {"name": name, "tags": tuple(tags), "priority": priority, "on_unknown_outcome": on_unknown_outcome}
+        asking = {"allow": tuple(allow), "mode": mode, "permission_timeout_s": permission_timeout_s}
         self._ports.waker.prepare()  # a new task always needs it: nothing is to come between write and message
-        spec = self._spec(prompt, max_turns, max_cost_usd, fields)
+        spec = self._spec(prompt, max_turns, max_cost_usd, {**work, **shown, **asking})
         if followed:
             self._ports.reads.watch(spec.task_id)
         return self._service.submit(spec, key)
@@ -112,13 +107,20 @@ class Tasks(ApiBase):
         return timeout_s
 
     def _spec(
-        self, prompt: str, max_turns: int | None, max_cost_usd: float | None, fields: Mapping[str, Any]
+        self, prompt: str, max_turns: int | None, max_cost_usd: float | None, given: Mapping[str, Any]
     ) -> TaskSpec:
         """A new task as it is stored, within the limits of the settings unless others are given. See `submit`."""
         if not prompt.strip():
             raise BadInput("the prompt is empty; write what the task should do")
         if not math.isfinite(max_cost_usd or 0):
             raise BadInput(f"max_cost_usd is {max_cost_usd}; give a number of dollars")
+        fields = {
+            **given,
+            # redacted before the cut, which could halve a secret
+            "name": given["name"] or _one_line(self._ports.redaction().text(prompt)),
+            "allow": _readable(given["allow"]),
+            "permission_timeout_s": self._timeout_s(given["permission_timeout_s"]),
+        }
         settings = self.settings
         cost = settings.max_cost_microusd if max_cost_usd is None else round(max_cost_usd * 1_000_000)
         try:
@@ -254,6 +256,18 @@ class Tasks(ApiBase):
             return False
         turn = record.counters.iteration
         return self._ports.waker.publish_turn(record.task_id, turn, record.seq, record.marker.name.value)
+
+
+def _readable(allow: Iterable[str]) -> tuple[str, ...]:
+    """What a task allows; each can be read as a rule.
+
+    Raises:
+        BadInput: one cannot.
+    """
+    allowed = tuple(allow)
+    for one in allowed:
+        read_allowed(one)
+    return allowed
 
 
 def _one_line(prompt: str) -> str:

@@ -100,18 +100,21 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
             force=force,
             followed=follow_it,
         )
+        if not follow_it or not as_json:  # what follows in JSON begins with the id itself
+            _print_id(task_id, as_json=as_json)
         if follow_it:
             from neuraphage.cli.attach_command import follow_task  # noqa: PLC0415 - see command_table.py
 
-            if not as_json:  # JSON begins with the id
-                out.print(task_id)
             follow_task(api, task_id, as_json=as_json)
-    if as_json:
-        from neuraphage.cli.json_lines import named  # noqa: PLC0415 - see command_table.py
 
-        print_json(named(task_id), None)
-    else:
+
+def _print_id(task_id: str, *, as_json: bool) -> None:
+    if not as_json:
         out.print(task_id)
+        return
+    from neuraphage.cli.json_lines import named  # noqa: PLC0415 - see command_table.py
+
+    print_json(named(task_id), None)
 
 
 def send(

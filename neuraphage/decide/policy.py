@@ -169,7 +169,7 @@ def why_denied(name: str, by: str | None, timeout_s: float | None, rule: Rule | 
     if rule is not None and rule.tool == HOST:
         setting = " (blocked_hosts or rules)" if rule.source is RuleSource.SETTINGS else ""
         return (
-            f"This {name} call names {rule.pattern}, which no command may reach: the rule `{rule}` of"
+            f"This {name} call names a host of `{rule.pattern}`, which no command may reach: the rule `{rule}` of"
             f" {rule.source.owner}{setting} forbids it. It was not run, and no person is asked. Do what can be done"
             " without this host."
         )
