@@ -120,6 +120,18 @@ def sandbox_rows(found: dict[str, list[float]]) -> list[Row]:
     ]
 
 
+def judging_rows(lines_ms: Sequence[float], read_ms: Sequence[float]) -> list[Row]:
+    """What rules cost a command, and a call that reads."""
+    return [
+        Row(
+            "a command line is read and judged by rules, ms",
+            f"p50 {median(lines_ms):.1f}, max {max(lines_ms):.0f}",
+            "10",
+        ),
+        Row("a call that reads a file is judged, ms", f"p50 {median(read_ms):.2f}", "0"),
+    ]
+
+
 def memory_rows(rss_bytes: int, idle_percent: tuple[float, float]) -> list[Row]:
     """A busy and an idle worker."""
     watching, not_watching = idle_percent

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandboxkit import find_bubblewrap
-from tests.benchmarks import commands, confined, memory, recovery, report, scale, speed, start, view
+from tests.benchmarks import commands, confined, judging, memory, recovery, report, scale, speed, start, view
 from tests.benchmarks.__main__ import PARTS
 from tests.benchmarks.contenders import TOGETHER, Pool
 from tests.benchmarks.workload import FOLDER_VARIABLE
@@ -124,7 +124,14 @@ def test_each_kind_of_confinement_is_timed(folder: Path) -> None:
     assert len(report.sandbox_rows(found)) == len(confined.KINDS)
 
 
+def test_each_line_is_judged() -> None:
+    """Every line once, and as many calls that read; that they are judged rightly is checked while it is measured."""
+    lines, reads = judging.wall_ms(1)
+    assert len(lines) == len(reads) == len(judging.LINES)
+    assert len(report.judging_rows(lines, reads)) == 2
+
+
 def test_every_part_has_a_test_here() -> None:
     """A part that is added is tried small, too."""
     speeds, tried = {"threads", "prefork", "few"}, {"bytes", "kill", "child", "hang", "scale", "view", "commands"}
-    assert set(PARTS) == speeds | tried | {"start", "memory", "sandbox"}
+    assert set(PARTS) == speeds | tried | {"start", "memory", "sandbox", "rules"}
