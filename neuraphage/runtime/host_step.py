@@ -8,16 +8,13 @@ from neuraphage.decide.answers import taken_answer
 from neuraphage.decide.hashing import call_name, prompt_id
 from neuraphage.decide.host_requests import host_told, subject
 from neuraphage.decide.policy import TIMEOUT
-from neuraphage.decide.shorten import shorten
 from neuraphage.model.effect import Permission
 from neuraphage.model.event import Event
 from neuraphage.model.message import Entry
 from neuraphage.model.prompt import PERMISSION_OPTIONS, InboxItem, Prompt, PromptKind
 from neuraphage.model.tool import ToolCall
-from neuraphage.runtime.seals import PERMISSION_EVENTS
+from neuraphage.runtime.seals import PERMISSION_EVENTS, author
 from neuraphage.runtime.unit_of_work import UnitOfWork
-
-_SAID_CHARS = 200
 
 
 class HostStep:
@@ -70,7 +67,6 @@ class HostStep:
         answer = taken_answer(text, subject(place))
         is_allowed = answer.permission is Permission.GRANTED and answer.changes is None and answer.pattern is None
         permission = Permission.GRANTED if is_allowed else Permission.DENIED
-        who = {} if item.who is None else {"who": item.who}
         self._work.remember_grant(subject(place), permission.value)
         told = host_told(place, is_allowed_now=is_allowed, nobody_answered=item.by == TIMEOUT)
         if answer.words and not is_allowed:
@@ -82,9 +78,11 @@ class HostStep:
                 Event(
                     kind=PERMISSION_EVENTS[permission],
                     data={
-                        "tool": subject(place), "id": call.tool_use_id, "by": item.by, **who,
-                        "prompt": prompt.prompt_id, "answer": shorten(str(answer), _SAID_CHARS), "digest": None,
+                        "tool": subject(place),
+                        "id": call.tool_use_id,
+                        **author(item, prompt, answer),
+                        "digest": None,
                     },
                 )
             ],
-        )  # fmt: skip
+        )

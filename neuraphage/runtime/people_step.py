@@ -19,13 +19,11 @@ from neuraphage.model.tool import ControlKind, ToolCall, ToolResult
 from neuraphage.model.tool_traits import ToolTraits
 from neuraphage.ports import Settled, SuspendTo
 from neuraphage.runtime.host_step import HostStep
-from neuraphage.runtime.seals import PERMISSION_EVENTS, Seals
+from neuraphage.runtime.seals import PERMISSION_EVENTS, SAID_CHARS, Seals, author
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_step import ToolStep
 from neuraphage.runtime.unit_of_work import UnitOfWork
 
-SAID_CHARS = 200
-"""Of an answer in the history."""
 UNKNOWN_OPTIONS = ("it ran", "it did not run")
 
 
@@ -162,7 +160,7 @@ class PeopleStep:
                     data={
                         "tool": call.name,
                         "id": call.tool_use_id,
-                        **_author(item, prompt, answer),
+                        **author(item, prompt, answer),
                         "digest": prompt.digest,
                     },
                 )
@@ -185,7 +183,7 @@ class PeopleStep:
         allowed = allowed.model_copy(update={"evidence": self._seals.evidence(mine)})
         self._work.note(journal=[allowed])
         digest = self._seals.digest(mine)  # by the evidence that was just noted
-        said = _author(item, prompt, PermissionAnswer(Permission.GRANTED, changes=changes))
+        said = author(item, prompt, PermissionAnswer(Permission.GRANTED, changes=changes))
         data = {"tool": call.name, "id": call.tool_use_id, **said, "digest": digest, "edited": sorted(changes)}
         self._work.note(
             journal=[allowed.model_copy(update={"digest": digest})],
@@ -265,9 +263,3 @@ class PeopleStep:
 
 def _params_hash(call: ToolCall) -> str:
     return sha256_hex([call.name, call.params])
-
-
-def _author(item: InboxItem, prompt: Prompt, answer: PermissionAnswer) -> dict[str, str]:
-    """Who gave an answer to what, and which, as an event tells it; the answer has no secrets any more."""
-    who = {} if item.who is None else {"who": item.who}
-    return {"by": item.by, **who, "prompt": prompt.prompt_id, "answer": shorten(str(answer), SAID_CHARS)}

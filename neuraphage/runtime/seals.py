@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from neuraphage.decide.answers import PermissionAnswer
 from neuraphage.decide.approved_file import approved_file, as_evidence
 from neuraphage.decide.files_seen import SeenFile, files_seen
 from neuraphage.decide.host_requests import with_reach
 from neuraphage.decide.rules.reading import MOST_CHARS
 from neuraphage.decide.sealing import as_asked, seal
+from neuraphage.decide.shorten import shorten
 from neuraphage.model.effect import Permission, ToolEffect
 from neuraphage.model.event import Event, EventKind
+from neuraphage.model.prompt import InboxItem, Prompt
 from neuraphage.model.rule import Rule
 from neuraphage.model.tool import FileSight, SightKind, ToolCall
 from neuraphage.runtime.services import Services
@@ -23,6 +26,8 @@ PERMISSION_EVENTS = {
     Permission.GRANTED: EventKind.PERMISSION_GRANTED,
     Permission.DENIED: EventKind.PERMISSION_DENIED,
 }
+SAID_CHARS = 200
+"""Of an answer in the history."""
 OTHER_FILE, OTHER_RULES = "its file has changed", "the rules or the tool have changed"
 NOT_TAKEN = "The change was not taken"
 
@@ -120,6 +125,12 @@ class Seals:
         if not isinstance(path, str):
             return None
         return self._services.files.sight(path, self._tools.context(call, declaration, 0))
+
+
+def author(item: InboxItem, prompt: Prompt, answer: PermissionAnswer) -> dict[str, str]:
+    """Who gave an answer to what, and which, as an event tells it; the answer has no secrets any more."""
+    who = {} if item.who is None else {"who": item.who}
+    return {"by": item.by, **who, "prompt": prompt.prompt_id, "answer": shorten(str(answer), SAID_CHARS)}
 
 
 def _files_of(call: ToolCall, names: Iterable[str]) -> dict[str, str]:

@@ -205,6 +205,17 @@ def test_a_host_that_a_rule_denies_is_not_reached_under_another_name_for_it(
     assert rig.results(task_id)["t1"]["content"].startswith("403")
 
 
+def test_an_answer_between_two_calls_of_a_reply_stands_behind_their_results(make: MakeRig, host: SandboxedHost) -> None:
+    """The provider wants all results of a reply first; a note that lies between them is sent behind them."""
+    rig = make(calls(fetch("t1", "http://a.example/"), ("t2", "run_command", {"command": "true"})), says("."))
+    task_id = rig.run(working_dir=str(host.work))
+    answer(rig, task_id, "yes")
+    rig.drain()
+    assert rig.get(task_id).status is Status.COMPLETED
+    kinds = [block["type"] for block in rig.model.requests[-1].messages[-1]["content"]]
+    assert kinds == ["tool_result", "tool_result", "text"]
+
+
 def test_nobody_is_asked_where_the_setting_says_so(make: MakeRig, host: SandboxedHost) -> None:
     """It is told, where there is a way out at all."""
     options = {"ask_refused_hosts": "off", "allow_hosts": ("b.example",)}
