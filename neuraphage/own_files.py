@@ -93,5 +93,5 @@ def write(path: Path, text: str) -> None:
 
 
 def quoted(text: str) -> str:
-    """A TOML string: JSON escapes what TOML does, and nothing is left that it does not."""
-    return json.dumps(text, ensure_ascii=False)
+    """A TOML string: JSON escapes what TOML does, but for one control character."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -86,6 +86,17 @@ def test_no_change_of_the_file_takes_a_rule_away(project: str, change: str) -> N
         assert (held(project), told(project)) == (["deny write_file"], "")
 
 
+@pytest.mark.parametrize("name", ["a\x7fb", 'a"b', "a\\b", "a\nb", "a\x1bb", "a\x85b", "a\u2028b", "a'b", "\U0001f600"])
+def test_a_directory_may_have_any_name(tmp_path: Path, name: str) -> None:
+    """What is written of one is read again; else one odd name would keep every worker from starting."""
+    folder = tmp_path / name
+    folder.mkdir()
+    rules(str(folder), PUSH)
+    trust(trust_file(), str(folder))
+    assert [one.directory for one in read_trusted(trust_file())] == [str(folder)]
+    assert held(str(folder)) == [PUSH]
+
+
 def test_a_link_leads_to_what_is_trusted(project: str, tmp_path: Path) -> None:
     """By whatever name a task works there; and a directory that became a link keeps its own rules, too."""
     link = tmp_path / "link"
