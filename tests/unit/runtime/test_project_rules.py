@@ -54,9 +54,7 @@ def test_a_command_that_names_a_blocked_host_is_denied(make_rig: MakeRig) -> Non
     task_id = rig.run(allow=("*",))
     told = rig.results(task_id)["t1"]
     assert told["is_error"]
-    said = (
-        "names evil.org, which no command may reach: the rule `deny host: evil.org` of the settings (blocked_hosts or"
-    )
+    said = "names a host of `evil.org`, which no command may reach: the rule `deny host: evil.org` of the settings"
     assert said in told["content"]
     (event,) = [one.data for one in queries.events(rig.store.context, task_id) if one.kind == "PermissionDenied"]
     assert (event["by"], event["rule"], event["source"]) == ("rule", "deny host: evil.org", "settings")

@@ -85,8 +85,9 @@ def events(rig: Rig, task_id: str, kind: str) -> list[Event]:
 
 
 def answer(rig: Rig, task_id: str, text: str) -> None:
-    (prompt,) = rig.get(task_id).prompts
-    rig.people.answer(task_id, prompt.prompt_id, text)
+    task = rig.get(task_id)
+    assert len(task.prompts) == 1, (task.status, rig.results(task_id))
+    rig.people.answer(task_id, task.prompts[0].prompt_id, text)
     rig.drain()
 
 
