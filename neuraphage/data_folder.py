@@ -25,6 +25,7 @@ _MARK_TEXT = "neuraphage made this folder and keeps its data here; `neuraphage p
 SPOOL = "spool"
 SANDBOX = "sandbox"
 WAYS = "ways"
+RELAY = "relay"
 HEALTH = "health"
 MEASURED = "measured.json"
 KEPT_S = 600.0
@@ -37,6 +38,7 @@ CONTENTS = {
     SPOOL: "commands and their output",
     SANDBOX: "temporary files of commands",
     WAYS: "hosts that commands reach, and were refused",
+    RELAY: "model replies that no task has stored yet",
     "logs": "logs of the local stack",
     "beat": "ticks of beat",
     HEALTH: "beats of worker processes",

@@ -15,6 +15,7 @@ NeuraphageError
 │       └── SchemaTooNew      it was written by a newer release: upgrade this process
 ├── ModelFault                a call of the model failed; `kind` says how
 ├── SpoolError                a command could not be handed to its own process
+├── RelayError                a model call could not be handed to the relay, or kept from it
 └── StackError                a process of the local stack did not start or stay up
 
 Outside the tree, because no broad handler may swallow them (they derive from BaseException):
@@ -163,6 +164,10 @@ class ModelFault(NeuraphageError):
 
 class SpoolError(NeuraphageError):
     """A command could not be handed to its own process, or its record cannot be read."""
+
+
+class RelayError(NeuraphageError):
+    """The relay could not take a call of the model, or nobody can tell what it did with it."""
 
 
 class StackError(NeuraphageError):

@@ -88,6 +88,17 @@ def make_private(path: Path, flags: int) -> int:
     return file
 
 
+def write_new_private(path: Path, data: bytes) -> None:
+    """Write a new small file for this user alone; what could not be written whole is for the caller to remove.
+
+    Raises:
+        FileExistsError: there is one.
+        OSError: it could not be written.
+    """
+    with os.fdopen(make_private(path, os.O_WRONLY), "wb") as file:
+        file.write(data)
+
+
 def replace_private(path: Path, text: str) -> None:
     """Replace a small file as a whole; nobody else may read it at any moment.
 

@@ -130,6 +130,14 @@ class Settings(BaseModel):
     """Longest silence inside a stream."""
     call_timeout_s: SocketSeconds = 900.0
     """Longest whole call."""
+    relay: Literal["on", "off"] = "on"
+    """Whether a process of this host holds the connections to the provider, so that a reply outlives its worker."""
+    relay_calls: int = Field(default=1_024, ge=1, le=10_000)
+    """Calls that it holds at one time; a worker makes further ones itself."""
+    relay_quota_bytes: int = Field(default=1024**3, gt=0, le=MAX_AMOUNT)
+    """Answers that it keeps on the disk; over it the oldest go, and while that does not help it takes no call."""
+    relay_retention_s: Seconds = 3_600.0
+    """How long it keeps an answer that no worker has said to have stored."""
     max_continues: int = Field(default=10, ge=0, le=MAX_AMOUNT)
     """Consecutive turns that ended by max_tokens or pause_turn, with or without calls."""
     max_empty_replies: int = Field(default=3, ge=0, le=MAX_AMOUNT)

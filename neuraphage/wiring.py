@@ -5,12 +5,15 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from neuraphage import own_secrets
 from neuraphage.client_wiring import API_KEY_VARIABLE, build_store, redactor
-from neuraphage.data_folder import SANDBOX, SPOOL, WAYS
+from neuraphage.data_folder import RELAY, SANDBOX, SPOOL, WAYS
 from neuraphage.decide.cost import cost_microusd
+from neuraphage.decide.hashing import sha256_hex
 from neuraphage.decide.server_url import socket_of
 from neuraphage.errors import SettingsError, SpoolError
 from neuraphage.llm import AnthropicClient, PriceTable
@@ -20,6 +23,7 @@ from neuraphage.own_rules import OwnRules, rules_file
 from neuraphage.ports import (
     ModelClient,
     NoNotices,
+    NoRelay,
     ProcessRow,
     PromptNotices,
     Sandbox,
@@ -28,6 +32,9 @@ from neuraphage.ports import (
     ToolBox,
 )
 from neuraphage.redaction.ends import Redact
+from neuraphage.relay.limits import RelayLimits
+from neuraphage.relay.place import RelayPlace
+from neuraphage.relay.reply_relay import ReplyRelay
 from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.health import HealthReporter, health_folder
 from neuraphage.runtime.host import host_id, this_process
@@ -54,6 +61,9 @@ from neuraphage.tools.registry import default_toolbox
 from neuraphage.tools.turn_files import LocalTurnFiles
 from neuraphage.trusted_projects import TrustedRules, trust_file
 from neuraphage.waking import build_dispatcher
+
+if TYPE_CHECKING:
+    import httpx2
 
 log = logging.getLogger(__name__)
 
@@ -123,8 +133,27 @@ def spool_identity(settings: Settings) -> str:
         return ""  # said at the first command, by the tool that needs it
 
 
-def build_model(settings: Settings) -> ModelClient:
+def build_relay(settings: Settings) -> ReplyRelay | None:
+    """What holds calls of the model on this host; None where the settings want none."""
+    if settings.relay == "off":
+        return None
+    limits = RelayLimits(
+        calls=settings.relay_calls, quota_bytes=settings.relay_quota_bytes, retention_s=settings.relay_retention_s
+    )
+    return ReplyRelay(relay_place(Path(settings.data_dir), settings.namespace), limits)
+
+
+def relay_place(data_dir: Path, namespace: str) -> RelayPlace:
+    """Where the relays of a namespace are found."""
+    return RelayPlace(data_dir / RELAY / namespace, sha256_hex([host_id()])[:12])
+
+
+def build_model(settings: Settings, relay: ReplyRelay | None = None) -> ModelClient:
     """The model client.
+
+    Args:
+        settings: where the provider is.
+        relay: holds its calls; None for calls that end with this process.
 
     Raises:
         SettingsError: no API key is set.
@@ -138,7 +167,14 @@ def build_model(settings: Settings) -> ModelClient:
         connect_timeout_s=settings.connect_timeout_s,
         read_timeout_s=settings.read_timeout_s,
         call_timeout_s=settings.call_timeout_s,
+        transport=None if relay is None else partial(_relay_transport, relay),
     )
+
+
+def _relay_transport(relay: ReplyRelay) -> httpx2.BaseTransport:
+    from neuraphage.relay.transport import RelayTransport  # noqa: PLC0415 - imports the HTTP client, as the SDK does
+
+    return RelayTransport(relay)
 
 
 def build_toolbox(settings: Settings, redact: Redact, sandbox: Sandbox | None = None) -> ToolBox:
@@ -160,7 +196,7 @@ def build_shell() -> ShellReader:
 def build_services(settings: Settings, store: RedisStore) -> Services:
     """Every port of a worker process."""
     prices = PriceTable.packaged()
-    redaction = redactor()
+    redaction, relay = redactor(), build_relay(settings)
 
     def cost(model: str, usage: Usage) -> int:
         return cost_microusd(usage, prices.quote(model).price)
@@ -170,7 +206,7 @@ def build_services(settings: Settings, store: RedisStore) -> Services:
         clock=store.clock,
         store=store,
         dispatcher=build_dispatcher(settings),
-        model=build_model(settings),
+        model=build_model(settings, relay),
         tools=build_toolbox(settings, redaction.text, build_sandbox(settings)),
         spool=build_spool(settings, redaction.text),
         shell=build_shell(),
@@ -181,6 +217,7 @@ def build_services(settings: Settings, store: RedisStore) -> Services:
         own_rules=OwnRules(rules_file()),
         project_rules=TrustedRules(trust_file()),
         notices=build_notices(settings, store),
+        relay=relay or NoRelay(),
     )
 
 

@@ -25,6 +25,7 @@ _TEXTS: dict[str, EventText] = {
         + (f", its reply had cost {dollars(d['cost_microusd'])}" if d.get("cost_microusd") else "")
         + (", will be repeated" if d["retry_at_ms"] else "")
     ),
+    EventKind.REQUEST_ATTACHED: lambda _: "goes on with the reply that had begun",
     EventKind.RESPONSE_RECEIVED: lambda d: f"reply committed ({dollars(d['cost_microusd'])})",
     EventKind.TOOL_HELD: lambda d: (
         f"{d['tool']} waits {duration(d['wait_ms'])}: {d['most']} {d['rate']} within a minute are the most"
@@ -61,6 +62,7 @@ _TEXTS: dict[str, EventText] = {
 }
 STYLES: dict[str, str] = {
     EventKind.TASK_RECOVERED: "yellow",
+    EventKind.REQUEST_ATTACHED: "yellow",
     EventKind.TOOL_ATTACHED: "yellow",
     EventKind.TOOL_SETTLED: "yellow",
     EventKind.HOST_REFUSED: "yellow",

@@ -22,6 +22,7 @@ from neuraphage.cli.stack_view import StackView
 from neuraphage.client_wiring import API_KEY_VARIABLE
 from neuraphage.dev.address import ServerAddress
 from neuraphage.dev.flower import prepare_flower
+from neuraphage.dev.idle_relay import idle_relay_ended
 from neuraphage.dev.local_model import free_port, scripted_environ
 from neuraphage.dev.log_rotation import LogRotation
 from neuraphage.dev.other_server import find_workers_of
@@ -159,7 +160,8 @@ def _run(plan: StackPlan, own: EmbeddedServer | None, stop: StopRequest, note: C
     specs = stack_specs(plan, own)
     view = StackView(specs, stop)
     view.say(f"starting a stack in {plan.data_dir}")
-    with Supervisor(specs, plan.log_dir, on_change=view.change, stop=stop):
+    ending = idle_relay_ended(plan.data_dir, plan.namespace)
+    with ending, Supervisor(specs, plan.log_dir, on_change=view.change, stop=stop):
         try:
             if not stop.asked:
                 note()

@@ -1,7 +1,7 @@
 """What a turn can do next: a closed union. The turn carries an action out and decides nothing.
 
-Some actions only bring a fact (`Foresee`, `LookAtSeal`, `LookAfter`, `AskDetached`): what others know is asked for, and
-the next decision is made with it.
+Some actions only bring a fact (`Foresee`, `LookAtSeal`, `LookAfter`, `AskDetached`, `AskReply`): what others
+know is asked for, and the next decision is made with it.
 """
 
 from __future__ import annotations
@@ -25,6 +25,16 @@ class CallModel:
     """
 
     may_be_billed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AskReply:
+    """Ask the relay what became of a call of the model that a former lease had sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttachReply:
+    """Read the reply to a call that a former lease had sent, and note it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +260,8 @@ class Rest:
 
 Action = (
     CallModel
+    | AskReply
+    | AttachReply
     | GiveBack
     | WaitUntil
     | WaitForRate

@@ -38,6 +38,16 @@ def conversation_prompt_id(task_id: str, iteration: int) -> str:
     return prompt_id(task_id, iteration, "", "conversation")
 
 
+def call_id(request: str, attempt: int) -> str:
+    """Id of one call of a request, the same for every process: by it a relay knows the call.
+
+    Args:
+        request: id of the request.
+        attempt: which call of it.
+    """
+    return sha256_hex([request, attempt])[:32]
+
+
 def request_id(task_id: str, seq: int) -> str:
     """Id of a model request. The step at which the task was claimed makes it unique; a repeat keeps it."""
     return "req-" + sha256_hex([task_id, seq])[:24]

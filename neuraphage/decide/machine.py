@@ -11,8 +11,10 @@ from neuraphage.decide.actions import (
     AskDetached,
     AskHosts,
     AskPeople,
+    AskReply,
     AskWhatHappened,
     Attach,
+    AttachReply,
     CallModel,
     Fail,
     GiveBack,
@@ -60,9 +62,8 @@ def decide(snapshot: Snapshot) -> Action:
     if call is not None and isinstance(entry, ToolEffect) and (found := _found(snapshot, entry)):
         return _settled(snapshot, entry, call, found)
     match move:
-        case Move.CALL_MODEL | Move.CALL_RETRY | Move.CALL_AGAIN:
-            reached = limit_failure(snapshot.record)
-            return CallModel(may_be_billed=move is Move.CALL_AGAIN) if reached is None else StopAtLimit(reached)
+        case Move.CALL_MODEL | Move.CALL_RETRY | Move.CALL_AGAIN | Move.ASK_REPLY:
+            return _sent_before(snapshot) if move is Move.ASK_REPLY else _call(snapshot, move is Move.CALL_AGAIN)
         case Move.TAKE_ANSWERS:
             return TakeAnswers()
         case Move.ANNOUNCE:
@@ -89,6 +90,23 @@ def move_of(snapshot: Snapshot) -> tuple[Move, JournalEntry | None, ToolCall | N
     shape, entry, call = _shape(snapshot)
     origin = Origin.OWN if entry is not None and entry.fence == snapshot.fence else Origin.INHERITED
     return MATRIX[shape, origin], entry, call
+
+
+def _call(snapshot: Snapshot, may_be_billed: bool) -> Action:
+    """The model is called, unless a limit is reached."""
+    reached = limit_failure(snapshot.record)
+    return CallModel(may_be_billed=may_be_billed) if reached is None else StopAtLimit(reached)
+
+
+def _sent_before(snapshot: Snapshot) -> Action:
+    """A former lease had sent a call. A reply that a relay holds is paid already, whatever the limits say."""
+    match snapshot.reply_found:
+        case None:
+            return AskReply()
+        case Finding.RUNNING | Finding.ENDED:
+            return AttachReply()
+        case found:
+            return _call(snapshot, found is not Finding.SEALED)
 
 
 def _after_failure(move: Move, entry: ModelEffect) -> Action:

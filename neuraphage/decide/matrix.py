@@ -40,6 +40,10 @@ class Move(StrEnum):
     """What the turn does."""
 
     CALL_MODEL = "assemble context, call the model"
+    ASK_REPLY = (
+        "ask the relay what became of it, read its reply; not known: call again under the same request id, count a"
+        " possible double billing"
+    )
     CALL_AGAIN = "call again under the same request id, count a possible double billing"
     CALL_RETRY = "call again under the same request id"
     WAIT_RETRY = "wait out the timer"
@@ -67,7 +71,7 @@ def _rows(shape: Shape, move: Move) -> dict[tuple[Shape, Origin], Move]:
 MATRIX: Mapping[tuple[Shape, Origin], Move] = {
     **_rows(Shape.EMPTY, Move.CALL_MODEL),
     (Shape.STARTED_BILLED, Origin.OWN): Move.USE_OUTCOME,
-    (Shape.STARTED_BILLED, Origin.INHERITED): Move.CALL_AGAIN,
+    (Shape.STARTED_BILLED, Origin.INHERITED): Move.ASK_REPLY,
     **_rows(Shape.CALL_WAITING, Move.WAIT_RETRY),
     **_rows(Shape.CALL_DUE, Move.CALL_RETRY),
     **_rows(Shape.CALL_DUE_BEGUN, Move.CALL_AGAIN),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any
 
-from neuraphage.decide.begun_call import Found
+from neuraphage.decide.begun_call import Finding, Found
 from neuraphage.decide.conversation import reply_of_turn
 from neuraphage.model.effect import Journal
 from neuraphage.model.prompt import Prompt
@@ -67,6 +67,7 @@ class Snapshot:
         bounds: limits from the settings.
         stop: why the turn is not to go on; None where it is.
         reach: what rules say of hosts.
+        reply_found: what came of the call of the model that a former lease had sent; None while nobody was asked.
         asks_hosts: whether people are asked about hosts that a command was refused.
     """
 
@@ -90,6 +91,7 @@ class Snapshot:
     stop: Stop | None = None
     reach: HostReach = NO_HOSTS
     asks_hosts: bool = False
+    reply_found: Finding | None = None
 
     def reply(self) -> Sequence[Mapping[str, Any]]:
         """The blocks of this turn's reply."""

@@ -22,6 +22,7 @@ from neuraphage.client_wiring import api_ports, build_store
 from neuraphage.dev.demo_copy import copy_project
 from neuraphage.dev.demo_kills import Killer, started_runs
 from neuraphage.dev.demo_record import DemoRecord, demo_record
+from neuraphage.dev.idle_relay import idle_relay_ended
 from neuraphage.dev.local_model import free_port, scripted_environ
 from neuraphage.dev.server import EmbeddedServer
 from neuraphage.dev.stack import StackPlan, make_folders, stack_specs
@@ -113,7 +114,11 @@ class Demo:
                 scripted_arguments=() if self._options.live else SCRIPT_ARGUMENTS,
             )
             make_folders(plan)
-            with Supervisor(stack_specs(plan, server), plan.log_dir, on_change=lambda c: self._show.line(c.line)):
+            show = self._show
+            with (
+                idle_relay_ended(plan.data_dir, plan.namespace),
+                Supervisor(stack_specs(plan, server), plan.log_dir, on_change=lambda c: show.line(c.line)),
+            ):
                 settings = Settings(
                     state_url=SecretStr(address.state_url),
                     broker_url=SecretStr(address.broker_url),

@@ -21,6 +21,10 @@ import httpx2
 _current: ContextVar[Hangup | None] = ContextVar("neuraphage_llm_hangup", default=None)
 
 
+IN_HAND = "neuraphage"
+"""Name of the extension of a request that holds the Hangup of its call: a relay's transport asks it."""
+
+
 class Cause(Enum):
     """Why a call was hung up."""
 
@@ -38,9 +42,28 @@ class Hangup:
     - A call that is still resolving the host's name ends when the resolver answers and that step is over too. No
       timeout of ours bounds a resolver, only its own (`options timeout` and `attempts` in resolv.conf): a thread that
       waits in it cannot be woken.
+
+    Args:
+        call_id: names the call for a relay; empty without one.
+        task_id: whose call it is.
+        timeout_s: longest whole call.
+        check: asked by who reads from a relay, several times a second; what it raises ends the reading.
+        relayed: told when the call outlives this process.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        call_id: str = "",
+        task_id: str = "",
+        timeout_s: float = 0.0,
+        check: Callable[[], None] = lambda: None,
+        relayed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.call_id = call_id
+        self.task_id = task_id
+        self.timeout_s = timeout_s
+        self.relayed = relayed
+        self._check = check
         self._lock = threading.Lock()
         self._sockets: list[socket.socket] = []
         self._cause: Cause | None = None
@@ -56,6 +79,20 @@ class Hangup:
             self._cause = self._cause or cause
             for sock in self._sockets:
                 _shut_down(sock)
+
+    def poll(self) -> None:
+        """Return when the reader of a relay may go on.
+
+        Raises:
+            httpx2.ReadError: the call was hung up; or the interrupt says that this process must stop reading.
+        """
+        if self._cause is None:
+            try:
+                self._check()
+            except BaseException:  # noqa: BLE001 - of the interrupt, which raises it anew behind the HTTP client
+                self.hang_up(Cause.INTERRUPT)
+        if self._cause is not None:
+            raise httpx2.ReadError(f"hung up: {self._cause.value}")
 
     def trace(self, event_name: str, info: Mapping[str, Any]) -> None:
         """Learn the socket; this is the HTTP client's trace callback, called in the calling thread."""
@@ -101,6 +138,7 @@ def attach_current(request: httpx2.Request) -> None:
     if hangup is not None:
         callback: Callable[[str, Mapping[str, Any]], None] = hangup.trace
         request.extensions["trace"] = callback
+        request.extensions[IN_HAND] = hangup
 
 
 def _shut_down(sock: socket.socket) -> None:

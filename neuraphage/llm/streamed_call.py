@@ -11,7 +11,7 @@ import anthropic
 import httpx2
 from pydantic import SecretStr
 
-from neuraphage.errors import FaultKind, ModelFault
+from neuraphage.errors import FaultKind, ModelFault, RelayError
 from neuraphage.llm.bounded_answer import bound_answer, whole_lines
 from neuraphage.llm.collect import ReplyCollector
 from neuraphage.llm.faults import fault_of, fault_of_event
@@ -19,7 +19,7 @@ from neuraphage.llm.hangup import Cause, Hangup, attach_current
 from neuraphage.llm.redirects import MAX_REDIRECTS, refuse_foreign_redirect
 from neuraphage.llm.request import request_body
 from neuraphage.model.message import ModelReply, ModelRequest
-from neuraphage.ports import Delta, Interrupt
+from neuraphage.ports import Delta, DetachableInterrupt, Interrupt
 
 REQUEST_ID_HEADER = "X-Neuraphage-Request-Id"
 MAX_CONNECTIONS = 1_024
@@ -29,7 +29,13 @@ MIN_SECRET_CHARS = 8
 _log = logging.getLogger(__name__)
 
 
-def open_sdk(base_url: str, key: SecretStr, connect_timeout_s: float, read_timeout_s: float) -> anthropic.Anthropic:
+def open_sdk(
+    base_url: str,
+    key: SecretStr,
+    connect_timeout_s: float,
+    read_timeout_s: float,
+    transport: httpx2.BaseTransport | None = None,
+) -> anthropic.Anthropic:
     """The SDK's client; it connects with each call, and neither retries nor keeps a connection.
 
     Args:
@@ -37,6 +43,7 @@ def open_sdk(base_url: str, key: SecretStr, connect_timeout_s: float, read_timeo
         key: the credential.
         connect_timeout_s: longest wait for a connection.
         read_timeout_s: longest silence of the server.
+        transport: the way to the provider; None for connections of its own.
     """
     timeout = httpx2.Timeout(read_timeout_s, connect=connect_timeout_s, pool=connect_timeout_s)
     return anthropic.Anthropic(
@@ -48,6 +55,7 @@ def open_sdk(base_url: str, key: SecretStr, connect_timeout_s: float, read_timeo
             limits=httpx2.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=0),
             timeout=timeout,
             max_redirects=MAX_REDIRECTS,
+            transport=transport,
             event_hooks={"request": [attach_current], "response": [refuse_foreign_redirect, bound_answer]},
         ),
     )
@@ -57,19 +65,21 @@ class StreamedCall:
     """A call of `AnthropicClient`.
 
     Args:
-        connect: gives the SDK's client, which is made when first asked for.
+        connect: gives the SDK's client, by a relay or without, which is made when first asked for.
         key: the credential, to keep it out of what is told of a fault.
         timeout_s: longest whole call.
     """
 
-    def __init__(self, connect: Callable[[], anthropic.Anthropic], key: SecretStr, timeout_s: float) -> None:
+    def __init__(self, connect: Callable[[bool], anthropic.Anthropic], key: SecretStr, timeout_s: float) -> None:
         self._connect = connect
         self._key = key
         self._timeout_s = timeout_s
 
     def run(self, request: ModelRequest, on_delta: Callable[[Delta], None], interrupt: Interrupt) -> ModelReply:
         """See `AnthropicClient.call`."""
-        hangup = Hangup()
+        hangup = Hangup(
+            request.call_id, request.task_id, self._timeout_s, interrupt.check, lambda: _outlives(interrupt)
+        )
         unsubscribe = interrupt.subscribe(lambda: hangup.hang_up(Cause.INTERRUPT))
         collector = ReplyCollector(_fail_open(on_delta))
         try:
@@ -87,16 +97,7 @@ class StreamedCall:
     def _stream(self, request: ModelRequest, collector: ReplyCollector) -> ModelReply:
         began_s = time.monotonic()
         first_event_s = began_s
-        sdk = self._connect()
-        body = request_body(request)
-        with sdk.messages.create(
-            model=body.pop("model"),
-            max_tokens=body.pop("max_tokens"),
-            messages=body.pop("messages"),
-            stream=True,
-            extra_headers={REQUEST_ID_HEADER: request.request_id},
-            extra_body=body,
-        ) as stream:
+        with self._sent(request) as stream:
             for data in _events(stream.response):
                 if not collector.started:
                     first_event_s = time.monotonic()
@@ -119,6 +120,16 @@ class StreamedCall:
             FaultKind.TRUNCATED, f"the stream ended without {missing}, after {len(collector.content)} blocks"
         )
 
+    def _sent(self, request: ModelRequest) -> anthropic.Stream[Any]:
+        """Send it: by the relay, and without where that has not taken it and never will."""
+        if request.call_id:
+            try:
+                return _create(self._connect(True), request)
+            except anthropic.APIConnectionError as error:
+                if not isinstance(error.__cause__, RelayError):
+                    raise
+        return _create(self._connect(False), request)
+
     def _fault(self, error: Exception, collector: ReplyCollector, hangup: Hangup) -> ModelFault:
         if hangup.cause is Cause.DEADLINE:
             fault = ModelFault(FaultKind.TIMEOUT, f"the call was not over after {self._timeout_s:g} s")
@@ -129,6 +140,24 @@ class StreamedCall:
         clean = fault.detail.replace(key, "[api key]") if len(key) >= MIN_SECRET_CHARS else fault.detail
         told = collector.usage.model_dump() if collector.started else None
         return ModelFault(fault.kind, clean, fault.retry_after_s, usage=told, model=collector.model)
+
+
+def _create(sdk: anthropic.Anthropic, request: ModelRequest) -> anthropic.Stream[Any]:
+    body = request_body(request)
+    return sdk.messages.create(
+        model=body.pop("model"),
+        max_tokens=body.pop("max_tokens"),
+        messages=body.pop("messages"),
+        stream=True,
+        extra_headers={REQUEST_ID_HEADER: request.request_id},
+        extra_body=body,
+    )
+
+
+def _outlives(interrupt: Interrupt) -> None:
+    """A shutdown need not wait for a call that goes on without this process."""
+    if isinstance(interrupt, DetachableInterrupt):
+        interrupt.detachable = True
 
 
 def _events(response: httpx2.Response) -> Iterator[Any]:

@@ -23,6 +23,8 @@ class EventKind(StrEnum):
     """A person resumed it; TaskResumed tells who goes on with it."""
     REQUEST_SENT = "RequestSent"
     """The model was about to be asked."""
+    REQUEST_ATTACHED = "RequestAttached"
+    """A call that outlived its worker was met, and its reply is read."""
     REQUEST_FAILED = "RequestFailed"
     """The call failed, and may be repeated."""
     RESPONSE_RECEIVED = "ResponseReceived"

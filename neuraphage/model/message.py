@@ -74,6 +74,9 @@ class ModelRequest(Frozen):
         tools: tool definitions.
         max_tokens: reply limit.
         extra: further body fields, passed through (thinking, temperature, ...).
+        call_id: names this call for a relay, which sends it once at most; empty for a call that is not to outlive its
+            process.
+        task_id: whose request it is.
     """
 
     request_id: str
@@ -83,6 +86,8 @@ class ModelRequest(Frozen):
     tools: list[dict[str, Any]]
     max_tokens: int
     extra: dict[str, Any] = Field(default_factory=dict)
+    call_id: str = ""
+    task_id: str = ""
 
 
 class ModelReply(Frozen):

@@ -7,6 +7,7 @@ from neuraphage.ports.detached import CommandCgroup, Detached, DetachedStatus, S
 from neuraphage.ports.effects import (
     Clock,
     Delta,
+    DetachableInterrupt,
     Interrupt,
     ModelClient,
     Presence,
@@ -28,6 +29,7 @@ from neuraphage.ports.people import (
     Waker,
 )
 from neuraphage.ports.reads import ReadStore
+from neuraphage.ports.relay import NoRelay, Relay
 from neuraphage.ports.repairing import StoredForm
 from neuraphage.ports.rules import AddRule, OwnRules
 from neuraphage.ports.sandbox import Sandbox
@@ -63,6 +65,7 @@ __all__ = [
     "CommitVerdict",
     "Committed",
     "Delta",
+    "DetachableInterrupt",
     "Detached",
     "DetachedStatus",
     "DetachedTool",
@@ -80,6 +83,7 @@ __all__ = [
     "ModelClient",
     "NextTurn",
     "NoNotices",
+    "NoRelay",
     "NoticeMark",
     "NoticeStore",
     "OwnRules",
@@ -90,6 +94,7 @@ __all__ = [
     "RecoverVerdict",
     "Recovered",
     "Redaction",
+    "Relay",
     "Renewal",
     "Sandbox",
     "Settled",

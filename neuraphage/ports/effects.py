@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from neuraphage.model.message import ModelReply, ModelRequest
 
@@ -44,6 +44,13 @@ class Interrupt(Protocol):
         ...
 
 
+@runtime_checkable
+class DetachableInterrupt(Interrupt, Protocol):
+    """One that can be told that the effect in hand goes on without this process: a shutdown need not wait for it."""
+
+    detachable: bool
+
+
 # --- the model -----------------------------------------------------------------------------------------
 
 
@@ -54,10 +61,14 @@ class Delta:
     Args:
         kind: text, thinking or tool (name of a tool call that begins).
         text: the piece.
+        call: names the call of the model whose reply it is of; empty where nobody asks.
+        end: characters of that reply that are shown with this piece.
     """
 
     kind: str
     text: str
+    call: str = ""
+    end: int = 0
 
 
 class ModelClient(Protocol):

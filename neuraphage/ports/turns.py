@@ -276,6 +276,14 @@ class TurnStore(Protocol):
         """Renew all leases of a process in one round trip; the first value is the local send time."""
         ...
 
-    def publish_live(self, task_id: str, deltas: Iterable[Delta]) -> None:
-        """Show pieces of a streaming reply to viewers, if there are any. Failure is ignored."""
+    def publish_live(self, task_id: str, deltas: Iterable[Delta]) -> bool:
+        """Show pieces of a streaming reply to viewers, if there are any. Failure is ignored.
+
+        Returns:
+            Whether somebody watches.
+        """
+        ...
+
+    def live_shown(self, task_id: str, call: str) -> int | None:
+        """How many characters of a call's reply viewers have been shown; None where nobody watches or can tell."""
         ...

@@ -1,11 +1,16 @@
-"""Shows viewers a reply while it streams. It may fail or be slow: the reply itself must not."""
+"""Shows viewers a reply while it streams. It may fail or be slow: the reply itself must not.
+
+While nobody watches, what there is of the reply is kept, and nothing is sent. Who comes late gets all of it; and of a
+reply that a former worker has begun to show, the rest.
+"""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 
 from neuraphage.ports import Delta
-from neuraphage.runtime.live_text import LiveText
+from neuraphage.runtime.live_text import TOOL, LiveText
 from neuraphage.runtime.services import Services
 
 log = logging.getLogger(__name__)
@@ -14,6 +19,8 @@ FLUSH_S = 0.1
 """Deltas are shown in bundles of this length."""
 SLOW_S = 1.0
 """When a bundle takes so long, nothing more of this reply is shown before it is complete."""
+PIECE_CHARS = 8_000
+"""What was kept is sent in pieces of about this length."""
 
 
 class LiveView:
@@ -22,13 +29,19 @@ class LiveView:
     Args:
         services: the store, the clock and the redaction.
         task_id: whose reply it is.
+        call: names the call; the same for a worker that goes on with it.
     """
 
-    def __init__(self, services: Services, task_id: str) -> None:
+    def __init__(self, services: Services, task_id: str, call: str) -> None:
         self._services = services
         self._task_id = task_id
+        self._call = call
         self._text = LiveText(services.redaction)
         self._showing = True
+        self._watched = False
+        self._kept: list[Delta] = []
+        """What nobody has been shown."""
+        self._end = 0
         self._flushed_s = 0.0
 
     def show(self, delta: Delta) -> None:
@@ -49,10 +62,49 @@ class LiveView:
             log.warning("showing the end of a reply failed", exc_info=True)
 
     def _publish(self, pieces: list[Delta]) -> None:
-        if not pieces or not self._showing:
+        for piece in pieces:
+            self._end += len(piece.text)
+            self._kept.append(Delta(piece.kind, piece.text, self._call, self._end))
+        if not self._kept or not self._showing:
             return
         began_s = self._services.clock.boottime_s()
-        self._services.store.publish_live(self._task_id, pieces)
+        self._send()
         self._flushed_s = self._services.clock.boottime_s()
         # a server that hangs must not hold up the stream of a reply that is being paid for
         self._showing = self._flushed_s - began_s < SLOW_S
+
+    def _send(self) -> None:
+        store = self._services.store
+        if not self._watched:
+            shown = store.live_shown(self._task_id, self._call)
+            if shown is None:
+                return
+            self._kept = joined(after(self._kept, shown))
+            self._watched = True
+        if not self._kept or (watched := store.publish_live(self._task_id, self._kept)):
+            self._kept = []
+        else:
+            self._watched = watched
+
+
+def after(pieces: Iterable[Delta], shown: int) -> list[Delta]:
+    """The pieces without what was shown of them.
+
+    Args:
+        pieces: of one reply, in order.
+        shown: characters of it.
+    """
+    rest = ((piece, piece.end - shown) for piece in pieces if piece.end > shown)
+    return [Delta(piece.kind, piece.text[-left:], piece.call, piece.end) for piece, left in rest]
+
+
+def joined(pieces: Iterable[Delta]) -> list[Delta]:
+    """The same text in fewer pieces; each name of a tool stays one."""
+    made: list[Delta] = []
+    for piece in pieces:
+        last = made[-1] if made else None
+        if last is None or piece.kind == TOOL or last.kind != piece.kind or len(last.text) >= PIECE_CHARS:
+            made.append(piece)
+        else:
+            made[-1] = Delta(piece.kind, last.text + piece.text, piece.call, piece.end)
+    return made

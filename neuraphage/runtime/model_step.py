@@ -6,15 +6,16 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
+from neuraphage.decide.begun_call import Finding
 from neuraphage.decide.conversation import tool_calls, with_own_ids
-from neuraphage.decide.hashing import canonical, request_id, sha256_hex
+from neuraphage.decide.hashing import call_id, canonical, request_id, sha256_hex
 from neuraphage.decide.replies import actual_stop, unfinished_call
 from neuraphage.decide.retry import after_fault, is_sent_plain
 from neuraphage.decide.sendable import without_broken_signatures
 from neuraphage.decide.surrogates import whole_text
 from neuraphage.decide.tool_input import why_unusable
 from neuraphage.decide.working_dir_notes import working_dir_note
-from neuraphage.errors import FaultKind, ModelFault
+from neuraphage.errors import CancelRequested, FaultKind, ModelFault
 from neuraphage.model.effect import EffectState, Marker, MarkerName, ModelEffect
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.message import Entry, ModelReply, ModelRequest
@@ -74,15 +75,51 @@ class ModelStep:
             work.begin_announced(entry)
         else:
             self._announce(entry, resend=resend)
-        view = LiveView(self._services, work.record.task_id)
+        self._read_reply(entry)
+
+    def settle(self) -> Finding:
+        """Find out what came of the call that a former lease had sent."""
+        entry = self._work.model_effect
+        if entry is None or entry.request_id is None:
+            return Finding.UNKNOWN
+        return self._services.relay.settle(call_id(entry.request_id, entry.attempt))
+
+    def attach(self) -> None:
+        """Commit that this lease goes on with a call that a former one had sent, and note the reply or the fault.
+
+        Raises:
+            LeaseLost, CancelRequested, StoreUnavailable: nothing is noted as its outcome.
+        """
+        before = self._work.model_effect
+        if before is None:
+            raise AssertionError("there is no call to attach to")
+        entry = before.model_copy(update={"fence": self._work.held.lease.fence})
+        data = {"request_id": entry.request_id, "attempt": entry.attempt, "fence": entry.fence}
+        self._work.note(journal=[entry], events=[Event(kind=EventKind.REQUEST_ATTACHED, data=data)])
+        self._work.begin_effect()
+        self._read_reply(entry)
+
+    def _read_reply(self, entry: ModelEffect) -> None:
+        """Note the reply or the fault of an announced call. What a relay holds is let go when that is stored."""
+        work, services = self._work, self._services
+        call = call_id(entry.request_id or "", entry.attempt)
+        view = LiveView(services, work.record.task_id, call)
         try:
-            reply = self._services.model.call(self._request(entry), view.show, work.held)
+            reply = services.model.call(self._request(entry, call), view.show, work.held)
             self._check_size(reply)
         except ModelFault as fault:
             self._note_fault(entry, fault)
+        except BaseException as ended:
+            services.relay.leave(call)
+            if isinstance(ended, CancelRequested):
+                services.relay.cancel(call)
+            raise
         else:
             self._note_reply(entry, reply)
             view.end()
+        finally:
+            work.held.detachable = False
+        work.when_written(lambda: services.relay.stored(call))
 
     def _announce(self, entry: ModelEffect, *, resend: bool) -> None:
         data: dict[str, Any] = {"request_id": entry.request_id, "attempt": entry.attempt, "fence": entry.fence}
@@ -126,7 +163,7 @@ class ModelStep:
         if blocks:
             work.note(entries=[Entry(role="user", content=blocks, turn=iteration)])
 
-    def _request(self, entry: ModelEffect) -> ModelRequest:
+    def _request(self, entry: ModelEffect, call: str) -> ModelRequest:
         spec = self._work.record.spec
         system = SYSTEM_TEXT + (f"\n\n{spec.system}" if spec.system else "")
         tools = [
@@ -141,6 +178,8 @@ class ModelStep:
             tools=tools,
             max_tokens=spec.max_tokens,
             extra={},
+            call_id=call,
+            task_id=self._work.record.task_id,
         )
 
     def _note_fault(self, entry: ModelEffect, fault: ModelFault) -> None:

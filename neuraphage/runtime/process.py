@@ -56,6 +56,7 @@ class WorkerProcess:
         self.process_id = row.process_id
         self.pid = row.pid
         self._registry = registry
+        self._relay = services.relay
         self._row = row
         self._exit_process = exit_process
         self._entered = False
@@ -68,8 +69,9 @@ class WorkerProcess:
         self.runner = TurnRunner(services, self.keeper, row.process_id, closed)
 
     def start(self) -> None:
-        """Start the heartbeat."""
+        """Start the heartbeat, and have the relay ready."""
         self.keeper.start()
+        threading.Thread(target=self._relay.warm, name="neuraphage-relay", daemon=True).start()
 
     def run_turn(self, task_id: str, seq: int, iteration: int = 0) -> str:
         """Handle one message; the process is entered in the registry before its first claim."""

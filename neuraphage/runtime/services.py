@@ -13,9 +13,11 @@ from neuraphage.ports import (
     Clock,
     ModelClient,
     NoNotices,
+    NoRelay,
     OwnRules,
     PromptNotices,
     Redaction,
+    Relay,
     ShellReader,
     Spool,
     ToolBox,
@@ -46,6 +48,7 @@ class Services:
         own_rules: those that the person of this process has made; None for none.
         project_rules: those of projects that the same person trusts; None for none.
         notices: tells people outside of prompts that have opened.
+        relay: holds calls of the model, so that they outlive this process.
     """
 
     settings: Settings
@@ -63,6 +66,7 @@ class Services:
     own_rules: OwnRules | None = None
     project_rules: OwnRules | None = None
     notices: PromptNotices = field(default_factory=NoNotices)
+    relay: Relay = field(default_factory=NoRelay)
     declarations: dict[str, ToolDeclaration] = field(default_factory=dict)
     rules: tuple[Rule, ...] = field(init=False)
 

@@ -11,8 +11,10 @@ from neuraphage.decide.actions import (
     AskDetached,
     AskHosts,
     AskPeople,
+    AskReply,
     AskWhatHappened,
     Attach,
+    AttachReply,
     CallModel,
     Complete,
     Fail,
@@ -121,8 +123,8 @@ class Turn:
 
     def _carry_out(self, action: Action) -> Settled | None:
         match action:
-            case CallModel():
-                self._call_model(action)
+            case CallModel() | AskReply() | AttachReply():
+                self._reply(action)
             case TakeAnswers():
                 self._people.take(self._facts.calls())
                 self._facts.forget()
@@ -181,10 +183,17 @@ class Turn:
                 self._seals.void(call)
                 self._facts.forget()
 
-    def _call_model(self, action: CallModel) -> None:
+    def _reply(self, action: CallModel | AskReply | AttachReply) -> None:
+        """Get a reply of the model, or find out what came of one; it may take as long as an effect does."""
         self._work.held.effect_since_s = self._services.clock.boottime_s()
         try:
-            self._model.call(resend=action.may_be_billed)
+            match action:
+                case CallModel(may_be_billed=may_be_billed):
+                    self._model.call(resend=may_be_billed)
+                case AskReply():
+                    self._facts.reply_found = self._model.settle()
+                case AttachReply():
+                    self._model.attach()
         finally:
             self._work.held.effect_since_s = None
 

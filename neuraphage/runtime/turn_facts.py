@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from neuraphage.decide.begun_call import Found
+from neuraphage.decide.begun_call import Finding, Found
 from neuraphage.decide.conversation import calls_of_turn
 from neuraphage.decide.edits import as_allowed
 from neuraphage.decide.host_requests import with_reach
@@ -49,6 +49,8 @@ class TurnFacts:
         """What an approval of a call would be bound to now."""
         self.found: dict[str, Found] = {}
         """What came of begun calls."""
+        self.reply_found: Finding | None = None
+        """What came of a call of the model that a former lease had sent."""
 
     def snapshot(self, stop: Stop | None) -> Snapshot:
         """What the next decision is made from.
@@ -80,6 +82,7 @@ class TurnFacts:
             found=self.found,
             stop=stop,
             reach=reach,
+            reply_found=self.reply_found,
             asks_hosts=self._services.settings.ask_refused_hosts != "off",
         )
 

@@ -75,6 +75,7 @@ class UnitOfWork:
         self._draining = draining
         self._chain = chain
         self._pending = Changes()
+        self._when_written: list[Callable[[], None]] = []
         # from now, not from the send time: the claim may have been sent several times, and a server time that runs
         # ahead would let this process act before a former owner's deadline
         self._clock_offset_ms = claimed.now_ms - int(services.clock.boottime_s() * 1000)
@@ -160,6 +161,10 @@ class UnitOfWork:
         """Note an answer that holds for every later call of the tool."""
         self._pending = replace(self._pending, grants={**self._pending.grants, tool: permission})
         self.grants[tool] = permission
+
+    def when_written(self, told: Callable[[], None]) -> None:
+        """Have something told when what is noted by now is stored; never, if it is not."""
+        self._when_written.append(told)
 
     # --- writing ---
 
@@ -271,4 +276,7 @@ class UnitOfWork:
             lost = WriteLost if answer.verdict is CommitVerdict.LOST else LeaseLost
             raise lost(f"{self.held.lease.task_id}: {what} answered {answer.verdict.value}")
         self.held.advance_token()
+        when_written, self._when_written = self._when_written, []
+        for told in when_written:
+            told()
         return answer

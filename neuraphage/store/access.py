@@ -42,7 +42,7 @@ def check_access(context: StoreContext) -> bool:
         *((command, keys.tombstones) for command in ("ZADD", "ZSCORE", "ZREMRANGEBYSCORE")),
         *((command, keys.status(Status.QUEUED)) for command in ("ZREVRANGE", "ZCARD")),
         *((command, keys.ids) for command in ("ZRANGE", "ZCARD")),
-        *((command, keys.live(PROBE)) for command in ("XADD", "PEXPIRE")),
+        *((command, keys.live(PROBE)) for command in ("XADD", "XREVRANGE", "PEXPIRE")),
         *((command, keys.notice(PROBE, PROBE, "opened")) for command in ("GET", "SET")),
         ("HLEN", keys.turn(PROBE)),
         ("XREAD", "STREAMS", keys.events(PROBE), "0"),

@@ -16,13 +16,40 @@ if TYPE_CHECKING:
     from neuraphage.ports import Delta
 
 
-def publish(context: StoreContext, task_id: str, deltas: Iterable[Delta]) -> None:
-    """Append deltas if a viewer made the stream; sent once, a failure is ignored: viewers must never stop a turn."""
+_LOOKED_AT = 100
+"""Entries among which the last piece of a reply is looked for; each viewer adds one in some seconds."""
+
+
+def publish(context: StoreContext, task_id: str, deltas: Iterable[Delta]) -> bool:
+    """Append deltas if a viewer made the stream; sent once, a failure is ignored: viewers must never stop a turn.
+
+    Returns:
+        Whether there is a stream; where the server did not tell, there is taken to be one.
+    """
     add = ("XADD", context.keys.live(task_id), "NOMKSTREAM", "MAXLEN", "~", context.settings.live_max, "*")
     try:
-        context.round_trips.send_once(*((*add, "k", delta.kind, "t", delta.text) for delta in deltas))
+        replies = context.round_trips.send_once(
+            *((*add, "k", one.kind, "t", one.text, "c", one.call, "e", one.end) for one in deltas)
+        )
     except redis.exceptions.RedisError:
-        return
+        return True
+    return None not in replies
+
+
+def shown(context: StoreContext, task_id: str, call: str) -> int | None:
+    """How many characters of a call's reply the stream has; None where there is none, or the server does not tell."""
+    look = ("XREVRANGE", context.keys.live(task_id), "+", "-", "COUNT", _LOOKED_AT)
+    try:
+        (rows,) = context.round_trips.send_once(look)
+    except redis.exceptions.RedisError:
+        return None
+    if not rows or not isinstance(rows, list):
+        return None
+    for _, flat in rows:
+        fields = dict(zip(flat[::2], flat[1::2], strict=True))
+        if fields.get(b"c") == call.encode():
+            return int(fields[b"e"])
+    return 0
 
 
 def watch(context: StoreContext, task_id: str) -> None:

@@ -149,9 +149,13 @@ class RedisStore:
         """See leases.renew."""
         return leases.renew(self.context, self.clock, leases_held)
 
-    def publish_live(self, task_id: str, deltas: Iterable[Delta]) -> None:
+    def publish_live(self, task_id: str, deltas: Iterable[Delta]) -> bool:
         """See live.publish."""
-        live.publish(self.context, task_id, deltas)
+        return live.publish(self.context, task_id, deltas)
+
+    def live_shown(self, task_id: str, call: str) -> int | None:
+        """See live.shown."""
+        return live.shown(self.context, task_id, call)
 
     # --- sweep and watcher ---
 

@@ -68,6 +68,7 @@ class KillingStore:
         self._counts: Counter[MarkerName] = Counter()
         self.renew = target.renew
         self.publish_live = target.publish_live
+        self.live_shown = target.live_shown
 
     def claim(self, task_id: str, seq: int, process_id: str, claim_id: str, request_id: str = "") -> Claimed:  # noqa: ARG002 - each marker is to be a write of its own
         """See ports.TurnStore; announces no call, so that there is a moment before its marker."""

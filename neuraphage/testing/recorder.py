@@ -18,6 +18,7 @@ from neuraphage.ports import (
     Dispatcher,
     ModelClient,
     NoticeStore,
+    Relay,
     Spool,
     SpoolWatch,
     SweepStore,
@@ -60,6 +61,7 @@ _PORTS: Mapping[str, frozenset[str]] = {
     "Dispatcher": _methods(Dispatcher),
     "ModelClient": _methods(ModelClient),
     "Spool": _methods(Spool),
+    "Relay": _methods(Relay) - {"warm"} | {"answer"},  # `answer` is what its transport asks of it
     "SpoolWatch": _methods(SpoolWatch),
     "NoticeStore": frozenset({"begin_notice", "end_notice"}),  # the others only read, and belong to other ports, too
     "Outside": frozenset({"tell"}),  # of a prompt
@@ -129,6 +131,11 @@ class Recorder:
     def spool(self, target: Spool) -> Spool:
         """Wrap the spool."""
         wrapped: Spool = self._wrapped("Spool", target)
+        return wrapped
+
+    def relay(self, target: T) -> T:
+        """Wrap the relay of calls of the model, as a `neuraphage.relay.reply_relay.ReplyRelay` is."""
+        wrapped: T = self._wrapped("Relay", target)
         return wrapped
 
     def spool_watch(self, target: SpoolWatch) -> SpoolWatch:

@@ -24,6 +24,7 @@ from crash_world import API_KEY, Site
 import neuraphage.runtime.live_view
 from neuraphage.tools.registry import default_toolbox
 from patience import PATIENCE_S
+from relaykit import relay_process
 from servers import ValkeyProcess
 
 HERE = Path(__file__).parent
@@ -54,7 +55,8 @@ class Bench:
     def site(self, **changes: object) -> Site:
         """The place of a new case."""
         number = next(self._numbers)
-        return Site(number, self.folder / f"case-{number}", self.valkey.socket, self.model_url, **changes)  # type: ignore[arg-type]  # a test's own keywords
+        where = self.folder / f"case-{number}", self.valkey.socket, self.model_url, self.folder / "relay"
+        return Site(number, *where, **changes)  # type: ignore[arg-type]  # a test's own keywords
 
     def requests(self) -> list[dict[str, object]]:
         """Every request that ended, as the scripted API saw it."""
@@ -81,7 +83,8 @@ def bench() -> Iterator[Bench]:
         try:
             url = f"http://127.0.0.1:{wait_for_port(folder / 'port')}"
             order_fault(url)
-            yield Bench(folder, valkey, url, folder / "requests")
+            with relay_process(folder / "relay"):
+                yield Bench(folder, valkey, url, folder / "requests")
         finally:
             process.kill()
             process.wait()

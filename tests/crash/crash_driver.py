@@ -22,7 +22,7 @@ from neuraphage.model.task import TERMINAL, Status, TaskRecord
 from neuraphage.ports import NoticeMark
 from neuraphage.runtime.host import ProcessIdentity, process_gone
 from neuraphage.runtime.outcome import REFUSALS, Outcome
-from neuraphage.store import queries
+from neuraphage.store import live, queries
 from patience import PATIENCE_S
 
 WAIT_LIMIT_S = PATIENCE_S
@@ -82,6 +82,7 @@ class Driver:
         try:
             self._world.store.get(self._task_id)
         except TaskNotFound:
+            live.watch(self._world.store.context, self._task_id)  # its replies are shown to somebody
             self._world.people.submit(self._world.site.spec(), "submit")
 
     def _goes_on(self, record: TaskRecord) -> bool:

@@ -23,6 +23,10 @@ from neuraphage.model.prompt import Prompt
 from neuraphage.model.task import TaskRecord, TaskSpec
 from neuraphage.model.usage import Usage
 from neuraphage.ports import Interrupt, ProcessRow, Signal, SignalKind, SpoolCommand, SpoolStatus
+from neuraphage.relay.limits import RelayLimits
+from neuraphage.relay.place import RelayPlace
+from neuraphage.relay.reply_relay import ReplyRelay
+from neuraphage.relay.transport import RelayTransport
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.host import host_id, this_process
@@ -61,6 +65,7 @@ class Site:
         folder: working directory, spool and outside world.
         redis_socket: the state server.
         model_url: the scripted API.
+        relay: place of the relay that all cases share.
         lease_s: lease length; a heartbeat is a fifth of it.
     """
 
@@ -68,6 +73,7 @@ class Site:
     folder: Path
     redis_socket: Path
     model_url: str
+    relay: Path
     lease_s: float = 1.0
 
     @property
@@ -117,6 +123,7 @@ class Site:
             max_republish_s=3_600.0,
             anthropic_base_url=self.model_url,
             turns_per_message="auto",
+            live_ttl_s=3_600.0,
         )
 
     def spec(self) -> TaskSpec:
@@ -266,13 +273,15 @@ class World:
         def cost(model: str, usage: Usage) -> int:
             return cost_microusd(usage, PRICES.quote(model).price)
 
+        relay = self.recorder.relay(ReplyRelay(RelayPlace(site.relay), RelayLimits()))
+        client = AnthropicClient(site.model_url, API_KEY, transport=lambda: RelayTransport(relay))
         extra = [Deposit(site.outside, self._renew), Ring(site.outside)]
         return Services(
             settings=self.settings,
             clock=self.clock,
             store=self.recorder.turn_store(self.store),
             dispatcher=self._dispatcher,
-            model=self.recorder.model(AnthropicClient(site.model_url, API_KEY)),
+            model=self.recorder.model(client),
             tools=self.recorder.tools(default_toolbox(extra=extra)),
             shell=ShfmtReader(),
             spool=self.recorder.spool(self.spool),
@@ -281,6 +290,7 @@ class World:
             cost_microusd=cost,
             new_claim_id=lambda: secrets.token_hex(8),
             notices=self.notices,
+            relay=relay,
         )
 
     def _renew(self) -> None:

@@ -21,6 +21,7 @@ pytestmark = [pytest.mark.real_redis, pytest.mark.timeout(2_400)]
 JOBS = 5
 MIN_POINTS = 60
 RECOVERIES = {
+    "reply": ("Relay.answer#1.after", Finder.WATCHER, Span.FIRST_TURN),
     "attach": ("Spool.start#1.after", Finder.SWEEP, Span.TO_FIRST_TURN),
     "probe": ("Tool.run:write_file#1.after", Finder.WATCHER, Span.TO_FIRST_TURN),
     "sealed": ("Spool.start#1.before", Finder.WATCHER, Span.FIRST_TURN),
@@ -28,6 +29,8 @@ RECOVERIES = {
 }
 """First crash, finder and recorded span of each recovery whose own calls are crash points too."""
 NEVER_CALLED = {
+    "Relay.cancel": "nobody cancels the plan's task; tests/stack has it",
+    "Relay.leave": "it ends a connection of a process that has lost its lease; tests/unit/relay has it",
     "Spool.cancel": "the runtime never calls it: the spool ends a cancelled command itself, inside wait",
 }
 

@@ -16,6 +16,7 @@ from neuraphage.own_rules import OwnRules
 from neuraphage.prompt_notices import LocalNotices
 from neuraphage.queue.dispatcher import QueueDispatcher
 from neuraphage.redaction.redactor import Redactor
+from neuraphage.relay.reply_relay import ReplyRelay
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.held_lease import HeldLease
 from neuraphage.sandbox.confinement import Bubblewrap, Landlock, NoSandbox, Seatbelt
@@ -52,6 +53,8 @@ PARTS: dict[type, list[type]] = {
     ports.PromptNotices: [LocalNotices, ports.NoNotices],
     ports.ReadStore: [RedisReads],
     ports.Redaction: [Redactor],
+    ports.Relay: [ReplyRelay, ports.NoRelay],
+    ports.DetachableInterrupt: [HeldLease],
     ports.Sandbox: [Bubblewrap, Landlock, NoSandbox, Seatbelt],
     ports.ShellReader: [ShfmtReader],
     ports.Spool: [CommandSpool, UnspooledCommands],

@@ -14,8 +14,10 @@ from neuraphage.decide.actions import (
     AskDetached,
     AskHosts,
     AskPeople,
+    AskReply,
     AskWhatHappened,
     Attach,
+    AttachReply,
     CallModel,
     Complete,
     Fail,
@@ -239,7 +241,7 @@ def test_the_table_is_whole() -> None:
 def test_the_table_says_what_the_design_says() -> None:
     """The safety rows by hand: nothing inherited is taken for an outcome, nothing opaque is simply run again."""
     inherited = {shape: MATRIX[shape, Origin.INHERITED] for shape in Shape}
-    assert inherited[Shape.STARTED_BILLED] is Move.CALL_AGAIN
+    assert inherited[Shape.STARTED_BILLED] is Move.ASK_REPLY
     assert inherited[Shape.STARTED_PURE] is Move.RUN_AGAIN
     assert inherited[Shape.STARTED_KEYED] is Move.RUN_AGAIN_KEYED
     assert inherited[Shape.STARTED_CHECKABLE] is Move.PROBE
@@ -399,18 +401,32 @@ def test_a_text_that_is_no_command_line_is_none(means: ToolTraits) -> None:
 # --- calls of the model ---
 
 
-@pytest.mark.parametrize(("origin", "counted"), [(Origin.INHERITED, True)])
-def test_a_repeated_call_may_be_billed_twice(origin: Origin, counted: bool) -> None:
-    """Where its worker died in it, or its reply had begun; a call that was refused costs nothing."""
-    assert decide(state_of(Shape.STARTED_BILLED, origin)) == CallModel(may_be_billed=counted)
-    assert decide(state_of(Shape.CALL_DUE_BEGUN, origin)) == CallModel(may_be_billed=True)
-    assert decide(state_of(Shape.CALL_DUE, origin)) == CallModel()
+def sent_before(found: Finding | None) -> Snapshot:
+    """A call that a former lease had sent, and what came of it."""
+    return dataclasses.replace(state_of(Shape.STARTED_BILLED, Origin.INHERITED), reply_found=found)
+
+
+@pytest.mark.parametrize("found", [Finding.RUNNING, Finding.ENDED])
+def test_a_reply_that_outlived_its_worker_is_read(found: Finding) -> None:
+    """It is asked for first; and it is paid already, so no limit keeps it from being read."""
+    assert decide(sent_before(None)) == AskReply()
+    assert decide(sent_before(found)) == AttachReply()
+    spent = sent_before(found).record.model_copy(update={"counters": Counters(cost_microusd=100)})
+    assert decide(dataclasses.replace(sent_before(found), record=spent)) == AttachReply()
+
+
+def test_a_repeated_call_may_be_billed_twice() -> None:
+    """Where nobody knows of it, or its reply had begun; a call that was refused costs nothing, nor one never sent."""
+    assert decide(sent_before(Finding.UNKNOWN)) == CallModel(may_be_billed=True)
+    assert decide(sent_before(Finding.SEALED)) == CallModel()
+    assert decide(state_of(Shape.CALL_DUE_BEGUN, Origin.INHERITED)) == CallModel(may_be_billed=True)
+    assert decide(state_of(Shape.CALL_DUE, Origin.INHERITED)) == CallModel()
 
 
 @pytest.mark.parametrize("shape", [Shape.EMPTY, Shape.CALL_DUE, Shape.CALL_DUE_BEGUN, Shape.STARTED_BILLED])
 def test_no_call_is_made_at_a_limit(shape: Shape) -> None:
     """Neither a first one nor a repeated one: each may cost."""
-    snapshot = state_of(shape, Origin.INHERITED)
+    snapshot = dataclasses.replace(state_of(shape, Origin.INHERITED), reply_found=Finding.UNKNOWN)
     spent = snapshot.record.model_copy(update={"counters": Counters(cost_microusd=100)})
     action = decide(dataclasses.replace(snapshot, record=spent))
     assert isinstance(action, StopAtLimit)
@@ -604,6 +620,7 @@ def test_every_action_is_decided_somewhere() -> None:
         decide(approved()),
         decide(approved(seals={"t1": "other"})),
         decide(over_its_rate()),
+        decide(sent_before(Finding.ENDED)),
     ]
     assert {type(action) for action in actions} == set(get_args(Action))
 

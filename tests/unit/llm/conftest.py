@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,7 +13,11 @@ import pytest
 from neuraphage.errors import CancelRequested
 from neuraphage.llm import AnthropicClient
 from neuraphage.model.message import ModelReply, ModelRequest
-from neuraphage.ports import Delta
+from neuraphage.ports import Delta, Interrupt
+from neuraphage.relay.limits import RelayLimits
+from neuraphage.relay.place import RelayPlace
+from neuraphage.relay.reply_relay import ReplyRelay
+from neuraphage.relay.transport import RelayTransport
 from neuraphage.testing.scripted_api import ScriptedReply, ScriptedServer, ScriptRequest, reply
 
 KEY = "sk-ant-test-key-0123456789"
@@ -90,15 +96,39 @@ def make_request() -> Callable[..., ModelRequest]:
             "messages": [{"role": "user", "content": prompt}],
             "tools": [],
             "max_tokens": 100,
+            "call_id": secrets.token_hex(16),
         }
         return ModelRequest(**(fields | changes))
 
     return make
 
 
-@pytest.fixture(scope="session")
-def shared_client(shared_server: tuple[ScriptedServer, Answers]) -> Iterator[AnthropicClient]:
-    made = AnthropicClient(shared_server[0].url, KEY, connect_timeout_s=5, read_timeout_s=20, call_timeout_s=30)
+class StoringClient(AnthropicClient):
+    """A client by a relay, which is told of each reply that it is stored, as a turn tells it."""
+
+    def __init__(self, relay: ReplyRelay, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options, transport=partial(RelayTransport, relay))
+        self._relay = relay
+
+    def call(self, request: ModelRequest, on_delta: Callable[[Delta], None], interrupt: Interrupt) -> ModelReply:
+        try:
+            return super().call(request, on_delta, interrupt)
+        finally:
+            self._relay.stored(request.call_id)
+
+
+@pytest.fixture(scope="session", params=["direct", "by relay"])
+def shared_client(
+    request: pytest.FixtureRequest,
+    shared_server: tuple[ScriptedServer, Answers],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[AnthropicClient]:
+    """One that connects by itself, and one by a relay; each test of calls holds for both."""
+    make: Callable[..., AnthropicClient] = AnthropicClient
+    if request.param == "by relay":
+        place = RelayPlace(tmp_path_factory.mktemp("relay") / "place")
+        make = partial(StoringClient, ReplyRelay(place, RelayLimits()))
+    made = make(shared_server[0].url, KEY, connect_timeout_s=5, read_timeout_s=20, call_timeout_s=30)
     yield made
     made.close()
 

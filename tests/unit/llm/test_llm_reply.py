@@ -177,7 +177,7 @@ def test_a_forked_child_calls_on_its_own_connections(client, interrupt, make_req
     if child == 0:
         said = {}
         try:
-            fresh = client._sdk is None
+            fresh = not client._sdks
             got = client.call(make_request("child"), lambda _: None, interrupt)
             said = {"fresh": fresh, "stop": got.stop_reason}
         finally:

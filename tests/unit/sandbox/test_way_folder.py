@@ -103,7 +103,9 @@ def test_a_command_sees_no_other_ones_way(open_host: SandboxedHost) -> None:
     data = open_host.data
     other = open_host.command("true", task_id="other")
     with open_host.sandbox.served(other.effect_id):
-        line = f"ls -A {data}/ways; cat {data}/ways/{other.effect_id}/hosts; find {data} /run -name s -type s 2>/dev/null"
+        line = (
+            f"ls -A {data}/ways; cat {data}/ways/{other.effect_id}/hosts; find {data} /run -name s -type s 2>/dev/null"
+        )
         output = open_host.run(line).output
     assert other.effect_id not in output.replace(f"{data}/ways/{other.effect_id}/hosts", "")
     assert "a.org" not in output
