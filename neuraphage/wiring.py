@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 from neuraphage import own_secrets
 from neuraphage.client_wiring import API_KEY_VARIABLE, build_store, redactor
-from neuraphage.data_folder import RELAY, SANDBOX, SPOOL, WAYS
+from neuraphage.data_folder import SANDBOX, SPOOL, WAYS
 from neuraphage.decide.cost import cost_microusd
-from neuraphage.decide.hashing import sha256_hex
 from neuraphage.decide.server_url import socket_of
 from neuraphage.errors import SettingsError, SpoolError
 from neuraphage.llm import AnthropicClient, PriceTable
@@ -32,9 +31,8 @@ from neuraphage.ports import (
     ToolBox,
 )
 from neuraphage.redaction.ends import Redact
-from neuraphage.relay.limits import RelayLimits
-from neuraphage.relay.place import RelayPlace
 from neuraphage.relay.reply_relay import ReplyRelay
+from neuraphage.relay_wiring import relay_limits, relay_place
 from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.health import HealthReporter, health_folder
 from neuraphage.runtime.host import host_id, this_process
@@ -137,15 +135,7 @@ def build_relay(settings: Settings) -> ReplyRelay | None:
     """What holds calls of the model on this host; None where the settings want none."""
     if settings.relay == "off":
         return None
-    limits = RelayLimits(
-        calls=settings.relay_calls, quota_bytes=settings.relay_quota_bytes, retention_s=settings.relay_retention_s
-    )
-    return ReplyRelay(relay_place(Path(settings.data_dir), settings.namespace), limits)
-
-
-def relay_place(data_dir: Path, namespace: str) -> RelayPlace:
-    """Where the relays of a namespace are found."""
-    return RelayPlace(data_dir / RELAY / namespace, sha256_hex([host_id()])[:12])
+    return ReplyRelay(relay_place(settings), relay_limits(settings))
 
 
 def build_model(settings: Settings, relay: ReplyRelay | None = None) -> ModelClient:

@@ -56,6 +56,7 @@ TABLE = {
     "why": CommandEntry("why_command", "Say why a task stands where it stands, and what happens next."),
     "recover": CommandEntry("admin_commands", "Show the last recovery, or put tasks back to work."),
     "health": CommandEntry("health_command", "Say whether the workers of this host work, by exit 0 or 1."),
+    "relay": CommandEntry("relay_command", "Hold the connections to the model's provider.", orders=True),
     "version": CommandEntry("version_command", "Show the version."),
     "env": CommandEntry("env_command", "Print the variables that lead other programs to this stack."),
     "config": CommandEntry("config_commands", "Show settings and where they come from."),

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from neuraphage.relay.joining import end_idle
-from neuraphage.wiring import relay_place
+from neuraphage.relay_wiring import relay_place
+from neuraphage.settings import Settings
 
 
 @contextmanager
@@ -20,4 +21,4 @@ def idle_relay_ended(data_dir: Path, namespace: str) -> Iterator[None]:
     try:
         yield
     finally:
-        end_idle(relay_place(data_dir, namespace))
+        end_idle(relay_place(Settings(data_dir=data_dir, namespace=namespace)))

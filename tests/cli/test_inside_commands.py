@@ -70,7 +70,7 @@ def test_no_project_is_trusted_from_inside(words: tuple[str, ...]) -> None:
 def test_every_order_is_known() -> None:
     """All that people tell tasks, and what tasks stand on."""
     told = {"run", "submit", "answer", "send", "pause", "resume", "cancel", "retry", "limit"}
-    assert set(ORDERS) == told | {"dev", "demo", "purge", "repair"}
+    assert set(ORDERS) == told | {"dev", "demo", "purge", "repair", "relay"}
 
 
 REQUESTS = {

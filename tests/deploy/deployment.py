@@ -27,7 +27,7 @@ from source_tree import ROOT
 
 LIMIT_S = PATIENCE_S
 BLOCK_LIMIT_S = PATIENCE_S
-"""A block may stop and start all six services."""
+"""A block may stop and start all seven services."""
 HERE = Path(__file__).parent
 FAST = {"HEARTBEAT_S": 1, "LEASE_S": 6, "SWEEP_S": 1, "FIRST_REPUBLISH_S": 2, "MAX_REPUBLISH_S": 4}
 """Times of all processes: shorter than an operator's, with room for a slow machine."""

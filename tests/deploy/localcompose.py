@@ -25,7 +25,7 @@ LIMIT_S = 600.0
 STATE = "state"
 """Folder of the stand-in inside the project's: logs, process ids, volumes, ports."""
 APART = ("--user", "--map-root-user", "--pid", "--uts", "--fork", "--mount-proc")
-ORDER = ("redis", "worker", "control", "beat-1", "beat-2", "flower")
+ORDER = ("redis", "relay", "worker", "control", "beat-1", "beat-2", "flower")
 
 
 @cache

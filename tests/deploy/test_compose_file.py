@@ -48,7 +48,7 @@ def test_the_file_keeps_the_schema_of_compose(document: Any) -> None:
 
 def test_every_service_is_kept_up_checked_and_without_rights(services: dict[str, Service]) -> None:
     """Restarted when it ends, with a health check, and nothing of root's powers."""
-    assert set(services) == {"redis", "worker", "control", "beat-1", "beat-2", "flower"}
+    assert set(services) == {"redis", "relay", "worker", "control", "beat-1", "beat-2", "flower"}
     for service in services.values():
         assert service.raw["restart"] == "unless-stopped"
         assert service.check

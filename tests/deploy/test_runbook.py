@@ -52,7 +52,7 @@ def test_the_first_start(deployment: Deployment, tmp_path: Path) -> None:
     ran(deployment.shell(f"cd {tmp_path}\n" + BLOCKS["env"]))
     assert (tmp_path / ".env").stat().st_mode & 0o777 == 0o600
     started = run_block(deployment, "start")
-    assert started.count("healthy") == 6
+    assert started.count("healthy") == 7
     assert started.endswith("all well\n")
     shown = run_block(deployment, "submit")
     assert "make the failing tests" in shown
@@ -122,7 +122,7 @@ def test_a_rolling_deploy(deployment: Deployment) -> None:
         task_id = submit(client, work, *steps)
         wait_for((work / "log").exists, "the first step")
         before = {name: deployment.compose.pid(name) for name in ("worker", "control", "beat-1", "beat-2")}
-        assert run_block(deployment, "deploy").count("healthy") == 6
+        assert run_block(deployment, "deploy").count("healthy") == 7
         assert all(deployment.compose.pid(name) != pid for name, pid in before.items())
         assert client.wait(task_id, timeout_s=PATIENCE_S).status is Status.COMPLETED
     numbers = (work / "log").read_text(encoding="utf-8").split()

@@ -1,0 +1,43 @@
+"""Composes the relay: where it is, what it takes, and the process of one that runs as a service."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from neuraphage.data_folder import RELAY, make_data_folder
+from neuraphage.decide.hashing import sha256_hex
+from neuraphage.relay.limits import RelayLimits
+from neuraphage.relay.place import RelayPlace
+from neuraphage.runtime.host import host_id
+from neuraphage.settings import Settings
+
+
+def relay_place(settings: Settings) -> RelayPlace:
+    """Where the relays of a namespace are found."""
+    return RelayPlace(Path(settings.data_dir) / RELAY / settings.namespace, sha256_hex([host_id()])[:12])
+
+
+def relay_limits(settings: Settings) -> RelayLimits:
+    """What a relay takes and keeps."""
+    return RelayLimits(
+        calls=settings.relay_calls, quota_bytes=settings.relay_quota_bytes, retention_s=settings.relay_retention_s
+    )
+
+
+def serves(settings: Settings) -> bool:
+    """Whether a relay that runs as a service takes calls."""
+    place = relay_place(settings)
+    return place.is_alive(place.current(place.service))
+
+
+def serve(settings: Settings) -> None:
+    """Be the relay of all who share the data folder, until SIGTERM; then end when the calls under way are over.
+
+    Raises:
+        OSError: it cannot listen in the data folder.
+    """
+    from neuraphage.relay.program import run_relay  # noqa: PLC0415 - imports the HTTP client
+
+    make_data_folder(settings.data_dir)
+    asyncio.run(run_relay(relay_place(settings), relay_limits(settings), stays=True))
