@@ -9,7 +9,7 @@ import secrets
 import uuid
 from collections.abc import Callable
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from neuraphage import own_secrets, stack_note
 from neuraphage.api import ApiPorts
@@ -24,6 +24,7 @@ from neuraphage.store.requests import RedisRequests
 from neuraphage.waking import QueueWaker
 
 if TYPE_CHECKING:
+    from neuraphage.model.model_facts import ModelFacts
     from neuraphage.model.rule import Rule
     from neuraphage.model.tool_traits import ToolTraits
     from neuraphage.ports import StoredForm
@@ -87,7 +88,25 @@ def api_ports(settings: Settings | None = None, find: Callable[[], Settings] = s
         who=_login_name(),
         close=context.client.close,
         calling_task=calling_task(),
+        model_facts=_model_facts,
+        tool_definitions=partial(_tool_definitions, known.tools),
     )
+
+
+def _model_facts(model: str) -> ModelFacts:
+    from neuraphage.llm.model_table import ModelTable  # noqa: PLC0415 - few reads ask for the sizes of a model
+
+    return ModelTable.packaged().facts(model)
+
+
+def _tool_definitions(named: tuple[str, ...]) -> list[dict[str, Any]]:
+    """The built-in tools and those of one's own, as a request has them."""
+    from neuraphage.decide.request_head import tool_definitions  # noqa: PLC0415 - as above
+    from neuraphage.tools.loading import load_tools  # noqa: PLC0415 - as above
+    from neuraphage.tools.registry import default_toolbox  # noqa: PLC0415 - as above
+
+    loaded = load_tools(named, redact=redacted)
+    return tool_definitions(default_toolbox(extra=(one.tool for one in loaded.tools)).declarations())
 
 
 def _add_rule(rule: Rule, directory: str | None) -> bool:

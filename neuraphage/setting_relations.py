@@ -47,6 +47,7 @@ RELATIONS = (
     Relation("first_republish_s", "max_republish_s", "the time between two publications only grows"),
     Relation("exec_retention_s", "conversation_retention_s", "a conversation is kept as long as its task"),
     Relation("conversation_retention_s", "tombstone_retention_s", "an id is remembered as long as its conversation"),
+    Relation("context_target_percent", "context_threshold_percent", "what is made shorter is to fit then"),
     Relation("spool_max_bytes", "spool_quota_bytes", "the spool must hold the output of one command"),
     Relation("spool_quota_bytes", "data_quota_bytes", "the spool is a part of the data folder"),
 )

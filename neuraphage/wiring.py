@@ -15,7 +15,7 @@ from neuraphage.data_folder import SANDBOX, SPOOL, WAYS
 from neuraphage.decide.cost import cost_microusd
 from neuraphage.decide.server_url import socket_of
 from neuraphage.errors import SettingsError, SpoolError
-from neuraphage.llm import AnthropicClient, PriceTable
+from neuraphage.llm import AnthropicClient, ModelTable, PriceTable
 from neuraphage.model.sandbox import CommandLimits, SandboxKind
 from neuraphage.model.usage import Usage
 from neuraphage.own_rules import OwnRules, rules_file
@@ -208,6 +208,7 @@ def build_services(settings: Settings, store: RedisStore) -> Services:
         project_rules=TrustedRules(trust_file()),
         notices=build_notices(settings, store),
         relay=relay or NoRelay(),
+        model_facts=ModelTable.packaged().facts,
     )
 
 

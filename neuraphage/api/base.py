@@ -6,10 +6,11 @@ import contextlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from neuraphage.errors import CorruptRecord
 from neuraphage.inside_command import refuse_inside_command
+from neuraphage.model.model_facts import SMALLEST, ModelFacts
 from neuraphage.settings import Settings
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class ApiPorts:
         new_key: random idempotency keys.
         who: name of the person who uses it, for others who answer the same task.
         close: closes the connections that the seams share.
+        model_facts: sizes of a model, by its id.
+        tool_definitions: the tools as a request has them, of this machine.
         calling_task: id of the task whose command gives the orders, which are then refused; empty when none does.
     """
 
@@ -55,6 +58,8 @@ class ApiPorts:
     who: str
     close: Callable[[], None]
     calling_task: str = ""
+    model_facts: Callable[[str], ModelFacts] = lambda _: SMALLEST
+    tool_definitions: Callable[[], list[dict[str, Any]]] = list
 
 
 class ApiBase:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from neuraphage.api.asked_files import AskedFiles
+from neuraphage.api.context_window import ContextWindow
 from neuraphage.model.tool import ControlKind
 
 if TYPE_CHECKING:
     from neuraphage.api.transcript import Call, Transcript
     from neuraphage.decide.seen_text import Line
-    from neuraphage.model.context_size import ContextSize
     from neuraphage.model.prompt import Prompt
     from neuraphage.model.shown import ShownPrompt
     from neuraphage.model.task import TaskRecord
@@ -24,18 +22,8 @@ not, or where only an earlier call tells what a file holds.
 """
 
 
-class ShownPrompts(AskedFiles):
+class ShownPrompts(ContextWindow):
     """Open prompts with all of what they ask."""
-
-    def context_size(self, task_id: str) -> ContextSize:
-        """How much the next request of a task would hold. All of its conversation is read. Raises: see `get`."""
-        from neuraphage.decide.conversation import api_messages  # noqa: PLC0415 - only a person asks, and seldom
-        from neuraphage.model.context_size import ContextSize  # noqa: PLC0415 - as above
-
-        record = self.get(task_id)
-        messages, counters = api_messages(self.conversation(record.task_id)), record.counters
-        chars = sum(len(json.dumps(message, ensure_ascii=False, default=str)) for message in messages)
-        return ContextSize(len(messages), chars, counters.iteration, counters.tokens_used)
 
     def shown_prompts(self, record: TaskRecord) -> tuple[ShownPrompt, ...]:
         """The open prompts of a task as a person is to see them, in their order.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from neuraphage.api import Api
+from neuraphage.cli.context_command import context_lines
 from neuraphage.cli.hints import typed_here
 from neuraphage.cli.viewer import Viewer
 from neuraphage.errors import IllegalMove, LimitReached
@@ -33,7 +34,8 @@ class ClientWords:
         if word not in WORDS:
             return False
         try:
-            self._viewer.line(f"  {self._done(record, word)}", "dim")
+            for line in self._done(record, word).splitlines():
+                self._viewer.line(f"  {line}", "dim")
         except (IllegalMove, LimitReached) as error:
             self._viewer.line(f"  {typed_here(str(error))}", "yellow")
         return True
@@ -47,7 +49,7 @@ class ClientWords:
                 self._api.cancel(record.task_id, reason="by a person in the conversation")
                 return "cancelling"
             case "/context":
-                return str(self._api.context_size(record.task_id))
+                return "\n".join(context_lines(self._api.context_size(record.task_id)))
             case _:
                 return self._retry(record)
 

@@ -9,7 +9,7 @@ import textwrap
 from typing import Any
 
 import typer
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr
 from rich.text import Text
 
 from neuraphage.cli.arguments import AsJson
@@ -125,11 +125,11 @@ def _default(name: str) -> Any:
 
 def _meanings() -> dict[str, str]:
     """The line under each setting in the source, by its name."""
-    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(Settings))).body
-    lines: list[ast.stmt] = getattr(tree, "body", [])
+    parts = [part for part in Settings.__mro__ if issubclass(part, BaseModel) and part is not BaseModel]
+    trees = [ast.parse(textwrap.dedent(inspect.getsource(part))).body[0] for part in parts]
     found = {}
-    for line, below in itertools.pairwise(lines):
+    for line, below in itertools.chain.from_iterable(itertools.pairwise(getattr(tree, "body", [])) for tree in trees):
         is_text = isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
         if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name) and is_text:
-            found[line.target.id] = inspect.cleandoc(str(below.value.value))  # type: ignore[attr-defined]  # is_text
+            found[line.target.id] = inspect.cleandoc(str(below.value.value))
     return found

@@ -8,9 +8,16 @@ from typing import Any
 from neuraphage.cli.console import dollars
 from neuraphage.decide.duration import duration
 from neuraphage.decide.policy import TIMEOUT
+from neuraphage.model.compaction import Shortening
 from neuraphage.model.event import Event, EventKind
 
 EventText = Callable[[dict[str, Any]], str]
+
+_SHORTENED: dict[str, str] = {
+    Shortening.RESULTS: "old results of tools shortened",
+    Shortening.THOUGHTS: "old results shortened, old thoughts left out",
+    Shortening.SUMMARY: "a summary in place of the older part",
+}
 
 _TEXTS: dict[str, EventText] = {
     EventKind.TASK_CREATED: lambda d: f"created: {d['name']}",
@@ -19,7 +26,10 @@ _TEXTS: dict[str, EventText] = {
         f"goes on in a worker ({d['reason']}, lease {d['fence']})" if d else "resumed"  # empty: of release 0.1.0
     ),
     EventKind.TASK_UNPAUSED: lambda _: "resumed: waits for a worker",
-    EventKind.REQUEST_SENT: lambda d: "asks the model" + (f" again (call {d['attempt']})" if d["attempt"] > 1 else ""),
+    EventKind.REQUEST_SENT: lambda d: (
+        ("asks the model for a summary" if d.get("purpose") else "asks the model")
+        + (f" again (call {d['attempt']})" if d["attempt"] > 1 else "")
+    ),
     EventKind.REQUEST_FAILED: lambda d: (
         f"the call failed ({d['fault']})"
         + (f", its reply had cost {dollars(d['cost_microusd'])}" if d.get("cost_microusd") else "")
@@ -27,6 +37,10 @@ _TEXTS: dict[str, EventText] = {
     ),
     EventKind.REQUEST_ATTACHED: lambda _: "goes on with the reply that had begun",
     EventKind.RESPONSE_RECEIVED: lambda d: f"reply committed ({dollars(d['cost_microusd'])})",
+    EventKind.CONTEXT_COMPACTED: lambda d: (
+        f"the conversation is sent shorter: about {d['after_tokens']:,} tokens instead of {d['before_tokens']:,}"
+        f" ({_SHORTENED[d['how']]})"
+    ),
     EventKind.TOOL_HELD: lambda d: (
         f"{d['tool']} waits {duration(d['wait_ms'])}: {d['most']} {d['rate']} within a minute are the most"
         f" (task_{d['rate']}_per_minute)"

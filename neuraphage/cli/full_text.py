@@ -12,7 +12,7 @@ from rich.text import Text
 
 from neuraphage.cli.call_text import title
 from neuraphage.cli.console import harmless, out, print_wrapped
-from neuraphage.cli.message_text import SUPERSEDED_MARK
+from neuraphage.cli.message_text import SUPERSEDED_MARK, blocks_of
 
 INDENT = 2
 
@@ -24,8 +24,7 @@ def show_conversation(entries: Iterable[Mapping[str, Any]]) -> None:
         entries: as `message_text.marked` gives them.
     """
     for entry in entries:
-        content = entry.get("content", [])
-        for block in [{"type": "text", "text": content}] if isinstance(content, str) else content:
+        for block in blocks_of(entry):
             _show(f"{entry.get('role', '?')}{SUPERSEDED_MARK if entry.get('superseded') else ''}", block)
 
 

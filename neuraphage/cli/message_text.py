@@ -19,10 +19,18 @@ def message_lines(entry: Mapping[str, Any]) -> list[str]:
     Args:
         entry: as `marked` gives it.
     """
-    content = entry.get("content", [])
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
     role = f"{entry.get('role', '?')}{SUPERSEDED_MARK if entry.get('superseded') else ''}"
-    return [f"{role}: {_shortened(_block(block))}" for block in blocks]
+    return [f"{role}: {_shortened(_block(block))}" for block in blocks_of(entry)]
+
+
+def blocks_of(entry: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """The blocks of an entry as people are shown them; of a compaction what the model is shown instead."""
+    point = entry.get("compaction")
+    if point is not None:
+        said = point.get("summary") or "old results of tools are shortened"
+        return [{"type": "text", "text": f"[from here on the conversation is sent shorter] {said}"}]
+    content = entry.get("content", [])
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 def marked(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

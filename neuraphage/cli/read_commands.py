@@ -27,12 +27,16 @@ from neuraphage.cli.message_text import marked, message_lines
 from neuraphage.cli.prompts import show_open_prompt
 from neuraphage.cli.viewer import Viewer
 from neuraphage.decide.limits import turn_number, turns_used
+from neuraphage.decide.prompt_cache import last_break
 from neuraphage.model.effect import JournalEntry, ModelEffect, ToolEffect
 from neuraphage.model.recovery import LoggedDecision
 from neuraphage.model.task import TERMINAL, CancelledDetail, CompletedDetail, FailedDetail, TaskRecord
+from neuraphage.model.usage import Counters
 
 LAST_MESSAGES = 4
 LAST_DECISIONS = 5
+LATE_MESSAGES = 200
+"""In which it is looked for what broke the prompt cache."""
 LABEL_CHARS = 12
 
 
@@ -69,6 +73,7 @@ def show(
         entries = last_messages(api, record.task_id, full=full)
         why = api.why(record.task_id)
         prompts = api.shown_prompts(record)
+        broken = [] if as_json else cache_break_lines(api, record.task_id)
     if as_json:
         plain = with_prompts(record, prompts)
         plain["journal"] = {key: _plain(entry) for key, entry in journal.items()}
@@ -76,7 +81,7 @@ def show(
         plain["decisions"] = [decision.model_dump(mode="json") for decision in why.decisions]
         print_json(plain)
         return
-    lines = describe(record)
+    lines = [*describe(record), *broken]
     lines += [("journal", f"{_what(e)} {e.state.value} ({key})") for key, e in journal.items()]
     lines += [("decision", _decision(decision)) for decision in why.decisions[-LAST_DECISIONS:]]
     lines += [("message", line) for entry in entries for line in message_lines(entry) if not full]
@@ -120,6 +125,7 @@ def describe(record: TaskRecord) -> list[tuple[str, str]]:
         ("turns", turns_text(record)),
         ("tokens", f"{counters.tokens_used}"),
         ("cost", f"{dollars(counters.cost_microusd)} of at most {dollars(record.limits.max_cost_microusd)}"),
+        *cache_lines(counters),
         ("replies", f"{counters.model_calls} committed, {counters.model_resends} sent again"),
         ("recoveries", f"{counters.recoveries_total}"),
         ("saved", local_time(record.saved_at_ms)),
@@ -132,6 +138,19 @@ def describe(record: TaskRecord) -> list[tuple[str, str]]:
         case CancelledDetail() if record.detail.reason:
             lines.append(("reason", record.detail.reason))
     return lines
+
+
+def cache_lines(counters: Counters) -> list[tuple[str, str]]:
+    """How much of the input was read from the provider's prompt cache; nothing where no input was counted."""
+    total = counters.input_tokens + counters.cache_write_tokens + counters.cache_read_tokens
+    share = 100 * counters.cache_read_tokens / total if total else 0.0
+    return [("cache", f"{share:.0f} % of the input was read from the provider's cache")] if total else []
+
+
+def cache_break_lines(api: Api, task_id: str) -> list[tuple[str, str]]:
+    """What of late kept a request from being read from the cache, if anything did."""
+    found = last_break(api.conversation(task_id, first=-LATE_MESSAGES))
+    return [] if found is None else [("cache", f"not read in turn {found.turn + 1}: {found.why.value}")]
 
 
 def turns_text(record: TaskRecord) -> str:

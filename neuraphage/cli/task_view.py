@@ -90,8 +90,8 @@ class TaskView:
             case EventKind.REQUEST_SENT:
                 self._viewer.end_text()
                 self._streamed = dict.fromkeys(SHOWN_KINDS, "")
-                self._does("asks the model")
-            case EventKind.RESPONSE_RECEIVED:
+                self._does("makes a summary" if event.data.get("purpose") else "asks the model")
+            case EventKind.RESPONSE_RECEIVED if not event.data.get("purpose"):  # a summary is no reply
                 self._rest_of_reply()
                 self._does("decides")
             case EventKind.TOOL_STARTED | EventKind.TOOL_COMPLETED:

@@ -1,7 +1,7 @@
 """What a turn can do next: a closed union. The turn carries an action out and decides nothing.
 
-Some actions only bring a fact (`Foresee`, `LookAtSeal`, `LookAfter`, `AskDetached`, `AskReply`): what others
-know is asked for, and the next decision is made with it.
+Some actions only bring a fact (`CountTokens`, `Foresee`, `LookAtSeal`, `LookAfter`, `AskDetached`, `AskReply`): what
+others know is asked for, and the next decision is made with it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from neuraphage.decide.context_actions import Compact, CountTokens
 from neuraphage.decide.snapshot import Stop
 from neuraphage.model.rule import Rule
 from neuraphage.model.tool import ToolCall, ToolResult
@@ -262,6 +263,8 @@ Action = (
     CallModel
     | AskReply
     | AttachReply
+    | Compact
+    | CountTokens
     | GiveBack
     | WaitUntil
     | WaitForRate

@@ -31,7 +31,7 @@ class Assembly:
         if plain != self._plain or not _begins_with(entries, self._count, self._last):
             self._plain, self._count, self._last, self._messages = plain, 0, None, []
         added = entries[self._count :]
-        if any(entry.get("supersedes") is not None for entry in added):  # it may reach back behind what is kept
+        if any(map(_reaches_back, added)):
             self._count, self._last, self._messages, added = 0, None, [], entries
         merged, starts = merged_from(added, plain=plain)
         if not merged:
@@ -49,6 +49,11 @@ class Assembly:
         self._calls.update(call_ids(entries[self._calls_to :]))
         self._calls_to, self._calls_last = len(entries), entries[-1] if entries else None
         return self._calls
+
+
+def _reaches_back(entry: Mapping[str, Any]) -> bool:
+    """Whether an entry changes what is sent of entries before it."""
+    return entry.get("supersedes") is not None or entry.get("compaction") is not None
 
 
 def _begins_with(entries: Entries, count: int, last: Mapping[str, Any] | None) -> bool:

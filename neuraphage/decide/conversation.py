@@ -6,8 +6,9 @@ import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
+from neuraphage.decide.compacted import compaction_in, sent_blocks
 from neuraphage.decide.hashing import sha256_hex
-from neuraphage.decide.sendable import in_order, is_paused, sendable
+from neuraphage.decide.sendable import in_order, is_paused
 from neuraphage.model.effect import MODEL_ENTRY, EffectState, ModelEffect
 from neuraphage.model.message import Block, StopReason
 from neuraphage.model.tool import ToolCall, ToolResult
@@ -31,6 +32,16 @@ def result_block(tool_use_id: str, result: ToolResult) -> Block:
     if result.is_error:
         block["is_error"] = True
     return block
+
+
+def result_of(entries: Sequence[Mapping[str, Any]], tool_use_id: str) -> str | None:
+    """The text of a call's result as it is stored, also where it is sent shortened; None where there is none."""
+    for entry in reversed(entries):
+        for block in entry["content"] if entry["role"] == "user" else ():
+            if block.get("type") == "tool_result" and block["tool_use_id"] == tool_use_id:
+                content = block.get("content")
+                return content if isinstance(content, str) else final_text(content or ())
+    return None
 
 
 def tool_calls(content: Iterable[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
@@ -94,15 +105,26 @@ def visible(entries: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def numbered_visible(entries: Sequence[Mapping[str, Any]]) -> list[tuple[int, Mapping[str, Any]]]:
-    """Entries without those that a later one supersedes, each with its number."""
+    """Entries without those that a later one supersedes, each with its number.
+
+    A compaction of what comes before those stays: it is about nothing that is hidden, and was paid for.
+    """
     kept: list[tuple[int, Mapping[str, Any]]] = []
     for index, entry in enumerate(entries):
         first = entry.get("supersedes")
         if first is not None:
+            hidden = []
             while kept and kept[-1][0] >= first:
-                kept.pop()
+                hidden.append(kept.pop())
+            kept += [row for row in reversed(hidden) if _stands_before(row[1], first)]
         kept.append((index, entry))
     return kept
+
+
+def _stands_before(entry: Mapping[str, Any], first: int) -> bool:
+    """Whether an entry is a compaction that says nothing of the entry with this number, nor of those behind it."""
+    point = entry.get("compaction")
+    return point is not None and max(point["to"], point["results_to"], point["thoughts_to"]) <= first
 
 
 def request_messages(entries: Sequence[Mapping[str, Any]], *, plain: bool = False) -> list[dict[str, Any]]:
@@ -138,8 +160,9 @@ def merged_from(entries: Sequence[Mapping[str, Any]], *, plain: bool = False) ->
     """Entries that are sent, those of one role in a row as one message, each with the number of its first."""
     merged: list[dict[str, Any]] = []
     starts: list[int] = []
-    for index, entry in numbered_visible(entries):
-        _append(merged, entry["role"], sendable(entry, plain=plain))
+    rows = numbered_visible(entries)
+    for index, role, content in sent_blocks(rows, compaction_in(rows), plain=plain):
+        _append(merged, role, content)
         starts += [index] * (len(merged) - len(starts))
     return merged, starts
 

@@ -14,10 +14,12 @@ def cost_microusd(usage: Usage, price: Price) -> int:
         usage: tokens of the reply.
         price: micro-dollars a million tokens.
     """
+    for_an_hour = min(usage.cache_creation_1h_tokens, usage.cache_creation_input_tokens)
     exact = (
         usage.input_tokens * price.input_microusd
         + usage.output_tokens * price.output_microusd
-        + usage.cache_creation_input_tokens * price.cache_write_microusd
+        + (usage.cache_creation_input_tokens - for_an_hour) * price.cache_write_microusd
+        + for_an_hour * price.hour_write_microusd
         + usage.cache_read_input_tokens * price.cache_read_microusd
     )
     return -(-exact // _TOKENS_A_PRICE)

@@ -51,3 +51,8 @@ def call_id(request: str, attempt: int) -> str:
 def request_id(task_id: str, seq: int) -> str:
     """Id of a model request. The step at which the task was claimed makes it unique; a repeat keeps it."""
     return "req-" + sha256_hex([task_id, seq])[:24]
+
+
+def summary_request_id(task_id: str, seq: int, number: int) -> str:
+    """Id of the request for a summary; `number` counts the compactions that the conversation has had before."""
+    return "req-" + sha256_hex([task_id, seq, "summary", number])[:24]

@@ -15,34 +15,34 @@ from neuraphage.decide.actions import (
     AskWhatHappened,
     Attach,
     AttachReply,
-    CallModel,
     Fail,
     GiveBack,
     LookAfter,
     PutBack,
     Record,
     RunTool,
-    StopAtLimit,
     TakeAnswers,
     WaitUntil,
 )
+from neuraphage.decide.before_call import before_call
 from neuraphage.decide.begun_call import Finding, Found
 from neuraphage.decide.control import endings_last
 from neuraphage.decide.given_result import forbidden_result, of_other_tools_result
 from neuraphage.decide.host_requests import host_asked, hosts_to_ask
-from neuraphage.decide.limits import limit_failure
 from neuraphage.decide.matrix import MATRIX, STARTED_SHAPES, Move, Origin, Shape
 from neuraphage.decide.next_call import is_forbidden, next_call
 from neuraphage.decide.retry import advice, can_be_retried
 from neuraphage.decide.snapshot import Snapshot
 from neuraphage.decide.turn_end import turn_end
 from neuraphage.model.effect import (
+    SUMMARY_ENTRY,
     EffectClass,
     EffectState,
     JournalEntry,
     ModelEffect,
     ToolEffect,
     model_effect,
+    summary_effect,
     tool_effect,
 )
 from neuraphage.model.prompt import PromptKind
@@ -63,7 +63,8 @@ def decide(snapshot: Snapshot) -> Action:
         return _settled(snapshot, entry, call, found)
     match move:
         case Move.CALL_MODEL | Move.CALL_RETRY | Move.CALL_AGAIN | Move.ASK_REPLY:
-            return _sent_before(snapshot) if move is Move.ASK_REPLY else _call(snapshot, move is Move.CALL_AGAIN)
+            again = move is Move.CALL_AGAIN
+            return _sent_before(snapshot, entry) if move is Move.ASK_REPLY else before_call(snapshot, entry, again)
         case Move.TAKE_ANSWERS:
             return TakeAnswers()
         case Move.ANNOUNCE:
@@ -92,28 +93,28 @@ def move_of(snapshot: Snapshot) -> tuple[Move, JournalEntry | None, ToolCall | N
     return MATRIX[shape, origin], entry, call
 
 
-def _call(snapshot: Snapshot, may_be_billed: bool) -> Action:
-    """The model is called, unless a limit is reached."""
-    reached = limit_failure(snapshot.record)
-    return CallModel(may_be_billed=may_be_billed) if reached is None else StopAtLimit(reached)
+def _sent_before(snapshot: Snapshot, entry: JournalEntry | None) -> Action:
+    """A former lease had sent a call. A reply that a relay holds is paid already, whatever the limits say.
 
-
-def _sent_before(snapshot: Snapshot) -> Action:
-    """A former lease had sent a call. A reply that a relay holds is paid already, whatever the limits say."""
+    A call for a summary goes through no relay.
+    """
+    if entry is not None and entry.key == SUMMARY_ENTRY:
+        return before_call(snapshot, entry, True)
     match snapshot.reply_found:
         case None:
             return AskReply()
         case Finding.RUNNING | Finding.ENDED:
             return AttachReply()
         case found:
-            return _call(snapshot, found is not Finding.SEALED)
+            return before_call(snapshot, entry, found is not Finding.SEALED)
 
 
 def _after_failure(move: Move, entry: ModelEffect) -> Action:
     """A model call has failed."""
     if move is Move.WAIT_RETRY:
         return WaitUntil(entry.retry_at_ms or 0)
-    text = f"The model call failed for good after {entry.attempt} calls ({entry.fault}): {entry.error}"
+    what = "call for a summary of the conversation" if entry.key == SUMMARY_ENTRY else "model call"
+    text = f"The {what} failed for good after {entry.attempt} calls ({entry.fault}): {entry.error}"
     todo = advice(entry.fault, reply_begun=entry.reply_begun)
     return Fail(f"{text}\n{todo}" if todo else text, recoverable=can_be_retried(entry.fault))
 
@@ -172,17 +173,11 @@ def _unknown(snapshot: Snapshot, call: ToolCall, known: ToolResult) -> Action:
 def _shape(state: Snapshot) -> tuple[Shape, JournalEntry | None, ToolCall | None]:
     if state.answered:
         return Shape.ANSWERED, None, None
-    model = model_effect(state.journal)
-    if model is None:
-        talking = any(p.kind is PromptKind.CONVERSATION for p in state.prompts.values())
-        return (Shape.PROMPT_OPEN if talking else Shape.EMPTY), None, None
-    if model.state is EffectState.STARTED:
-        return STARTED_SHAPES[model.class_of_repeat], model, None
-    if model.state is EffectState.FAILED:
-        if model.retry_at_ms is None:
-            return Shape.CALL_OVER, model, None
-        due = Shape.CALL_DUE_BEGUN if model.reply_begun else Shape.CALL_DUE
-        return (Shape.CALL_WAITING if model.retry_at_ms > state.now_ms else due), model, None
+    summary, model = summary_effect(state.journal), model_effect(state.journal)
+    if summary is not None and summary.state is not EffectState.COMPLETED:
+        return _call_shape(state, summary), summary, None
+    if model is None or model.state is not EffectState.COMPLETED:
+        return _call_shape(state, model), model, None
     for call in endings_last(state.calls, state.tools, state.problems):
         entry = tool_effect(state.journal, call.tool_use_id)
         if entry is not None and entry.state is EffectState.COMPLETED:
@@ -196,6 +191,19 @@ def _shape(state: Snapshot) -> tuple[Shape, JournalEntry | None, ToolCall | None
             return _started(entry, state.tools.get(call.name)), entry, call
         return Shape.TOOL_NEXT, entry, call
     return Shape.TOOLS_DONE, model, None
+
+
+def _call_shape(state: Snapshot, model: ModelEffect | None) -> Shape:
+    """The shape of a turn whose next call of the model, for the reply or for a summary before it, is not over."""
+    if model is None or model.state is EffectState.PLANNED:
+        talking = any(p.kind is PromptKind.CONVERSATION for p in state.prompts.values())
+        return Shape.PROMPT_OPEN if talking else Shape.EMPTY
+    if model.state is EffectState.STARTED:
+        return STARTED_SHAPES[model.class_of_repeat]
+    if model.retry_at_ms is None:
+        return Shape.SUMMARY_OVER if model.key == SUMMARY_ENTRY else Shape.CALL_OVER
+    due = Shape.CALL_DUE_BEGUN if model.reply_begun else Shape.CALL_DUE
+    return Shape.CALL_WAITING if model.retry_at_ms > state.now_ms else due
 
 
 def _hosts_shape(state: Snapshot, entry: ToolEffect) -> Shape | None:

@@ -17,6 +17,7 @@ class Shape(StrEnum):
     CALL_DUE = "call failed, its timer due"
     CALL_DUE_BEGUN = "call failed after its reply had begun, its timer due"
     CALL_OVER = "call failed for good"
+    SUMMARY_OVER = "call for a summary failed for good"
     ANSWERED = "prompt open, answer in the inbox"
     PROMPT_OPEN = "prompt open, no answer"
     TOOL_NEXT = "response received or tool completed, calls left"
@@ -76,6 +77,8 @@ MATRIX: Mapping[tuple[Shape, Origin], Move] = {
     **_rows(Shape.CALL_DUE, Move.CALL_RETRY),
     **_rows(Shape.CALL_DUE_BEGUN, Move.CALL_AGAIN),
     **_rows(Shape.CALL_OVER, Move.GIVE_UP),
+    (Shape.SUMMARY_OVER, Origin.OWN): Move.GIVE_UP,
+    (Shape.SUMMARY_OVER, Origin.INHERITED): Move.CALL_RETRY,  # only a person's retry leads here
     **_rows(Shape.ANSWERED, Move.TAKE_ANSWERS),
     **_rows(Shape.PROMPT_OPEN, Move.ANNOUNCE),
     **_rows(Shape.TOOL_NEXT, Move.NEXT_TOOL),

@@ -75,7 +75,9 @@ ENDS: Mapping[tuple[Stop, Held], ReplyEnd] = {
     (Stop.PAUSED, Held.WORDS): ReplyEnd.SEND_BACK,
     (Stop.PAUSED, Held.NOTHING): ReplyEnd.SEND_BACK,
     **{(Stop.REFUSED, held): ReplyEnd.FAIL for held in Held},
-    **{(Stop.FULL, held): ReplyEnd.FAIL for held in Held},
+    (Stop.FULL, Held.CALLS): ReplyEnd.GO_ON_COUNTED,  # the next request is made shorter first
+    (Stop.FULL, Held.WORDS): ReplyEnd.CONTINUE,
+    (Stop.FULL, Held.NOTHING): ReplyEnd.CONTINUE,
     (Stop.UNKNOWN, Held.CALLS): ReplyEnd.GO_ON_COUNTED,
     (Stop.UNKNOWN, Held.WORDS): ReplyEnd.FAIL,
     (Stop.UNKNOWN, Held.NOTHING): ReplyEnd.FAIL,
@@ -223,7 +225,9 @@ def why_failed(stop_reason: str | None, counted: Streak, end: ReplyEnd) -> str:
                 " the refused reply; a reset begins anew; else submit the task in other words."
             )
         case Stop.FULL:
-            return f"The conversation no longer fits the model's context window. {OVERFLOW_ADVICE}"
+            return (
+                f"The conversation fills the model's context window, also after it was made shorter. {OVERFLOW_ADVICE}"
+            )
         case Stop.UNKNOWN:
             return (
                 f"The model stopped for a reason this release does not know: {stop_reason!r}. A retry asks again;"

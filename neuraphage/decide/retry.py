@@ -3,7 +3,8 @@
 network, timeout, 5xx and broken streams: 3 attempts, at 0, 1 and 5 s. Overloaded (529): 30 s each,
 3 retries. Rate limited (429): the provider's own wait, which uses up no attempt; a cap ends it in the end.
 A history that the provider does not take back (a thought whose signature it no longer knows) is sent once more
-without anything but words, calls and results. Everything else cannot be helped by repeating.
+without anything but words, calls and results. A request that is too long is made shorter, once. Everything else cannot
+be helped by repeating.
 """
 
 from __future__ import annotations
@@ -45,7 +46,13 @@ class RetryDecision:
 
 
 def after_fault(
-    kind: FaultKind, faults_before: int, retry_after_s: float | None, calls: int = 1, *, plain: bool = False
+    kind: FaultKind,
+    faults_before: int,
+    retry_after_s: float | None,
+    calls: int = 1,
+    *,
+    plain: bool = False,
+    compacted: bool = False,
 ) -> RetryDecision:
     """Decide what follows a fault.
 
@@ -55,6 +62,7 @@ def after_fault(
         retry_after_s: the provider's wait, if it named one.
         calls: calls made for this request so far, of whatever outcome; they cap the waiting for 429s.
         plain: whether this call had left out all but words, calls and results already.
+        compacted: whether this call had been made shorter already.
     """
     faults = faults_before + 1
     if kind is FaultKind.RATE_LIMITED:
@@ -64,6 +72,8 @@ def after_fault(
         return RetryDecision(OVERLOADED_DELAY_S if faults <= OVERLOADED_RETRIES else None, faults)
     if kind in PLAIN_AFTER:
         return RetryDecision(None if plain else 0.0, faults_before)
+    if kind is FaultKind.CONTEXT_OVERFLOW:
+        return RetryDecision(None if compacted else 0.0, faults_before)
     if kind in PASSING and faults <= len(PASSING_DELAYS_S):
         return RetryDecision(PASSING_DELAYS_S[faults - 1], faults)
     return RetryDecision(None, faults)

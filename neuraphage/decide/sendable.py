@@ -52,6 +52,15 @@ def sendable(entry: Mapping[str, Any], *, plain: bool = False) -> list[Block]:
     if entry.get("stop_reason") == StopReason.REFUSAL.value:
         return []
     blocks = [kept for block in content if (kept := _of_reply(block, plain=plain)) is not None]
+    return _without_end_thoughts(blocks)
+
+
+def without_thoughts(blocks: Sequence[Block]) -> list[Block]:
+    """The blocks of an old reply without its thoughts: the API wants back those of the last turns alone."""
+    return [block for block in blocks if block["type"] not in _THOUGHTS]
+
+
+def _without_end_thoughts(blocks: list[Block]) -> list[Block]:
     while blocks and blocks[-1]["type"] in _THOUGHTS:  # refused at the end of a message, and it says nothing there
         blocks.pop()
     return blocks

@@ -8,6 +8,7 @@ from enum import Enum, auto
 from typing import Any
 
 from neuraphage.decide.begun_call import Finding, Found
+from neuraphage.decide.context_bounds import ContextBounds
 from neuraphage.decide.conversation import reply_of_turn
 from neuraphage.model.effect import Journal
 from neuraphage.model.prompt import Prompt
@@ -69,6 +70,10 @@ class Snapshot:
         reach: what rules say of hosts.
         reply_found: what came of the call of the model that a former lease had sent; None while nobody was asked.
         asks_hosts: whether people are asked about hosts that a command was refused.
+        context: how long a request may be; None where nobody asks.
+        can_count: whether the provider can be asked how long a request is.
+        counted: what it said of the next one, without what waits to be taken in; None before it was asked, 0 where it
+            gave no answer.
     """
 
     record: TaskRecord
@@ -92,6 +97,9 @@ class Snapshot:
     reach: HostReach = NO_HOSTS
     asks_hosts: bool = False
     reply_found: Finding | None = None
+    context: ContextBounds | None = None
+    can_count: bool = False
+    counted: int | None = None
 
     def reply(self) -> Sequence[Mapping[str, Any]]:
         """The blocks of this turn's reply."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from neuraphage.decide.actions import Action, Complete, Fail, NextTurn, Rest
+from neuraphage.decide.compaction import fills_it_again
 from neuraphage.decide.control import ending
 from neuraphage.decide.conversation import CONTINUE_TEXT, final_text
 from neuraphage.decide.replies import ReplyEnd, end_of, nudge, streak, why_failed
@@ -25,7 +26,11 @@ def turn_end(snapshot: Snapshot) -> Action:
     stop_reason = None if model is None else model.stop_reason
     end = end_of(snapshot.reply(), stop_reason)
     counted = streak(snapshot.entries)
-    over = counted.cut > snapshot.bounds.max_continues or counted.empty > snapshot.bounds.max_empty_replies
+    over = (
+        fills_it_again(snapshot.entries, snapshot.record.counters.iteration)
+        or counted.cut > snapshot.bounds.max_continues
+        or counted.empty > snapshot.bounds.max_empty_replies
+    )
     if end is ReplyEnd.FAIL or over:
         return Fail(why_failed(stop_reason, counted, end), recoverable=True, reply=True)
     match end:

@@ -5,6 +5,7 @@ retries; the turn's timers do.
 """
 
 from neuraphage.llm.client import AnthropicClient, is_sdk_loaded, load_sdk
+from neuraphage.llm.model_table import ModelTable
 from neuraphage.llm.pricing import PriceQuote, PriceTable
 
-__all__ = ["AnthropicClient", "PriceQuote", "PriceTable", "is_sdk_loaded", "load_sdk"]
+__all__ = ["AnthropicClient", "ModelTable", "PriceQuote", "PriceTable", "is_sdk_loaded", "load_sdk"]

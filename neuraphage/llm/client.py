@@ -103,6 +103,17 @@ class AnthropicClient:
 
         return StreamedCall(self._connected, self._key, self._call_timeout_s).run(request, on_delta, interrupt)
 
+    def count_tokens(self, request: ModelRequest) -> int:
+        """How long a request is by the provider's count; nothing is charged.
+
+        Raises:
+            ModelFault: the provider did not say.
+            ImportError: the SDK is not installed, or broken.
+        """
+        from neuraphage.llm.streamed_call import count_tokens  # noqa: PLC0415 - see the module docstring
+
+        return count_tokens(self._connected(), self._key, request)
+
     def close(self) -> None:
         """Close what is idle. A later call opens anew."""
         with self._lock:

@@ -166,6 +166,10 @@ class ReplyCollector:
         self.stopped = True
 
     def _count(self, usage: Any) -> None:
+        by_life = usage.get("cache_creation") if isinstance(usage, dict) else None
+        for_an_hour = by_life.get("ephemeral_1h_input_tokens") if isinstance(by_life, dict) else None
+        if type(for_an_hour) is int and 0 <= for_an_hour <= MAX_TOKENS:
+            self._usage["cache_creation_1h_tokens"] = for_an_hour
         for name in _USAGE_FIELDS:
             value = usage.get(name) if isinstance(usage, dict) else None
             if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_TOKENS:

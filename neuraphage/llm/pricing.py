@@ -13,6 +13,7 @@ from neuraphage.model.usage import Price
 
 _MICROUSD = Decimal(1_000_000)
 _CACHE_WRITE_RATIO = Decimal("1.25")
+_CACHE_WRITE_1H_RATIO = Decimal(2)
 _CACHE_READ_RATIO = Decimal("0.1")
 
 
@@ -46,7 +47,7 @@ class PriceTable:
             raise SettingsError("the price table holds no model: add at least one, or costs cannot be limited")
         self._prices = dict(prices)
         self._dearest = Price(
-            **{field: max(getattr(price, field) for price in prices.values()) for field in Price.model_fields}
+            **{field: max(getattr(price, field) or 0 for price in prices.values()) for field in Price.model_fields}
         )
 
     @classmethod
@@ -85,6 +86,7 @@ def _price(model: str, row: Any) -> Price:
         output_microusd=_microusd(tokens_out),
         cache_write_microusd=_microusd(tokens_in * _CACHE_WRITE_RATIO),
         cache_read_microusd=_microusd(tokens_in * _CACHE_READ_RATIO),
+        cache_write_1h_microusd=_microusd(tokens_in * _CACHE_WRITE_1H_RATIO),
     )
 
 

@@ -23,6 +23,8 @@ from neuraphage.ports import Delta, DetachableInterrupt, Interrupt
 
 REQUEST_ID_HEADER = "X-Neuraphage-Request-Id"
 MAX_CONNECTIONS = 1_024
+COUNT_TIMEOUT_S = 10.0
+"""Longest wait for a count: without one the estimate serves."""
 MIN_SECRET_CHARS = 8
 """Shorter keys are placeholders for local servers, not secrets."""
 
@@ -59,6 +61,23 @@ def open_sdk(
             event_hooks={"request": [attach_current], "response": [refuse_foreign_redirect, bound_answer]},
         ),
     )
+
+
+def count_tokens(sdk: anthropic.Anthropic, key: SecretStr, request: ModelRequest) -> int:
+    """See `AnthropicClient.count_tokens`."""
+    body = request_body(request)
+    counted = {name: body[name] for name in ("model", "messages", "system", "tools") if name in body}
+    try:
+        return int(sdk.messages.count_tokens(**counted, timeout=COUNT_TIMEOUT_S).input_tokens)
+    except Exception as error:  # noqa: BLE001 - as of a call: classes of three libraries; all are mapped
+        fault = fault_of(error, streaming=False, now_s=time.time())
+        raise ModelFault(fault.kind, _without_key(fault.detail, key)) from None
+
+
+def _without_key(text: str, key: SecretStr) -> str:
+    """A text without the credential. A placeholder as short as "k" would blank half of every message."""
+    secret = key.get_secret_value()
+    return text.replace(secret, "[api key]") if len(secret) >= MIN_SECRET_CHARS else text
 
 
 class StreamedCall:
@@ -135,9 +154,7 @@ class StreamedCall:
             fault = ModelFault(FaultKind.TIMEOUT, f"the call was not over after {self._timeout_s:g} s")
         else:
             fault = fault_of(error, streaming=collector.started, now_s=time.time())
-        key = self._key.get_secret_value()
-        # A placeholder as short as "k" would blank half of every message.
-        clean = fault.detail.replace(key, "[api key]") if len(key) >= MIN_SECRET_CHARS else fault.detail
+        clean = _without_key(fault.detail, self._key)
         told = collector.usage.model_dump() if collector.started else None
         return ModelFault(fault.kind, clean, fault.retry_after_s, usage=told, model=collector.model)
 

@@ -61,6 +61,8 @@ class Permission(StrEnum):
 
 MODEL_ENTRY = "model"
 """Key of the journal entry of the turn's model call; tool calls use their tool_use id."""
+SUMMARY_ENTRY = "model:summary"
+"""Key of the call of the model that makes a summary before it. No tool_use id has a colon."""
 
 
 class _Effect(Frozen):
@@ -81,7 +83,10 @@ class _Effect(Frozen):
 
 
 class ModelEffect(_Effect):
-    """A call of the model.
+    """A call of the model: for the reply of the turn, or for a summary of what came before it.
+
+    The turn's call is planned again where it was announced, or refused for its length, and the conversation is to be
+    made shorter first.
 
     Args:
         request_id: of the request, the same for a repeated call of the same request.
@@ -90,6 +95,8 @@ class ModelEffect(_Effect):
         fault: failed: the fault kind, which names the retry rule.
         faults: faults counted against the retry rule so far.
         plain: whether the request holds words, calls and results alone, since more of it was refused.
+        compacted: whether it was refused for its length, and made shorter since.
+        plan: of a summary: the compaction that it is for, as stored in a conversation.
         reply_begun: failed: whether the reply had begun when it broke off, so that it may be billed.
         response_hash: completed: sha256 of the reply's content.
         stop_reason: completed: why the model stopped.
@@ -103,6 +110,8 @@ class ModelEffect(_Effect):
     fault: str | None = None
     faults: int = 0
     plain: bool = False
+    compacted: bool = False
+    plan: dict[str, Any] | None = None
     reply_begun: bool = False
     response_hash: str | None = None
     stop_reason: str | None = None
@@ -179,6 +188,12 @@ def model_effect(journal: Journal) -> ModelEffect | None:
     return entry if isinstance(entry, ModelEffect) else None
 
 
+def summary_effect(journal: Journal) -> ModelEffect | None:
+    """The call for a summary that this turn has begun with, once it was announced."""
+    entry = journal.get(SUMMARY_ENTRY)
+    return entry if isinstance(entry, ModelEffect) else None
+
+
 def tool_effect(journal: Journal, tool_use_id: str) -> ToolEffect | None:
     """What the journal knows of a call of a tool."""
     entry = journal.get(tool_use_id)
@@ -186,11 +201,13 @@ def tool_effect(journal: Journal, tool_use_id: str) -> ToolEffect | None:
 
 
 class MarkerName(StrEnum):
-    """The six checkpoint markers."""
+    """The eight checkpoint markers."""
 
     TASK_CREATED = "task_created"
     REQUEST_SENT = "request_sent"
     RESPONSE_RECEIVED = "response_received"
+    SUMMARY_SENT = "summary_sent"
+    SUMMARY_RECEIVED = "summary_received"
     TOOL_STARTED = "tool_started"
     TOOL_COMPLETED = "tool_completed"
     WAITING_FOR_USER = "waiting_for_user"
@@ -200,9 +217,9 @@ class Marker(Frozen):
     """The journal's last change, by name, with what identifies it.
 
     Args:
-        name: one of the six.
-        request_id: request_sent.
-        response_hash: response_received.
+        name: one of the eight.
+        request_id: request_sent, summary_sent.
+        response_hash: response_received, summary_received.
         tool: tool_started, tool_completed: the tool's name.
         tool_use_id: tool_started, tool_completed.
         params_hash: tool_started.

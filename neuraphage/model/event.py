@@ -29,6 +29,8 @@ class EventKind(StrEnum):
     """The call failed, and may be repeated."""
     RESPONSE_RECEIVED = "ResponseReceived"
     """The reply is committed."""
+    CONTEXT_COMPACTED = "ContextCompacted"
+    """From now on the conversation is sent in a shorter form."""
     TOOL_HELD = "ToolHeld"
     """A call waits, since the task has begun as many of its kind as it may within a minute."""
     TOOL_STARTED = "ToolStarted"

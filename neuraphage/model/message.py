@@ -13,6 +13,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from neuraphage.model.base import SCHEMA_VERSION, Frozen
+from neuraphage.model.cache_use import CacheUse
+from neuraphage.model.compaction import Compaction
 from neuraphage.model.tool import FileSight
 from neuraphage.model.tool_traits import RatedKind
 from neuraphage.model.usage import Usage
@@ -30,8 +32,12 @@ class Entry(Frozen):
         turn: the iteration that wrote it (0 for the first turn).
         stop_reason: of an assistant entry: why the model stopped.
         unusable_calls: of an assistant entry: calls whose input could not be used (see ModelReply.invalid_inputs).
-        supersedes: index of the first entry that this one replaces for the model (retry, compaction); the
+        supersedes: index of the first entry that this one replaces for the model, with all behind it (another try); the
             replaced entries stay stored. None for an ordinary entry.
+        compaction: from this entry on the conversation is sent in a shorter form; what it stands for stays stored.
+        tokens: of an assistant entry: tokens of the request that it answers and of itself, as the provider counted
+            them; 0 where it told none.
+        cache: of an assistant entry: what of its request the provider had in its cache.
         began: of the result of a call that counts for a rate: of which kind, and when the call began (server time,
             milliseconds).
         file: of a tool's result: the file that the call read or wrote. Never sent to the model.
@@ -44,6 +50,9 @@ class Entry(Frozen):
     stop_reason: str | None = None
     unusable_calls: int = 0
     supersedes: int | None = None
+    compaction: Compaction | None = None
+    tokens: int = 0
+    cache: CacheUse | None = None
     began: tuple[RatedKind, int] | None = None
     file: FileSight | None = None
     schema_version: int = Field(default=SCHEMA_VERSION, alias="v")
@@ -73,6 +82,7 @@ class ModelRequest(Frozen):
         messages: API messages, roles alternating, ending with user.
         tools: tool definitions.
         max_tokens: reply limit.
+        cache_ttl: how long the provider is to keep what of this request it caches.
         extra: further body fields, passed through (thinking, temperature, ...).
         call_id: names this call for a relay, which sends it once at most; empty for a call that is not to outlive its
             process.
@@ -85,6 +95,7 @@ class ModelRequest(Frozen):
     messages: list[dict[str, Any]]
     tools: list[dict[str, Any]]
     max_tokens: int
+    cache_ttl: Literal["5m", "1h"] = "5m"
     extra: dict[str, Any] = Field(default_factory=dict)
     call_id: str = ""
     task_id: str = ""

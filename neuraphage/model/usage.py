@@ -13,12 +13,24 @@ class Usage(Frozen):
         output_tokens: tokens written.
         cache_creation_input_tokens: tokens written to the prompt cache.
         cache_read_input_tokens: tokens read from the prompt cache.
+        cache_creation_1h_tokens: of the written ones those that are kept for an hour, not for 5 minutes.
     """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cache_creation_input_tokens: int = 0
     cache_read_input_tokens: int = 0
+    cache_creation_1h_tokens: int = 0
+
+    @property
+    def request_tokens(self) -> int:
+        """The request, whatever of it was cached."""
+        return self.input_tokens + self.cache_creation_input_tokens + self.cache_read_input_tokens
+
+    @property
+    def all_tokens(self) -> int:
+        """The request and the reply together: what of the context window was used."""
+        return self.request_tokens + self.output_tokens
 
 
 class Price(Frozen):
@@ -29,12 +41,19 @@ class Price(Frozen):
         output_microusd: output.
         cache_write_microusd: written to the prompt cache (5 minute life).
         cache_read_microusd: read from the prompt cache.
+        cache_write_1h_microusd: written to the prompt cache (1 hour life); None for twice the input.
     """
 
     input_microusd: int
     output_microusd: int
     cache_write_microusd: int
     cache_read_microusd: int
+    cache_write_1h_microusd: int | None = None
+
+    @property
+    def hour_write_microusd(self) -> int:
+        """What a million tokens cost that are written to the prompt cache for an hour."""
+        return 2 * self.input_microusd if self.cache_write_1h_microusd is None else self.cache_write_1h_microusd
 
 
 class Counters(Frozen):
@@ -45,7 +64,7 @@ class Counters(Frozen):
         input_tokens, output_tokens, cache_write_tokens, cache_read_tokens: of committed replies, and of those that
             broke off or were too long to store, as far as these had told.
         cost_microusd: price of these tokens.
-        model_calls: committed replies.
+        model_calls: committed replies, and committed summaries of conversations.
         model_resends: calls sent again under the same request id although an earlier reply may be billed: its worker
             died, or it broke off after it had begun.
         tool_runs: tool calls with a committed result.

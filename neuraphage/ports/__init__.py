@@ -6,6 +6,7 @@ Tests plug recorders, crash injectors and fakes into the same places.
 from neuraphage.ports.detached import CommandCgroup, Detached, DetachedStatus, Spool, SpoolCommand, SpoolStatus
 from neuraphage.ports.effects import (
     Clock,
+    CountsTokens,
     Delta,
     DetachableInterrupt,
     Interrupt,
@@ -64,6 +65,7 @@ __all__ = [
     "CommandCgroup",
     "CommitVerdict",
     "Committed",
+    "CountsTokens",
     "Delta",
     "DetachableInterrupt",
     "Detached",

@@ -84,6 +84,19 @@ class ModelClient(Protocol):
         ...
 
 
+@runtime_checkable
+class CountsTokens(Protocol):
+    """A model client that may add this: it asks the provider how long a request is, which is free of charge."""
+
+    def count_tokens(self, request: ModelRequest) -> int:
+        """Tokens of the request, without a reply.
+
+        Raises:
+            ModelFault: nobody knows.
+        """
+        ...
+
+
 class Presence(Protocol):
     """The named connection that shows this process to be alive, and hears nudges."""
 

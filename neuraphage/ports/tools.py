@@ -29,6 +29,7 @@ class ToolContext:
         output_limit_chars: limit of the result text.
         outside_sandbox: whether a rule lets this call's command line run outside of the sandbox.
         reach: what rules say of hosts that command lines reach.
+        result_of: the stored result of an earlier call, by its tool_use id; None for none.
         redact: takes secrets out of a text. The turn redacts every result; a tool that shortens its own text calls
             this before, since nothing recognizes half of a secret.
     """
@@ -42,6 +43,7 @@ class ToolContext:
     approved_file: FileSight | None = None
     output_limit_chars: int = 30_000
     outside_sandbox: bool = False
+    result_of: Callable[[str], str | None] = lambda _: None
     redact: Callable[[str], str] = str
     reach: HostReach = NO_HOSTS
 

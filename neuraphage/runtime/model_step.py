@@ -9,14 +9,17 @@ from typing import Any
 from neuraphage.decide.begun_call import Finding
 from neuraphage.decide.conversation import tool_calls, with_own_ids
 from neuraphage.decide.hashing import call_id, canonical, request_id, sha256_hex
+from neuraphage.decide.prompt_cache import lifetime
 from neuraphage.decide.replies import actual_stop, unfinished_call
+from neuraphage.decide.request_head import head_of, system_blocks
 from neuraphage.decide.retry import after_fault, is_sent_plain
 from neuraphage.decide.sendable import without_broken_signatures
 from neuraphage.decide.surrogates import whole_text
 from neuraphage.decide.tool_input import why_unusable
 from neuraphage.decide.working_dir_notes import working_dir_note
 from neuraphage.errors import CancelRequested, FaultKind, ModelFault
-from neuraphage.model.effect import EffectState, Marker, MarkerName, ModelEffect
+from neuraphage.model.cache_use import CacheUse
+from neuraphage.model.effect import SUMMARY_ENTRY, EffectState, Marker, MarkerName, ModelEffect
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.message import Entry, ModelReply, ModelRequest
 from neuraphage.model.prompt import PromptKind
@@ -28,11 +31,6 @@ from neuraphage.runtime.tool_result import note_result
 from neuraphage.runtime.unit_of_work import UnitOfWork
 
 log = logging.getLogger(__name__)
-
-SYSTEM_TEXT = (
-    "You are an agent that works on a task with the tools given. Paths are relative to the working directory. "
-    "Read before you write. When the task is done, say so in a short summary and stop calling tools."
-)
 
 
 class ModelStep:
@@ -59,7 +57,7 @@ class ModelStep:
         work = self._work
         iteration = work.record.counters.iteration
         before = work.model_effect
-        if before is None:
+        if before is None or before.attempt == 0:
             self._tell_of_place(iteration)
             self._take_inputs(iteration)
         fence = work.held.lease.fence
@@ -70,11 +68,12 @@ class ModelStep:
             attempt=before.attempt + 1 if before else 1,
             faults=before.faults if before else 0,
             plain=before is not None and (before.plain or is_sent_plain(before.fault)),
+            compacted=before is not None and before.compacted,
         )
         if work.is_announced(entry):
             work.begin_announced(entry)
         else:
-            self._announce(entry, resend=resend)
+            self.announce(entry, resend=resend)
         self._read_reply(entry)
 
     def settle(self) -> Finding:
@@ -105,10 +104,10 @@ class ModelStep:
         call = call_id(entry.request_id or "", entry.attempt)
         view = LiveView(services, work.record.task_id, call)
         try:
-            reply = services.model.call(self._request(entry, call), view.show, work.held)
-            self._check_size(reply)
+            reply = services.model.call(self.request(entry, call), view.show, work.held)
+            self.check_size(reply)
         except ModelFault as fault:
-            self._note_fault(entry, fault)
+            self.note_fault(entry, fault)
         except BaseException as ended:
             services.relay.leave(call)
             if isinstance(ended, CancelRequested):
@@ -121,11 +120,15 @@ class ModelStep:
             work.held.detachable = False
         work.when_written(lambda: services.relay.stored(call))
 
-    def _announce(self, entry: ModelEffect, *, resend: bool) -> None:
+    def announce(self, entry: ModelEffect, *, resend: bool) -> None:
+        """Commit that a call of the model begins, for a reply or for a summary; arguments as of `call`."""
         data: dict[str, Any] = {"request_id": entry.request_id, "attempt": entry.attempt, "fence": entry.fence}
+        name = MarkerName.REQUEST_SENT
+        if entry.key == SUMMARY_ENTRY:
+            name, data["purpose"] = MarkerName.SUMMARY_SENT, "summary"
         self._work.note(
             journal=[entry],
-            marker=Marker(name=MarkerName.REQUEST_SENT, request_id=entry.request_id),
+            marker=Marker(name=name, request_id=entry.request_id),
             add={"model_resends": 1} if resend else None,
             events=[Event(kind=EventKind.REQUEST_SENT, data=data)],
         )
@@ -163,31 +166,30 @@ class ModelStep:
         if blocks:
             work.note(entries=[Entry(role="user", content=blocks, turn=iteration)])
 
-    def _request(self, entry: ModelEffect, call: str) -> ModelRequest:
+    def request(self, entry: ModelEffect, call: str = "") -> ModelRequest:
+        """The request of a call as the conversation stands; `call` names it for a relay."""
         spec = self._work.record.spec
-        system = SYSTEM_TEXT + (f"\n\n{spec.system}" if spec.system else "")
-        tools = [
-            {"name": d.name, "description": d.description, "input_schema": d.input_schema}
-            for d in self._services.declarations.values()
-        ]
         return ModelRequest.model_construct(
             request_id=entry.request_id or "",
             model=spec.model,
-            system=[{"type": "text", "text": system}],
+            system=system_blocks(spec),
             messages=self._work.assembly.request_messages(self._work.entries, plain=entry.plain),
-            tools=tools,
+            tools=self._services.tool_definitions,
             max_tokens=spec.max_tokens,
+            cache_ttl=lifetime(self._work.entries),
             extra={},
             call_id=call,
             task_id=self._work.record.task_id,
         )
 
-    def _note_fault(self, entry: ModelEffect, fault: ModelFault) -> None:
+    def note_fault(self, entry: ModelEffect, fault: ModelFault) -> None:
+        """Note that a call failed, and when the next one is due."""
         work = self._work
-        decision = after_fault(fault.kind, entry.faults, fault.retry_after_s, entry.attempt, plain=entry.plain)
+        tried = {"plain": entry.plain, "compacted": entry.compacted}
+        decision = after_fault(fault.kind, entry.faults, fault.retry_after_s, entry.attempt, **tried)
         retry_at_ms = None if decision.delay_s is None else work.now_ms() + int(decision.delay_s * 1000)
         text = whole_text(self._services.redaction.text(fault.detail))[:2_000]
-        spent = self._spent(fault.model, Usage(**fault.usage)) if fault.usage is not None else {}
+        spent = self.spent(fault.model, Usage(**fault.usage)) if fault.usage is not None else {}
         failed = entry.model_copy(
             update={
                 "state": EffectState.FAILED,
@@ -206,7 +208,7 @@ class ModelStep:
         }
         work.note(journal=[failed], add=spent, events=[Event(kind=EventKind.REQUEST_FAILED, data=data)])
 
-    def _spent(self, model: str, usage: Usage) -> dict[str, int]:
+    def spent(self, model: str, usage: Usage) -> dict[str, int]:
         """What a reply adds to the counters, whether it is kept or not."""
         return {
             "input_tokens": usage.input_tokens,
@@ -229,9 +231,12 @@ class ModelStep:
             stop_reason=stop_reason,
             unusable_calls=len(reply.invalid_inputs),
             supersedes=None,
+            compaction=None,
+            tokens=reply.usage.all_tokens,
+            cache=self._cache_use(reply.usage),
         )
         digest = sha256_hex(content)
-        spent = self._spent(reply.model, reply.usage)
+        spent = self.spent(reply.model, reply.usage)
         done = entry.model_copy(
             update={
                 "state": EffectState.COMPLETED,
@@ -256,7 +261,17 @@ class ModelStep:
         raw_inputs.pop(unfinished_call(content, stop_reason) or "", None)  # the length limit is what is told of that
         self._refuse_invalid(content, raw_inputs)
 
-    def _check_size(self, reply: ModelReply) -> None:
+    def _cache_use(self, usage: Usage) -> CacheUse:
+        spec = self._work.record.spec
+        return CacheUse(
+            read=usage.cache_read_input_tokens,
+            written=usage.cache_creation_input_tokens,
+            hour=lifetime(self._work.entries) == "1h",  # as the request had it: it may have written nothing
+            at_ms=self._work.now_ms(),
+            head=head_of(spec.model, system_blocks(spec), self._services.tools_hash),
+        )
+
+    def check_size(self, reply: ModelReply) -> None:
         """A reply that is too long to be stored is a fault that no repeat can help. It is paid all the same."""
         size, limit = len(canonical(reply.content)), self._services.settings.max_entry_bytes
         if size > limit:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from neuraphage.decide.context_bounds import ContextBounds, bounds_of
+from neuraphage.decide.context_size import tokens_of
+from neuraphage.decide.request_head import short_hash, system_blocks, tool_definitions
 from neuraphage.decide.rules.reading import rules_in
+from neuraphage.model.model_facts import SMALLEST, ModelFacts
 from neuraphage.model.rule import Rule
+from neuraphage.model.task import TaskSpec
 from neuraphage.model.tool import ToolDeclaration
 from neuraphage.model.usage import Usage
 from neuraphage.ports import (
@@ -49,6 +55,7 @@ class Services:
         project_rules: those of projects that the same person trusts; None for none.
         notices: tells people outside of prompts that have opened.
         relay: holds calls of the model, so that they outlive this process.
+        model_facts: sizes of a model, by its id.
     """
 
     settings: Settings
@@ -67,8 +74,12 @@ class Services:
     project_rules: OwnRules | None = None
     notices: PromptNotices = field(default_factory=NoNotices)
     relay: Relay = field(default_factory=NoRelay)
+    model_facts: Callable[[str], ModelFacts] = lambda _: SMALLEST
     declarations: dict[str, ToolDeclaration] = field(default_factory=dict)
     rules: tuple[Rule, ...] = field(init=False)
+    tool_definitions: list[dict[str, Any]] = field(init=False)
+    tools_hash: str = field(init=False)
+    _tools_tokens: int = field(init=False)
 
     def __post_init__(self) -> None:
         chosen = self.settings
@@ -76,6 +87,25 @@ class Services:
         rules = rules_in(chosen.rules, allow_sandboxed=sandboxed, blocked_hosts=blocked)  # read once: the settings stay
         object.__setattr__(self, "rules", rules)
         self.declarations.update({d.name: d for d in self.tools.declarations()})
+        definitions = tool_definitions(self.declarations.values())
+        object.__setattr__(self, "tool_definitions", definitions)
+        object.__setattr__(self, "_tools_tokens", tokens_of(definitions))
+        object.__setattr__(self, "tools_hash", short_hash(definitions))
+
+    def context_bounds(self, spec: TaskSpec, waiting: Sequence[str] = ()) -> ContextBounds:
+        """How long the next request of a task may be.
+
+        Args:
+            spec: of the task.
+            waiting: words that it will hold and the conversation does not hold yet.
+        """
+        return bounds_of(
+            self.settings,
+            self.model_facts(spec.model),
+            spec.max_tokens,
+            head_tokens=self._tools_tokens + tokens_of(system_blocks(spec)),
+            waiting_tokens=tokens_of(waiting),
+        )
 
     def rules_for(self, working_dir: str | None) -> tuple[Rule, ...]:
         """The rules of the settings, of the person and of the project, as they are now.

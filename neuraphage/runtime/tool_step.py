@@ -6,10 +6,12 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from neuraphage.decide.actions import WaitForRate
 from neuraphage.decide.approved_file import approved_file, as_evidence
+from neuraphage.decide.conversation import result_of
 from neuraphage.decide.edits import told_of_edit
 from neuraphage.decide.files_seen import files_seen
 from neuraphage.decide.given_result import raised_result
@@ -161,6 +163,7 @@ class ToolStep:
             files_seen=files_seen(self._work.entries) if needs_files else {},
             approved_file=approved_file(self._work.tool_effect(call.tool_use_id)),
             output_limit_chars=declaration.output_limit_chars,
+            result_of=partial(result_of, self._work.entries),
             redact=self._services.redaction.text,
             reach=self.reach() if declaration.has_way_out else NO_HOSTS,
         )

@@ -34,6 +34,7 @@ from neuraphage.decide.actions import (
     WaitUntil,
 )
 from neuraphage.decide.begun_call import Found
+from neuraphage.decide.context_actions import Compact, CountTokens
 from neuraphage.decide.machine import decide
 from neuraphage.decide.next_call import runs_outside
 from neuraphage.decide.rules.reading import rules_of
@@ -43,6 +44,7 @@ from neuraphage.logs import log_context
 from neuraphage.model.effect import Permission
 from neuraphage.ports import Settled, SuspendTo
 from neuraphage.runtime.begun_calls import BegunCalls
+from neuraphage.runtime.context_step import ContextStep
 from neuraphage.runtime.model_step import ModelStep
 from neuraphage.runtime.people_step import PeopleStep
 from neuraphage.runtime.seals import Seals
@@ -72,6 +74,7 @@ class Turn:
         self._work = work
         self._draining = draining
         self._model = ModelStep(services, work)
+        self._context = ContextStep(services, work, self._model)
         spec = work.record.spec
         rules = services.rules_for(spec.working_dir)
         self._tools = ToolStep(services, work, rules)
@@ -123,8 +126,10 @@ class Turn:
 
     def _carry_out(self, action: Action) -> Settled | None:
         match action:
-            case CallModel() | AskReply() | AttachReply():
+            case CallModel() | Compact() | AskReply() | AttachReply():
                 self._reply(action)
+            case CountTokens():
+                self._facts.counted = self._context.counted()
             case TakeAnswers():
                 self._people.take(self._facts.calls())
                 self._facts.forget()
@@ -183,13 +188,15 @@ class Turn:
                 self._seals.void(call)
                 self._facts.forget()
 
-    def _reply(self, action: CallModel | AskReply | AttachReply) -> None:
+    def _reply(self, action: CallModel | Compact | AskReply | AttachReply) -> None:
         """Get a reply of the model, or find out what came of one; it may take as long as an effect does."""
         self._work.held.effect_since_s = self._services.clock.boottime_s()
         try:
             match action:
                 case CallModel(may_be_billed=may_be_billed):
                     self._model.call(resend=may_be_billed)
+                case Compact():
+                    self._context.compact(action)
                 case AskReply():
                     self._facts.reply_found = self._model.settle()
                 case AttachReply():

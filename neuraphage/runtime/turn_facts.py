@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from neuraphage.decide.begun_call import Finding, Found
+from neuraphage.decide.context_bounds import ContextBounds
 from neuraphage.decide.conversation import calls_of_turn
 from neuraphage.decide.edits import as_allowed
 from neuraphage.decide.host_requests import with_reach
@@ -16,6 +17,7 @@ from neuraphage.model.sandbox import HostReach
 from neuraphage.model.shell import ShellLine
 from neuraphage.model.tool import ToolCall, ToolDeclaration
 from neuraphage.model.tool_traits import RatedKind
+from neuraphage.ports import CountsTokens
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_step import ToolStep
 from neuraphage.runtime.unit_of_work import UnitOfWork
@@ -47,6 +49,8 @@ class TurnFacts:
         """Of calls that a person is to be asked about: why they can only fail, or None."""
         self.seals: dict[str, str] = {}
         """What an approval of a call would be bound to now."""
+        self.counted: int | None = None
+        """What the provider says of the length of the next request; 0 where it gave no answer."""
         self.found: dict[str, Found] = {}
         """What came of begun calls."""
         self.reply_found: Finding | None = None
@@ -84,6 +88,9 @@ class TurnFacts:
             reach=reach,
             reply_found=self.reply_found,
             asks_hosts=self._services.settings.ask_refused_hosts != "off",
+            context=self._context(),
+            can_count=isinstance(self._services.model, CountsTokens),
+            counted=self.counted,
         )
 
     def calls(self) -> tuple[ToolCall, ...]:
@@ -133,6 +140,11 @@ class TurnFacts:
         if any(item.kind == "input" for _, item in work.inbox):
             answered |= {p.prompt_id for p in work.prompts.values() if p.kind is PromptKind.CONVERSATION}
         return frozenset(a for a in answered if a is not None)
+
+    def _context(self) -> ContextBounds:
+        """How long the next request may be. What waits to be taken in is known for sure when it is announced."""
+        waiting = [item.text for _, item in self._work.inbox if item.kind == "input"]
+        return self._services.context_bounds(self._work.record.spec, waiting)
 
     def _reach(self) -> tuple[HostReach, dict[str, ToolDeclaration]]:
         """The hosts that commands may reach, and the tools as they are confined by that. Answers change it, seldom."""

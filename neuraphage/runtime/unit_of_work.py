@@ -21,6 +21,7 @@ from neuraphage.model.effect import (
     ModelEffect,
     ToolEffect,
     model_effect,
+    summary_effect,
     tool_effect,
 )
 from neuraphage.model.event import Event
@@ -85,6 +86,11 @@ class UnitOfWork:
         """The turn's call of the model, once it was announced."""
         return model_effect(self.journal)
 
+    @property
+    def summary_effect(self) -> ModelEffect | None:
+        """The call for a summary that this turn has begun with, once it was announced."""
+        return summary_effect(self.journal)
+
     def tool_effect(self, tool_use_id: str) -> ToolEffect | None:
         """What is known of a call of a tool."""
         return tool_effect(self.journal, tool_use_id)
@@ -103,6 +109,11 @@ class UnitOfWork:
     def is_announced(self, entry: ModelEffect) -> bool:
         """Whether the claim has announced just this call, and nothing else is to be stored before it is sent."""
         return entry == self._announced and self._pending == Changes()
+
+    def put_back_announced(self) -> None:
+        """Note that a call that the claim announced is not sent yet, as something else comes first."""
+        if self._announced is not None:
+            self.note(journal=[self._announced.model_copy(update={"state": EffectState.PLANNED, "attempt": 0})])
 
     # --- noting ---
 

@@ -97,6 +97,12 @@ def entry_json(entry: Entry) -> bytes:
         plain["unusable_calls"] = entry.unusable_calls
     if entry.supersedes is not None:
         plain["supersedes"] = entry.supersedes
+    if entry.compaction is not None:
+        plain["compaction"] = entry.compaction.model_dump(mode="json")
+    if entry.tokens:
+        plain["tokens"] = entry.tokens
+    if entry.cache is not None:
+        plain["cache"] = entry.cache.model_dump(mode="json", exclude_defaults=True)
     if entry.began is not None:
         plain["began"] = entry.began
     if entry.file is not None:

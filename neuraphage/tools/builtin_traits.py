@@ -39,6 +39,7 @@ BUILTIN_TRAITS: Final[Mapping[str, ToolTraits]] = {
     "grep": ToolTraits(
         title="Find lines in files", reads=("path",), subject=("pattern",), within="path", result=ResultView.LINES
     ),
+    "read_result": ToolTraits(title="Read an old result", subject=("tool_use_id",), result=ResultView.LINES),
     "run_command": ToolTraits(title="Run a shell command", command="command", result=ResultView.END),
     "ask_user": ToolTraits(title="Ask a person", subject=()),
     "complete_task": ToolTraits(title="End the task as done", subject=(), result=ResultView.NOTHING),

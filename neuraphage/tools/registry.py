@@ -9,6 +9,7 @@ from neuraphage.model.tool import ToolDeclaration
 from neuraphage.ports import Sandbox, Tool
 from neuraphage.tools.command_tool import MAX_TIMEOUT_S, RunCommand
 from neuraphage.tools.control_tools import ask_user, complete_task, fail_task
+from neuraphage.tools.read_result import ReadResult
 from neuraphage.tools.read_tools import ListDirectory, ReadFile
 from neuraphage.tools.search_tools import SEARCH_TIMEOUT_S, Glob, Grep
 from neuraphage.tools.tool_names import name_problem
@@ -87,6 +88,7 @@ def default_toolbox(
             ListDirectory(),
             Glob(search_timeout_s),
             Grep(search_timeout_s),
+            ReadResult(),
             RunCommand(max_command_timeout_s, environ, extra_env_names, sandbox),
             ask_user(),
             complete_task(),

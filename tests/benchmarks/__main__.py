@@ -9,7 +9,19 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.benchmarks import commands, confined, judging, memory, recovery, report, scale, speed, start, view
+from tests.benchmarks import (
+    assembling,
+    commands,
+    confined,
+    judging,
+    memory,
+    recovery,
+    report,
+    scale,
+    speed,
+    start,
+    view,
+)
 from tests.benchmarks.contenders import Pool
 from tests.benchmarks.machine import describe
 from tests.benchmarks.workload import FOLDER_VARIABLE
@@ -52,6 +64,7 @@ PARTS: dict[str, Callable[[Path, int], list[report.Row]]] = {
     "start": lambda folder, rounds: report.start_rows(start.cpu_s(folder, rounds)),
     "sandbox": lambda folder, rounds: report.sandbox_rows(confined.wall_ms(folder, 8 * rounds)),
     "rules": lambda _, rounds: report.judging_rows(*judging.wall_ms(4 * rounds)),
+    "assembling": lambda _, rounds: report.assembling_rows(*assembling.wall_ms(20 * rounds)),
     "memory": lambda folder, _: report.memory_rows(memory.busy_rss_bytes(folder), memory.idle_cpu_percent(folder)),
 }
 

@@ -120,6 +120,14 @@ def sandbox_rows(found: dict[str, list[float]]) -> list[Row]:
     ]
 
 
+def assembling_rows(grown_ms: Sequence[float], first_ms: Sequence[float]) -> list[Row]:
+    """A request of turn 1,000 is put together."""
+    return [
+        Row("messages of turn 1,000 where the process had the turn before, ms", f"p50 {median(grown_ms):.3f}", "2"),
+        Row("beside it, of turn 2, ms", f"p50 {median(first_ms):.3f}", ""),
+    ]
+
+
 def judging_rows(lines_ms: Sequence[float], read_ms: Sequence[float]) -> list[Row]:
     """What rules cost a command, and a call that reads."""
     return [

@@ -210,7 +210,7 @@ def test_words_for_the_program(bench: Bench, opened: Opened) -> None:
     attached.see("/pause, /cancel, /retry, /context are for this program")
     attached.see("you:")
     attached.type("/context")
-    attached.see("the next request would hold")
+    attached.see("what was asked for")
     attached.see("you:")
     attached.type("/retry")
     attached.see("the model has said")

@@ -73,6 +73,13 @@ def test_records(cli: CommandLine, every_record: list[str]) -> None:
     assert shown == documented("show")
 
 
+def test_context(cli: CommandLine, every_record: list[str]) -> None:
+    """context."""
+    seen = {path for task_id in every_record for path in paths(cli("context", task_id, "--json").json)}
+    optional = {path for path in documented("context") if path.startswith(("biggest", "compactions"))}
+    assert seen | optional == documented("context")
+
+
 def test_why(cli: CommandLine, every_record: list[str]) -> None:
     """why."""
     assert {p for task_id in every_record for p in paths(cli("why", task_id, "--json").json)} == documented("why")

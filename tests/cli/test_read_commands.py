@@ -386,6 +386,7 @@ def test_every_reading_command_has_json() -> None:
         "version",
         "events",
         "why",
+        "context",
         "where",
         "doctor",
         "submit",

@@ -223,6 +223,21 @@ def of_tool(kind: str, tool: str) -> Event:
     return Event(kind=kind, data={"tool": tool, "id": f"id-{tool}", "error": False, "unknown": False})
 
 
+def test_a_summary_is_no_reply() -> None:
+    """Who comes late sees that one was made, and each reply behind its own call."""
+    made = {"role": "user", "content": [], "compaction": {"how": "summary", "summary": "All of it."}}
+    written = Written(said("First."), made, said("Second."), width=200)
+    purpose = {"attempt": 1, "purpose": "summary"}
+    compacted = {"how": "summary", "before_tokens": 180_000, "after_tokens": 9_000}
+    shown = written.saw(
+        ASKED, REPLIED, Event(kind="RequestSent", data=purpose), Event(kind="ResponseReceived", data=purpose),
+        Event(kind="ContextCompacted", data=compacted), ASKED, REPLIED,
+    )  # fmt: skip
+    said_once = [line for line in shown if line.strip()]
+    assert (said_once[0], said_once[-1], len(said_once)) == (f"{BAR}First.", f"{BAR}Second.", 3), said_once
+    assert "about 9,000 tokens instead of 180,000 (a summary in place of the older part)" in said_once[1]
+
+
 @pytest.mark.parametrize(
     ("pieces", "shown"),
     [

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
+from neuraphage.decide.summary_request import SUMMARY_SYSTEM
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.tool import ToolDeclaration, ToolResult
 from neuraphage.ports import ToolContext
@@ -32,11 +34,22 @@ PLAN: tuple[tuple[tuple[str, dict[str, object]], ...], ...] = (
 """The calls of each turn. Deposit and command come twice, with equal parameters, and must happen twice."""
 
 
+LONG = 2
+"""The step whose reply fills most of the context window, so that a summary is made before the next one."""
+LONG_USAGE = {**USAGE, "input_tokens": 180_000}
+STEP = re.compile(r"Step (\d)\.")
+
+
 def script(request: ScriptRequest) -> ScriptedReply:
     """The next turn of the plan, whatever the results were; then the end."""
-    if request.turn >= len(PLAN):
+    done = max((int(number) for number in STEP.findall(str(request.body["messages"]))), default=-1)
+    if request.system == SUMMARY_SYSTEM:
+        return reply(f"Summary up to Step {done}.", usage=USAGE)
+    step = done + 1
+    if step >= len(PLAN):
         return reply("All done.", usage=USAGE)
-    return reply(f"Step {request.turn}.", tools=PLAN[request.turn], usage=USAGE)
+    words = f"Step {step}. " + ("Much is to be said. " * 600 if step == 0 else "")
+    return reply(words, tools=PLAN[step], usage=LONG_USAGE if step == LONG else USAGE)
 
 
 class DepositParams(Params):

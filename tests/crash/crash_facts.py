@@ -36,6 +36,7 @@ class Facts:
         told: prompts that somebody was told of.
         told_again: notices beyond the first of a prompt.
         superseded: replies that another try took the place of.
+        compacted: how the conversation was made shorter, each time.
         requests: ids of model requests.
         evidence: of each recovery.
         faults: what must not be: broken invariants, leaked keys, processes still registered.
@@ -52,6 +53,7 @@ class Facts:
     told: int
     told_again: int
     superseded: int
+    compacted: list[str]
     requests: list[str]
     evidence: list[str]
     faults: list[str] = field(default_factory=list)
@@ -70,7 +72,8 @@ def facts_of(site: Site) -> Facts:
     context = store.context
     record = store.get(site.task_id)
     counters = record.counters.model_dump()
-    conversation, interrupted = _normal(queries.conversation(context, site.task_id))
+    entries = queries.conversation(context, site.task_id)
+    conversation, interrupted = _normal(entries)
     requests = {
         str(event.data["request_id"]) for event in queries.events(context, site.task_id) if event.kind == "RequestSent"
     }
@@ -88,7 +91,8 @@ def facts_of(site: Site) -> Facts:
         rings=len(rings.read_text(encoding="utf-8").splitlines()) if rings.exists() else 0,
         told=len(set(told)),
         told_again=len(told) - len(set(told)),
-        superseded=sum(entry.get("supersedes") is not None for entry in queries.conversation(context, site.task_id)),
+        superseded=sum(entry.get("supersedes") is not None for entry in entries),
+        compacted=[entry["compaction"]["how"] for entry in entries if entry.get("compaction")],
         requests=sorted(requests),
         evidence=[row["evidence"] for row in decisions if row["verdict"] == "recovered"],
         faults=_faults(site, store),

@@ -101,7 +101,8 @@ def test_this_release_has_its_states() -> None:
     """Every marker, every status that a task can have now, and a command that ended while nobody listened."""
     states = [state for state in RECORDED.values() if state["release"] == __version__]
     tasks = [state["keys"][f"np:{{turns}}:task:{state['task_id']}"]["value"] for state in states]
-    assert {json.loads(task["marker"])["name"] for task in tasks} == {marker.value for marker in MarkerName}
+    later = {MarkerName.SUMMARY_SENT.value, MarkerName.SUMMARY_RECEIVED.value}
+    assert {json.loads(task["marker"])["name"] for task in tasks} == {marker.value for marker in MarkerName} - later
     assert {task["status"] for task in tasks} == {status.value for status in Status} - {Status.BLOCKED}
     assert any(state["where"] == "running-leases-toolstarted-ended" for state in states)
 

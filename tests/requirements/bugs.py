@@ -31,7 +31,7 @@ class Bug:
 BUGS = (
     Bug(
         "B1", "neuraphage/runtime/model_step.py",
-        "            marker=Marker(name=MarkerName.REQUEST_SENT, request_id=entry.request_id),\n", "",
+        "            marker=Marker(name=name, request_id=entry.request_id),\n", "",
         "tests/rules/test_marker_agrees.py::test_a_plain_run",
     ),
     Bug(

@@ -13,6 +13,7 @@ from neuraphage.decide.hashing import sha256_hex
 from neuraphage.errors import FaultKind, ModelFault
 from neuraphage.model.effect import (
     MODEL_ENTRY,
+    SUMMARY_ENTRY,
     TOOL_CLASSES,
     EffectClass,
     EffectState,
@@ -23,6 +24,7 @@ from neuraphage.model.effect import (
 from neuraphage.model.message import ModelReply
 from neuraphage.model.task import Mode
 from neuraphage.model.tool import ToolResult
+from neuraphage.model.usage import Usage
 from neuraphage.ports import Changes, FinishTo
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.settings import Settings
@@ -30,9 +32,15 @@ from neuraphage.store import queries
 from neuraphage.store.tasks import RedisStore
 from turnkit import FakeModel, FakeTool, Killed, Rig, Step, calls, new_rig, says
 
+OF_A_SUMMARY = {MarkerName.SUMMARY_SENT, MarkerName.SUMMARY_RECEIVED}
+
 
 def last_change(entry: JournalEntry) -> Marker:
     """The marker that names this state of an entry."""
+    if entry.key == SUMMARY_ENTRY:
+        if entry.state is EffectState.COMPLETED:
+            return Marker(name=MarkerName.SUMMARY_RECEIVED, response_hash=entry.response_hash)
+        return Marker(name=MarkerName.SUMMARY_SENT, request_id=entry.request_id)
     if entry.key == MODEL_ENTRY:
         if entry.state is EffectState.COMPLETED:
             return Marker(name=MarkerName.RESPONSE_RECEIVED, response_hash=entry.response_hash)
@@ -143,7 +151,27 @@ def test_a_plain_run(rig_of: Callable[..., Rig]) -> None:
     rig.people.send(task_id, "Go on.")
     rig.drain()
     assert len(rig.model.requests) == 8
-    assert seen(rig) == set(MarkerName) - {MarkerName.TASK_CREATED}
+    assert seen(rig) == set(MarkerName) - {MarkerName.TASK_CREATED} - OF_A_SUMMARY
+
+
+def test_a_run_with_a_summary(rig_of: Callable[..., Rig]) -> None:
+    """One that a shutdown parts from the reply that it is for, so that its end is stored by itself."""
+    big = calls(("t2", "act", {})).model_copy(update={"usage": Usage(input_tokens=190_000)})
+
+    def draining(*_: Any) -> ModelReply:
+        rig.keeper.drain()
+        return says("A summary.")
+
+    rig = rig_of(calls(("t1", "act", {}), text="word " * 9_000), big, draining, extra=[FakeTool()])
+    task_id = rig.submit()
+    for _ in range(3):
+        rig.step()
+    assert rig.get(task_id).marker.name is MarkerName.SUMMARY_RECEIVED
+    after = rig_of(says("Done."), extra=[FakeTool()], client=rig.client, dispatcher=rig.dispatcher)
+    after.drain()
+    assert seen(rig) >= OF_A_SUMMARY
+    assert MarkerName.RESPONSE_RECEIVED in seen(after)
+    assert "A summary." in str(after.model.requests[0].messages)
 
 
 @pytest.mark.parametrize("effect_class", TOOL_CLASSES)

@@ -41,6 +41,7 @@ PARTS: dict[type, list[type]] = {
     ports.Accompanies: [RunCommand],
     ports.Clock: [SystemClock],
     ports.Detached: [CommandSpool, UnspooledCommands],
+    ports.CountsTokens: [AnthropicClient],
     ports.DetachedTool: [RunCommand],
     ports.Dispatcher: [QueueDispatcher, QueueWaker],
     ports.ForeseesRefusal: [Edit, WriteFile],

@@ -230,6 +230,7 @@ NAMES_TOOLS = {
     "neuraphage/testing/demo_script.py": "plays the model, which calls tools by their names",
     "neuraphage/model/tool.py": "its kinds of control are values, of which the control tools take their names",
     "neuraphage/model/task.py": "what a task does at an unknown outcome has the same word",
+    "neuraphage/decide/compacted.py": "the note in a shortened result tells the model which tool reads all of it",
     "neuraphage/decide/answers.py": "an answer that changes a call begins with the same word",
     "neuraphage/decide/rules/named_hosts.py": "the program grep is called as a tool is",
     "neuraphage/cli/command_table.py": "the module of the command `run` is called as a tool is",

@@ -1,4 +1,4 @@
-"""kill -9 of a real worker at each of the six markers: the task goes on from there, and nothing is done twice."""
+"""kill -9 of a real worker at each of six markers: the task goes on from there, and nothing is done twice."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ pytestmark = pytest.mark.real_workers
 ORDERS = "die-at"
 WITHIN_A_TURN = ["task_created", "request_sent", "tool_started"]
 """Markers at which a process holds the task; at the others it has just given it back, and nobody recovers it."""
+OF_A_SUMMARY = {MarkerName.SUMMARY_SENT, MarkerName.SUMMARY_RECEIVED}
+"""These need a conversation that is too long: `tests/crash` has them."""
 
 
 def kill_in_tool(stack: Stack, task: str, name: str) -> None:
@@ -35,7 +37,7 @@ def test_a_task_goes_on_from_each_marker_and_repeats_nothing(stack: Stack) -> No
     orders = stack.folder / ORDERS
     shutil.rmtree(orders, ignore_errors=True)  # of a first try: the folder is that of several tests
     orders.mkdir()
-    for marker in MarkerName:
+    for marker in set(MarkerName) - OF_A_SUMMARY:
         (orders / marker.value).touch()
     stack.start_plain_worker("mortal", "-P", "prefork", "-c", "1", "-Q", RUN_QUEUE, app="stackkit.mortal_app")
     ask = turn("", ("ask_user", {"question": "Which one?"}))

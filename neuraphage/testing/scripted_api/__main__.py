@@ -27,7 +27,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         for spec in options.script:
             scripts.update(load_scripts(spec))
         state = server_state(
-            scripts, default=options.default, accepted_keys=options.accept_key, log_file=options.log_file
+            scripts,
+            default=options.default,
+            accepted_keys=options.accept_key,
+            log_file=options.log_file,
+            window_tokens=options.window_tokens,
         )
         sock = _listening(options.host, options.port)
         if options.port_file is not None:
@@ -70,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--default", help="script of conversations without a [script:NAME] marker")
     parser.add_argument("--accept-key", action="append", default=[], help="an API key to let in (default: any)")
     parser.add_argument("--log-file", type=Path, help="gets a line of JSON at each arrival and each end")
+    parser.add_argument("--window-tokens", type=int, help="context window, which is enforced (default: none)")
     return parser
 
 

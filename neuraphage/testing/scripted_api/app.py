@@ -17,7 +17,8 @@ from starlette.routing import Route
 from neuraphage.testing.scripted_api.delivery import Delivery, Hang, Mark, Step, Wait, steps_of
 from neuraphage.testing.scripted_api.faults import ERROR_TYPES, Fault, FaultPlan
 from neuraphage.testing.scripted_api.log import COMPLETED, Entry, RequestLog
-from neuraphage.testing.scripted_api.message import compact, count_prompt, events_of, message_of
+from neuraphage.testing.scripted_api.message import compact, events_of, message_of, prompt_tokens
+from neuraphage.testing.scripted_api.prompt_cache import PromptCache
 from neuraphage.testing.scripted_api.rules import Refused, check_body
 from neuraphage.testing.scripted_api.script import Script, ScriptRequest
 from neuraphage.testing.scripted_api.shape import CountTokensBody, MessagesBody
@@ -50,6 +51,8 @@ class ServerState:
         accepted_keys: API keys that are let in; empty for any key that is not empty.
         log: what reached the server.
         faults: faults on order.
+        window_tokens: context window of every model; None for one without an end.
+        cache: of prompts.
     """
 
     scripts: Mapping[str, Script]
@@ -57,6 +60,8 @@ class ServerState:
     accepted_keys: frozenset[str] = frozenset()
     log: RequestLog = field(default_factory=RequestLog)
     faults: FaultPlan = field(default_factory=FaultPlan)
+    window_tokens: int | None = None
+    cache: PromptCache = field(default_factory=PromptCache)
 
     def __post_init__(self) -> None:
         if self.default not in self.scripts:
@@ -72,6 +77,7 @@ def create_app(state: ServerState) -> Starlette:
             body = await _accepted_body(request, state, MessagesBody)
             asked = ScriptRequest.of(body)
             name = _script_name(asked, state)
+            _check_window(body, state)
         except ApiError as error:
             entry = state.log.received("", request_id, detail=error.message)
             state.log.ended(entry, f"refused:{error.status}")
@@ -84,7 +90,7 @@ def create_app(state: ServerState) -> Starlette:
             body = await _accepted_body(request, state, CountTokensBody)
         except ApiError as error:
             return error_response(error.status, error.message)
-        return JSONResponse({"input_tokens": sum(count_prompt(body).values())})
+        return JSONResponse({"input_tokens": prompt_tokens(body)})
 
     routes = [
         Route("/v1/messages", messages, methods=["POST"]),
@@ -152,7 +158,7 @@ def _answer(asked: ScriptRequest, state: ServerState, entry: Entry) -> Response:
         headers = {"retry-after": fault.retry_after} if fault.retry_after is not None else {}
         return error_response(fault.status, fault.message, fault.error_type, headers)
     try:
-        steps = _steps(asked, state.scripts[entry.script], fault)
+        steps = _steps(asked, state, state.scripts[entry.script], fault)
     except Exception as error:  # noqa: BLE001 - a script is the caller's code; its failure is an answer
         state.log.ended(entry, "refused:500")
         return error_response(500, f"script {entry.script!r} failed: {error!r}")
@@ -162,10 +168,11 @@ def _answer(asked: ScriptRequest, state: ServerState, entry: Entry) -> Response:
     return Delivery(steps, headers, lambda outcome: state.log.ended(entry, outcome))
 
 
-def _steps(asked: ScriptRequest, script: Script, fault: Fault | None) -> list[Step]:
+def _steps(asked: ScriptRequest, state: ServerState, script: Script, fault: Fault | None) -> list[Step]:
     """The whole delivery, made before its first byte is sent: what a script says may not fit into the API's shape."""
     answer = script(asked)
-    message = message_of(asked, answer)
+    room = None if state.window_tokens is None else state.window_tokens - prompt_tokens(asked.body)
+    message = message_of(asked, answer, room, state.cache.use(asked.body))
     if fault is not None and fault.kind == "drop":
         return [Mark("fault:drop"), Hang()]
     if asked.body.get("stream"):
@@ -225,6 +232,12 @@ async def _read(request: Request) -> bytes:
     if total_bytes > MAX_BODY_BYTES:
         raise ApiError(413, "Request exceeds the maximum allowed number of bytes.")
     return b"".join(chunks)
+
+
+def _check_window(body: dict[str, Any], state: ServerState) -> None:
+    tokens = prompt_tokens(body)
+    if state.window_tokens is not None and tokens > state.window_tokens:
+        raise ApiError(400, f"prompt is too long: {tokens} tokens > {state.window_tokens} maximum")
 
 
 def _script_name(asked: ScriptRequest, state: ServerState) -> str:

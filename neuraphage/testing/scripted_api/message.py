@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from neuraphage.testing.scripted_api.script import ScriptedReply, ScriptRequest
 
 CHARS_A_TOKEN = 4
+UNCACHED = {"input_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
+WINDOW_FULL = "model_context_window_exceeded"
 
 Event = dict[str, Any]
 
@@ -22,10 +25,25 @@ _STREAMED = {
 }
 
 
-def message_of(request: ScriptRequest, answer: ScriptedReply) -> dict[str, Any]:
-    """The whole message; its ids are hashes of the request, so the same request gets the same ids."""
+def message_of(
+    request: ScriptRequest,
+    answer: ScriptedReply,
+    room_tokens: int | None = None,
+    prompt: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The whole message; its ids are hashes of the request, so the same request gets the same ids.
+
+    Args:
+        request: what was asked.
+        answer: what the script says.
+        room_tokens: what the context window has left; a longer answer is cut off there.
+        prompt: fields of `usage` about the prompt; by default all of it counts in full.
+    """
+    if room_tokens is not None and tokens_in(answer.blocks) > room_tokens:
+        answer = replace(answer, blocks=_cut(answer.blocks, room_tokens), stop_reason=WINDOW_FULL)
     content = [_with_id(block, request.request_hash, index) for index, block in enumerate(answer.blocks)]
-    usage = {**count_prompt(request.body), "output_tokens": _tokens(answer.blocks), **answer.usage}
+    prompt = UNCACHED | {"input_tokens": prompt_tokens(request.body)} if prompt is None else prompt
+    usage = {**prompt, "output_tokens": tokens_in(answer.blocks), **answer.usage}
     return {
         "id": f"msg_{request.request_hash[:24]}",
         "type": "message",
@@ -35,29 +53,6 @@ def message_of(request: ScriptRequest, answer: ScriptedReply) -> dict[str, Any]:
         "stop_reason": answer.stop_reason,
         "stop_sequence": None,
         "usage": usage,
-    }
-
-
-def count_prompt(body: Any) -> dict[str, int]:
-    """Tokens of the prompt, about four characters each, told apart as the prompt cache would.
-
-    What ends at a breakpoint counts as cached. Of that, the part that the previous turn's request held
-    already (all before the last assistant message) counts as read, the rest as written. So the numbers
-    follow from the request alone.
-    """
-    head = [*(body.get("tools") or ()), *_as_list(body.get("system"))]
-    messages = body["messages"]
-    assistants = [index for index, message in enumerate(messages) if message["role"] == "assistant"]
-    parts = [(part, bool(assistants)) for part in head]
-    for index, message in enumerate(messages):
-        known = bool(assistants) and index < assistants[-1]
-        parts.extend((part, known) for part in _as_list(message["content"]))
-    marked = [index for index, (part, _) in enumerate(parts) if part.get("cache_control")]
-    cached = parts[: marked[-1] + 1] if marked else []
-    return {
-        "input_tokens": sum(_tokens(_bare(part)) for part, _ in parts[len(cached) :]),
-        "cache_creation_input_tokens": sum(_tokens(_bare(part)) for part, known in cached if not known),
-        "cache_read_input_tokens": sum(_tokens(_bare(part)) for part, known in cached if known),
     }
 
 
@@ -95,6 +90,28 @@ def compact(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
+def prompt_tokens(body: Any) -> int:
+    """Tokens of the whole prompt."""
+    parts = [*(body.get("tools") or ()), *as_list(body.get("system"))]
+    parts += [part for message in body["messages"] for part in as_list(message["content"])]
+    return sum(tokens_in(bare(part)) for part in parts)
+
+
+def _cut(blocks: Sequence[dict[str, Any]], room_tokens: int) -> tuple[dict[str, Any], ...]:
+    """What fits: whole blocks, and of the first text that does not fit its beginning."""
+    kept: list[dict[str, Any]] = []
+    for block in blocks:
+        left = room_tokens - tokens_in(kept)
+        if tokens_in(block) <= left:
+            kept.append(block)
+            continue
+        chars = (left - tokens_in({**block, "text": ""})) * CHARS_A_TOKEN if block["type"] == "text" else 0
+        if chars > 0:
+            kept.append({**block, "text": block["text"][:chars]})
+        break
+    return tuple(kept)
+
+
 def _deltas(block: dict[str, Any], chunk_chars: int) -> Iterator[dict[str, Any]]:
     if block["type"] not in _STREAMED:
         return
@@ -125,15 +142,18 @@ def _emptied(block: dict[str, Any]) -> dict[str, Any]:
     return {**block, "text": ""} if block["type"] == "text" else block
 
 
-def _as_list(content: Any) -> list[dict[str, Any]]:
+def as_list(content: Any) -> list[dict[str, Any]]:
+    """Content as blocks."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
     return list(content or ())
 
 
-def _bare(part: dict[str, Any]) -> dict[str, Any]:
+def bare(part: dict[str, Any]) -> dict[str, Any]:
+    """A block without its breakpoint."""
     return {name: value for name, value in part.items() if name != "cache_control"}
 
 
-def _tokens(value: Any) -> int:
+def tokens_in(value: Any) -> int:
+    """Tokens of a value, about four characters each."""
     return -(-len(compact(value)) // CHARS_A_TOKEN)

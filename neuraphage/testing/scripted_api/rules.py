@@ -80,7 +80,7 @@ def _check_blocks(body: Body) -> None:
         "user": {"text", "image", "document", "tool_result"},
         "assistant": {"text", "thinking", "redacted_thinking", "tool_use", *SERVER_BLOCKS},
     }
-    breakpoints = 0
+    breakpoints, shorter = 0, False
     for index, message in enumerate(body["messages"]):
         final = blocks_of(message)[-1:]
         if message["role"] == "assistant" and final and final[0]["type"] in ("thinking", "redacted_thinking"):
@@ -91,6 +91,10 @@ def _check_blocks(body: Body) -> None:
             raise Refused(f"{where}: `{block['type']}` blocks are not allowed in `{role}` messages")
         if block.get("cache_control") is not None:
             breakpoints += 1
+            hour = block["cache_control"].get("ttl") == "1h"
+            if hour and shorter:
+                raise Refused(f"{where}.cache_control.ttl: a ttl='1h' block must not come after a ttl='5m' block")
+            shorter = shorter or not hour
             if block.get("text") == "":
                 raise Refused(f"{where}.cache_control: cache_control cannot be set for empty text blocks")
         if block.get("type") == "text" and not block["text"].strip():

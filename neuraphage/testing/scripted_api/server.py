@@ -14,6 +14,7 @@ import uvicorn
 from neuraphage.testing.scripted_api.app import ServerState, create_app
 from neuraphage.testing.scripted_api.faults import Fault, Kind
 from neuraphage.testing.scripted_api.log import RequestLog
+from neuraphage.testing.scripted_api.prompt_cache import PromptCache
 from neuraphage.testing.scripted_api.script import Script, echo
 
 _BACKLOG = 1_024
@@ -26,13 +27,18 @@ def server_state(
     default: str | None = None,
     accepted_keys: Iterable[str] = (),
     log_file: Path | None = None,
+    window_tokens: int | None = None,
+    cache: PromptCache | None = None,
 ) -> ServerState:
     """A state whose default script is the named one, else the only one, else `echo`."""
     known: dict[str, Script] = dict(scripts or {})
     if default is None:
         default = next(iter(known)) if len(known) == 1 else "echo"
     known.setdefault("echo", echo)
-    return ServerState(known, default, frozenset(accepted_keys), RequestLog(log_file))
+    log = RequestLog(log_file)
+    return ServerState(
+        known, default, frozenset(accepted_keys), log, window_tokens=window_tokens, cache=cache or PromptCache()
+    )
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -79,6 +85,8 @@ class ScriptedServer:
         accepted_keys: API keys that are let in; empty for any.
         log_file: gets a line of JSON at each arrival and each end.
         port: 0 for any free one.
+        window_tokens: context window, which is enforced; None for one without an end.
+        cache: of prompts; None for one of its own.
     """
 
     def __init__(
@@ -89,8 +97,17 @@ class ScriptedServer:
         accepted_keys: Iterable[str] = (),
         log_file: Path | None = None,
         port: int = 0,
+        window_tokens: int | None = None,
+        cache: PromptCache | None = None,
     ) -> None:
-        self._state = server_state(scripts, default=default, accepted_keys=accepted_keys, log_file=log_file)
+        self._state = server_state(
+            scripts,
+            default=default,
+            accepted_keys=accepted_keys,
+            log_file=log_file,
+            window_tokens=window_tokens,
+            cache=cache,
+        )
         self._port = port
         self._running: tuple[uvicorn.Server, threading.Thread, socket.socket] | None = None
 

@@ -91,6 +91,11 @@ def test_how_much_the_next_request_would_hold() -> None:
     size = bench.api.context_size(task_id)
     assert (size.messages, size.turns, size.tokens_used) == (3, 0, 0)
     assert "3 messages" in str(size)
+    assert {part.kind.value: part.count for part in size.parts} == {
+        "system": 2, "instructions": 3, "said": 2, "calls": 1, "results": 1
+    }  # fmt: skip
+    assert size.window_tokens == 200_000
+    assert [(one.tool, one.tool_use_id, one.shortened) for one in size.biggest] == [("run_command", "c1", False)]
     shorter = size.chars
     bench.rows.entries[4] = result("made" * 100, "c1")
     assert bench.api.context_size(task_id).chars == shorter + 4 * 99

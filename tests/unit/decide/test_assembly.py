@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neuraphage.decide import conversation
+from neuraphage.decide import compacted
 from neuraphage.decide.assembly import Assembly
 from neuraphage.decide.conversation import call_ids, request_messages
 
@@ -87,13 +87,13 @@ def turn(number: int) -> list[Entry]:
 def test_what_was_assembled_is_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundred turns cost what the first ones do, each."""
     looked: list[int] = []
-    sendable = conversation.sendable
+    sendable = compacted.sendable
 
     def counted(entry: Entry, *, plain: bool = False) -> list[Any]:
         looked[-1] += 1
         return sendable(entry, plain=plain)
 
-    monkeypatch.setattr(conversation, "sendable", counted)
+    monkeypatch.setattr(compacted, "sendable", counted)
     assembly, entries = Assembly(), [{"role": "user", "content": [{"type": "text", "text": "Do it."}]}]
     for number in range(100):
         looked.append(0)
@@ -105,13 +105,13 @@ def test_what_was_assembled_is_not_looked_at_again(monkeypatch: pytest.MonkeyPat
 def test_behind_another_try_only_what_is_new_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a reply was superseded, all of it is looked at once more; then it grows as before."""
     looked: list[int] = []
-    sendable = conversation.sendable
+    sendable = compacted.sendable
 
     def counted(entry: Entry, *, plain: bool = False) -> list[Any]:
         looked[-1] += 1
         return sendable(entry, plain=plain)
 
-    monkeypatch.setattr(conversation, "sendable", counted)
+    monkeypatch.setattr(compacted, "sendable", counted)
     assembly, entries = Assembly(), [{"role": "user", "content": [{"type": "text", "text": "Do it."}]}]
     for number in range(20):
         entries += turn(number)

@@ -38,13 +38,16 @@ from neuraphage.decide.actions import (
 )
 from neuraphage.decide.answers import MOST_REMEMBERED
 from neuraphage.decide.begun_call import Finding, Found
+from neuraphage.decide.context_bounds import ContextBounds
 from neuraphage.decide.machine import decide, move_of
 from neuraphage.decide.matrix import MATRIX, STARTED_SHAPES, Move, Origin, Shape, matrix_markdown
 from neuraphage.decide.next_call import DESTRUCTIVE
 from neuraphage.decide.policy import NEVER_RUNS
 from neuraphage.decide.rules.reading import read_rule
 from neuraphage.decide.snapshot import Bounds, Snapshot, Stop
+from neuraphage.model.compaction import Compaction, Shortening
 from neuraphage.model.effect import (
+    SUMMARY_ENTRY,
     TOOL_CLASSES,
     EffectClass,
     EffectState,
@@ -71,6 +74,9 @@ FENCES = {Origin.OWN: FENCE, Origin.INHERITED: FENCE - 1}
 SPEC = TaskSpec(task_id="task-00000000-0000-7000-8000-000000000001", name="n", prompt="p", model="m")
 CALL = ToolCall(tool_use_id="t1", name="act", params={})
 DONE = ToolResult(text="done")
+LONG_WORDS = {"role": "user", "content": [{"type": "text", "text": "x" * 3_000}]}
+CONTEXT = ContextBounds(2_000, 1_000, 500, 100, 4)
+PLAN = Compaction(how=Shortening.SUMMARY, first=1, to=3, results_to=3, thoughts_to=3)
 BOUNDS = Bounds(max_continues=2, max_empty_replies=1)
 
 
@@ -150,6 +156,8 @@ def state_of(shape: Shape, origin: Origin) -> Snapshot:
             return turn(model_entry(EffectState.FAILED, fence, retry_at_ms=NOW_MS, reply_begun=True))
         case Shape.CALL_OVER:
             return turn(model_entry(EffectState.FAILED, fence))
+        case Shape.SUMMARY_OVER:
+            return turn(model_entry(EffectState.FAILED, fence, key=SUMMARY_ENTRY, plan=PLAN.model_dump()))
         case Shape.ANSWERED:
             asked = tool_entry(EffectState.PLANNED, fence, prompt_id="p1")
             return turn(replied, asked, calls=(CALL,), prompts=prompt(), answered=frozenset({"p1"}))
@@ -621,6 +629,7 @@ def test_every_action_is_decided_somewhere() -> None:
         decide(approved(seals={"t1": "other"})),
         decide(over_its_rate()),
         decide(sent_before(Finding.ENDED)),
+        decide(turn(entries=[LONG_WORDS], context=CONTEXT, can_count=True)),
     ]
     assert {type(action) for action in actions} == set(get_args(Action))
 

@@ -8,7 +8,7 @@ from neuraphage.decide.resume import phase_of, remaining_tools, resume_point_of
 from neuraphage.model.effect import MODEL_ENTRY, EffectState, JournalEntry, Marker, MarkerName, ModelEffect, ToolEffect
 from neuraphage.model.task import Phase, ResumePointKind
 
-CREATED, SENT, REPLIED, STARTED, DONE, ASKED = (Marker(name=name) for name in MarkerName)
+CREATED, SENT, REPLIED, SUMMING, SUMMED, STARTED, DONE, ASKED = (Marker(name=name) for name in MarkerName)
 REPLY = {"role": "assistant", "content": [
     {"type": "text", "text": "Now."},
     *({"type": "tool_use", "id": key, "name": "act", "input": {}} for key in ("t1", "t2", "t3")),
@@ -30,6 +30,8 @@ def journal(**states: EffectState) -> dict[str, JournalEntry]:
         (REPLIED, "leases", True, Phase.ASSEMBLING_CONTEXT),
         (SENT, "leases", False, Phase.LLM_REQUEST),
         (REPLIED, "leases", False, Phase.PROCESSING),
+        (SUMMING, "leases", False, Phase.LLM_REQUEST),
+        (SUMMED, "leases", False, Phase.ASSEMBLING_CONTEXT),
         (STARTED, "leases", False, Phase.TOOL_EXECUTION),
         (DONE, "leases", False, Phase.PROCESSING),
         (ASKED, "leases", False, Phase.PROCESSING),
@@ -48,6 +50,8 @@ def test_every_phase_is_told(marker: Marker, place: str, between_turns: bool, ph
         (CREATED, True, ResumePointKind.CONTEXT_ASSEMBLY),
         (DONE, True, ResumePointKind.CONTEXT_ASSEMBLY),
         (SENT, False, ResumePointKind.LLM_CALL),
+        (SUMMING, False, ResumePointKind.CONTEXT_ASSEMBLY),
+        (SUMMED, False, ResumePointKind.CONTEXT_ASSEMBLY),
         (REPLIED, False, ResumePointKind.TOOL_EXECUTION),
         (STARTED, False, ResumePointKind.TOOL_EXECUTION),
         (DONE, False, ResumePointKind.TOOL_EXECUTION),

@@ -27,7 +27,7 @@ ROWS: list[tuple[FaultKind, list[float | None]]] = [
     (FaultKind.PERMISSION, [None]),
     (FaultKind.NOT_FOUND, [None]),
     (FaultKind.TOO_LARGE, [None]),
-    (FaultKind.CONTEXT_OVERFLOW, [None]),
+    (FaultKind.CONTEXT_OVERFLOW, [0.0]),
     (FaultKind.BAD_HISTORY, [0.0]),
 ]
 

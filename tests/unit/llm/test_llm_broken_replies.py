@@ -14,6 +14,7 @@ USAGE = {
     "cache_creation_input_tokens": 7,
     "cache_read_input_tokens": 3,
 }
+FIVE_MINUTES = {"cache_creation_1h_tokens": 0}
 
 
 @pytest.mark.parametrize("fault", ["cut", "truncated", "garbage", "error_event", "drop"])
@@ -26,7 +27,7 @@ def test_a_fault_tells_what_the_reply_had_told(call, server, answers, fault, aft
         call()
     begun = output_tokens is not None and fault != "drop"
     assert caught.value.reply_begun is begun
-    assert caught.value.usage == ({**USAGE, "output_tokens": output_tokens} if begun else None)
+    assert caught.value.usage == ({**USAGE, **FIVE_MINUTES, "output_tokens": output_tokens} if begun else None)
     assert caught.value.model == ("scripted-1" if begun else "")
 
 
@@ -40,4 +41,4 @@ def test_a_call_that_takes_too_long_tells_what_the_reply_had_told(server, answer
             client.call(make_request(), lambda _: None, interrupt)
         if caught.value.reply_begun:
             break
-    assert (caught.value.kind, caught.value.usage) == (FaultKind.TIMEOUT, {**USAGE, "output_tokens": 1})
+    assert (caught.value.kind, caught.value.usage) == (FaultKind.TIMEOUT, {**USAGE, **FIVE_MINUTES, "output_tokens": 1})

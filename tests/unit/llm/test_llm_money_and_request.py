@@ -20,11 +20,11 @@ MARK = {"type": "ephemeral"}
 @pytest.mark.parametrize(
     ("model", "price"),
     [
-        ("claude-haiku-5-5", (100_000, 500_000, 125_000, 10_000)),
-        ("claude-sonnet-5-5", (2_000_000, 10_000_000, 2_500_000, 200_000)),
-        ("claude-opus-5-5", (4_000_000, 20_000_000, 5_000_000, 400_000)),
-        ("claude-fable-5-1", (10_000_000, 50_000_000, 12_500_000, 1_000_000)),
-        ("scripted-1", (2_000_000, 10_000_000, 2_500_000, 200_000)),
+        ("claude-haiku-5-5", (100_000, 500_000, 125_000, 10_000, 200_000)),
+        ("claude-sonnet-5-5", (2_000_000, 10_000_000, 2_500_000, 200_000, 4_000_000)),
+        ("claude-opus-5-5", (4_000_000, 20_000_000, 5_000_000, 400_000, 8_000_000)),
+        ("claude-fable-5-1", (10_000_000, 50_000_000, 12_500_000, 1_000_000, 20_000_000)),
+        ("scripted-1", (2_000_000, 10_000_000, 2_500_000, 200_000, 4_000_000)),
     ],
 )
 def test_packaged_prices(model, price):
@@ -75,7 +75,12 @@ def test_a_broken_table_is_refused(text):
 
 counts = st.integers(min_value=0, max_value=10**9)
 prices = st.builds(
-    Price, input_microusd=counts, output_microusd=counts, cache_write_microusd=counts, cache_read_microusd=counts
+    Price,
+    input_microusd=counts,
+    output_microusd=counts,
+    cache_write_microusd=counts,
+    cache_read_microusd=counts,
+    cache_write_1h_microusd=counts,
 )
 usages = st.builds(
     Usage,
@@ -83,6 +88,7 @@ usages = st.builds(
     output_tokens=counts,
     cache_creation_input_tokens=counts,
     cache_read_input_tokens=counts,
+    cache_creation_1h_tokens=counts,
 )
 
 
@@ -92,7 +98,8 @@ def test_cost_is_exact_and_rounded_up(usage, price):
     exact = Fraction(
         usage.input_tokens * price.input_microusd
         + usage.output_tokens * price.output_microusd
-        + usage.cache_creation_input_tokens * price.cache_write_microusd
+        + max(0, usage.cache_creation_input_tokens - usage.cache_creation_1h_tokens) * price.cache_write_microusd
+        + min(usage.cache_creation_input_tokens, usage.cache_creation_1h_tokens) * price.cache_write_1h_microusd
         + usage.cache_read_input_tokens * price.cache_read_microusd,
         1_000_000,
     )
@@ -108,6 +115,13 @@ def test_cost_of_a_known_reply():
         input_tokens=1_000, output_tokens=500, cache_creation_input_tokens=2_000, cache_read_input_tokens=3_000
     )
     assert cost_microusd(usage, price) == 2_000 + 5_000 + 5_000 + 600
+
+
+def test_what_is_kept_for_an_hour_costs_twice():
+    """Of the 2000 written ones 500 for an hour."""
+    price = PriceTable.packaged().quote("claude-sonnet-5-5").price
+    usage = Usage(cache_creation_input_tokens=2_000, cache_creation_1h_tokens=500)
+    assert cost_microusd(usage, price) == 1_500 * 2.5 + 500 * 4
 
 
 def _text(text, **more):
@@ -198,3 +212,16 @@ def test_empty_parts_are_left_out_and_extra_wins():
     body = request_body(_request(system=[], tools=[], extra={"max_tokens": 9, "thinking": {"type": "adaptive"}}))
     assert set(body) == {"model", "messages", "max_tokens", "thinking"}
     assert body["max_tokens"] == 9
+
+
+def test_an_hour_is_asked_for_at_every_mark():
+    """The API refuses an hour behind five minutes."""
+    body = request_body(_request(cache_ttl="1h"))
+    assert body["system"][1] == _text("two", cache_control={"type": "ephemeral", "ttl": "1h"})
+    assert all(mark == {"type": "ephemeral", "ttl": "1h"} for mark in _marks(body))
+    assert all(mark == MARK for mark in _marks(request_body(_request())))
+
+
+def _marks(body):
+    blocks = [*body["tools"], *body["system"], *(block for m in body["messages"] for block in m["content"])]
+    return [block["cache_control"] for block in blocks if isinstance(block, dict) and "cache_control" in block]

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from neuraphage.decide.tool_input import InputFault, parse_input
-from neuraphage.errors import BadInput
+from neuraphage.errors import BadInput, FaultKind, ModelFault
 from neuraphage.llm import AnthropicClient
 from neuraphage.llm.collect import ReplyCollector
+from neuraphage.model.message import ModelRequest
 from neuraphage.model.usage import Usage
 from neuraphage.testing.scripted_api import Pace, ScriptedServer, reply
 from patience import PATIENCE_S
@@ -138,10 +139,11 @@ def test_a_conversation_with_thinking_and_tools_goes_back(call, answers):
     """A reply sent back with its tool results passes the API's rules, signature and breakpoints included."""
     answers.reply = reply("use", thinking="hm", tools=[("bash", {"a": 1})])
     tools = [{"name": "bash", "input_schema": {"type": "object"}}]
-    first, _ = call(tools=tools)
+    asked = {"role": "user", "content": "go on " * 1_000}  # shorter prompts are not cached
+    first, _ = call(tools=tools, messages=[asked])
     result = {"type": "tool_result", "tool_use_id": first.content[-1]["id"], "content": "done"}
     messages = [
-        {"role": "user", "content": "hi"},
+        asked,
         {"role": "assistant", "content": first.content},
         {"role": "user", "content": [result]},
     ]
@@ -151,6 +153,24 @@ def test_a_conversation_with_thinking_and_tools_goes_back(call, answers):
     assert second.usage.cache_read_input_tokens > 0
     assert second.usage.cache_creation_input_tokens > 0
     assert second.usage.input_tokens == 0
+
+
+def test_a_request_is_counted_as_it_is_sent(call, server):
+    """The provider's count without a reply is that of the call; where nobody answers, a fault without the key."""
+    key = "sk-ant-counted-0123456789"
+    parts = {
+        "system": [{"type": "text", "text": "Be brief."}],
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "Count this."}]}],
+        "tools": [{"name": "bash", "input_schema": {"type": "object"}}],
+    }
+    request = ModelRequest(request_id="r", model="scripted-1", max_tokens=9, extra={"stop_sequences": ["x"]}, **parts)
+    sent, _ = call(**parts)
+    assert AnthropicClient(server.url, key).count_tokens(request) == sent.usage.request_tokens > 0
+    with pytest.raises(ModelFault) as caught:
+        AnthropicClient("http://127.0.0.1:1", key).count_tokens(request)
+    assert caught.value.kind is FaultKind.NETWORK
+    assert key not in str(caught.value)
+    assert caught.value.__cause__ is None
 
 
 def test_the_same_request_gets_the_same_reply(call, answers):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from neuraphage.decide import conversation
+from neuraphage.decide import compacted
 from neuraphage.decide.actions import Action, NextTurn
 from neuraphage.decide.machine import decide
 from neuraphage.decide.snapshot import Snapshot
@@ -204,7 +204,7 @@ def test_turns_together_are_one_write_each(make_rig: MakeRig) -> None:
 def test_a_context_is_put_together_once(make_rig: MakeRig, monkeypatch: pytest.MonkeyPatch, together: object) -> None:
     """A turn looks at what is new since the last one of the same process, however long the conversation is."""
     looked: list[int] = []
-    sendable = conversation.sendable
+    sendable = compacted.sendable
 
     def counted(entry: Any, *, plain: bool = False) -> Any:
         looked[-1] += 1
@@ -214,7 +214,7 @@ def test_a_context_is_put_together_once(make_rig: MakeRig, monkeypatch: pytest.M
         looked.append(0)
         return ToolResult(text="acted")
 
-    monkeypatch.setattr(conversation, "sendable", counted)
+    monkeypatch.setattr(compacted, "sendable", counted)
     turns = [calls((f"t{number}", "act", {})) for number in range(12)]
     rig = make_rig(*turns, says("Done."), extra=[FakeTool(act=act)], turns_per_message=together)
     looked.append(0)

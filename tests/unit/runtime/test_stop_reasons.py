@@ -85,13 +85,12 @@ def test_pause_turn_goes_on_with_what_was_said(make_rig: MakeRig) -> None:
     ("reason", "words", "advice"),
     [
         ("refusal", "refused", "in other words"),
-        ("model_context_window_exceeded", "context window", "a reset begins anew"),
         ("brand_new_reason", "brand_new_reason", "newer release"),
         ("", "''", "A retry asks again"),
     ],
 )
 def test_ends_that_fail_the_task_can_be_retried(make_rig: MakeRig, reason: str, words: str, advice: str) -> None:
-    """Refusal, a full context window and unknown reasons fail the task, say why and what to do; a retry asks."""
+    """Refusal and unknown reasons fail the task, say why and what to do; a retry asks."""
     rig = make_rig(says("I stop.", stop_reason=reason), says("Done after all."))
     task_id = rig.run()
     detail = rig.get(task_id).detail

@@ -64,7 +64,8 @@ def test_every_tool_says_what_a_person_can_do(make_rig: MakeRig, place: Path, na
 
 def test_all_built_in_tools_that_use_files_are_tried() -> None:
     """A new tool joins the test above."""
-    assert {d.name for d in default_toolbox().declarations() if d.control is None} == set(CALLS)
+    others = {"read_result"}  # it reads what is stored of the task
+    assert {d.name for d in default_toolbox().declarations() if d.control is None} - others == set(CALLS)
 
 
 def test_it_is_told_before_the_first_call_of_the_model(make_rig: MakeRig, place: Path) -> None:

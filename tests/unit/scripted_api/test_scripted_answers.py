@@ -177,19 +177,20 @@ def test_count_tokens_is_the_prompt_of_the_usage(sdk):
 
 def test_cache_fields_follow_the_breakpoint(sdk):
     """Written the first time; read when the next turn's request begins with it; the rest at full price."""
-    marked = {"type": "text", "text": "long prompt " * 50, "cache_control": {"type": "ephemeral"}}
-    first = sdk.messages.create(model="m", max_tokens=9, messages=[{"role": "user", "content": [marked]}]).usage
+    long = {"type": "text", "text": "long prompt " * 2_000, "cache_control": {"type": "ephemeral"}}
+    first = sdk.messages.create(model="m", max_tokens=9, messages=[{"role": "user", "content": [long]}]).usage
     assert (first.input_tokens, first.cache_read_input_tokens) == (0, 0)
-    assert first.cache_creation_input_tokens > 100
+    assert first.cache_creation_input_tokens > 4_096
     messages = [
-        {"role": "user", "content": [{"type": "text", "text": "long prompt " * 50}]},
+        {"role": "user", "content": [{**long, "cache_control": None}]},
         {"role": "assistant", "content": "ok"},
-        {"role": "user", "content": [{**marked, "text": "new"}, {"type": "text", "text": "after the mark"}]},
+        {"role": "user", "content": [{**long, "text": "new"}, {"type": "text", "text": "after the mark"}]},
     ]
     second = sdk.messages.create(model="m", max_tokens=9, messages=messages).usage
     assert second.cache_read_input_tokens == first.cache_creation_input_tokens
     assert 0 < second.cache_creation_input_tokens < 50
     assert 0 < second.input_tokens < 50
+    assert second.cache_creation.ephemeral_5m_input_tokens == second.cache_creation_input_tokens
 
 
 def test_the_hash_leaves_out_what_does_not_change_the_answer():

@@ -1,0 +1,54 @@
+"""What comes before a call of the model: where the request would be too long, it is made shorter first. Pure."""
+
+from __future__ import annotations
+
+from neuraphage.decide.actions import Action, CallModel, Fail, StopAtLimit
+from neuraphage.decide.compaction import filled_the_window, is_due, is_near, planned
+from neuraphage.decide.context_actions import Compact, CountTokens
+from neuraphage.decide.limits import limit_failure
+from neuraphage.decide.replies import OVERFLOW_ADVICE
+from neuraphage.decide.snapshot import Snapshot
+from neuraphage.errors import FaultKind
+from neuraphage.model.compaction import Compaction
+from neuraphage.model.effect import SUMMARY_ENTRY, EffectState, JournalEntry, ModelEffect
+
+NOTHING_LEFT = (
+    "The conversation does not fit the model's context window, and nothing of it can be left out: what is long is what"
+    " was asked for, or what came last."
+)
+
+
+def before_call(snapshot: Snapshot, entry: JournalEntry | None, may_be_billed: bool) -> Action:
+    """Call the model, or do what comes before it.
+
+    Args:
+        snapshot: the facts.
+        entry: a call that is to be made again; None for the first one of the turn.
+        may_be_billed: an earlier call of the same request may be billed, too.
+    """
+    reached = limit_failure(snapshot.record)
+    if reached is not None:
+        return StopAtLimit(reached)
+    if isinstance(entry, ModelEffect) and entry.key == SUMMARY_ENTRY:
+        return Compact(Compaction.model_validate(entry.plan), may_be_billed)
+    bounds = snapshot.context
+    refused = is_refused(entry)
+    if bounds is None:
+        return CallModel(may_be_billed)
+    if not refused and snapshot.can_count and snapshot.counted is None and is_near(snapshot.entries, bounds):
+        return CountTokens()
+    full = refused or filled_the_window(snapshot.entries)
+    due = full or is_due(snapshot.entries, bounds, snapshot.counted)
+    plan = planned(snapshot.entries, bounds, refused=full) if due else None
+    if plan is not None:
+        return Compact(plan)
+    return Fail(f"{NOTHING_LEFT} {OVERFLOW_ADVICE}", recoverable=True) if refused else CallModel(may_be_billed)
+
+
+def is_refused(entry: JournalEntry | None) -> bool:
+    """Whether a call was refused for its length; one that is made again has not been made shorter since."""
+    return (
+        isinstance(entry, ModelEffect)
+        and entry.state is EffectState.FAILED
+        and entry.fault == FaultKind.CONTEXT_OVERFLOW
+    )

@@ -1,0 +1,25 @@
+"""What a turn does about the length of its next request: a part of the actions of a turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neuraphage.model.compaction import Compaction
+
+
+@dataclass(frozen=True, slots=True)
+class Compact:
+    """Have the conversation sent in a shorter form from now on; for a summary announce a call of the model and make it.
+
+    Args:
+        plan: the form, without a summary.
+        may_be_billed: an earlier call for the same summary may be billed, too; it is counted.
+    """
+
+    plan: Compaction
+    may_be_billed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CountTokens:
+    """Ask the provider how long the next request would be."""

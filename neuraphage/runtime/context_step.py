@@ -1,0 +1,150 @@
+"""Makes a conversation shorter before a request: by what is left out, or by a summary that the model is asked for."""
+
+from __future__ import annotations
+
+import logging
+
+from neuraphage.decide.before_call import is_refused
+from neuraphage.decide.context_actions import Compact
+from neuraphage.decide.hashing import sha256_hex, summary_request_id
+from neuraphage.decide.summary_request import summary_of, summary_request
+from neuraphage.errors import FaultKind, ModelFault
+from neuraphage.model.compaction import Compaction, Shortening
+from neuraphage.model.effect import SUMMARY_ENTRY, EffectState, Marker, MarkerName, ModelEffect
+from neuraphage.model.event import Event, EventKind
+from neuraphage.model.message import Entry, ModelReply, ModelRequest
+from neuraphage.ports import CountsTokens, Delta
+from neuraphage.runtime.model_step import ModelStep
+from neuraphage.runtime.services import Services
+from neuraphage.runtime.unit_of_work import UnitOfWork
+
+log = logging.getLogger(__name__)
+
+
+class ContextStep:
+    """Carries out `Compact`.
+
+    Args:
+        services: the ports.
+        work: the working copy.
+        calls: announces calls of the model and notes what they cost.
+    """
+
+    def __init__(self, services: Services, work: UnitOfWork, calls: ModelStep) -> None:
+        self._services = services
+        self._work = work
+        self._calls = calls
+
+    def compact(self, action: Compact) -> None:
+        """Note the compaction; for a summary commit the intent and call before, and note the summary or the fault.
+
+        Raises:
+            LeaseLost, CancelRequested, StoreUnavailable: nothing is noted.
+        """
+        plan = action.plan
+        if plan.how is Shortening.SUMMARY:
+            self._summarize(plan, resend=action.may_be_billed)
+        else:  # the next commit stores it with the announcement of the request
+            self._work.note(entries=[self._entry(plan)], journal=self._put_back(), events=[_told(plan)])
+
+    def counted(self) -> int:
+        """How long the next request would be by the provider's count; 0 where it does not say: the estimate serves."""
+        model = self._services.model
+        if not isinstance(model, CountsTokens):
+            return 0
+        try:
+            return model.count_tokens(self._calls.request(ModelEffect(state=EffectState.PLANNED)))
+        except ModelFault as fault:
+            log.info("the provider did not count a request (%s); the estimate is used", fault.kind.value)
+            return 0
+
+    def _summarize(self, plan: Compaction, *, resend: bool) -> None:
+        entry = self._entry_of_call(plan)
+        self._work.put_back_announced()
+        self._calls.announce(entry, resend=resend)
+        try:
+            reply = self._services.model.call(self._request(entry, plan), _shown_to_nobody, self._work.held)
+            self._calls.check_size(reply)
+            summary = self._summary(reply)
+        except ModelFault as fault:
+            self._calls.note_fault(entry, fault)
+        else:
+            self._note(entry, reply, plan.model_copy(update={"summary": summary}))
+
+    def _entry_of_call(self, plan: Compaction) -> ModelEffect:
+        work, before = self._work, self._work.summary_effect
+        made = {"state": EffectState.STARTED, "fence": work.held.lease.fence, "plan": plan.model_dump(mode="json")}
+        if before is None or before.state is EffectState.COMPLETED:
+            record, number = work.record, sum(entry.get("compaction") is not None for entry in work.entries)
+            request = summary_request_id(record.task_id, record.seq, number)
+            return ModelEffect(key=SUMMARY_ENTRY, request_id=request, attempt=1, **made)
+        given_up = before.state is EffectState.FAILED and before.retry_at_ms is None  # a person has it tried again
+        return ModelEffect(
+            key=SUMMARY_ENTRY,
+            request_id=before.request_id,
+            attempt=before.attempt + 1,
+            faults=0 if given_up else before.faults,
+            compacted=before.compacted or before.fault == FaultKind.CONTEXT_OVERFLOW,
+            **made,
+        )
+
+    def _request(self, entry: ModelEffect, plan: Compaction) -> ModelRequest:
+        model = self._work.record.spec.model
+        bounds = self._services.context_bounds(self._work.record.spec)
+        window_tokens = bounds.window_tokens
+        return summary_request(
+            self._work.entries,
+            plan,
+            request_id=entry.request_id or "",
+            model=model,
+            window_tokens=window_tokens // 2 if entry.compacted else window_tokens,
+            summary_tokens=bounds.summary_tokens,
+        )
+
+    def _summary(self, reply: ModelReply) -> str:
+        """The words of the summary, as they may be stored.
+
+        Raises:
+            ModelFault: there are none; the reply is paid all the same.
+        """
+        text = summary_of(reply)
+        if text is None:
+            said = f"the summary came without words (stop reason {reply.stop_reason})"
+            raise ModelFault(FaultKind.GARBAGE, said, usage=reply.usage.model_dump(), model=reply.model)
+        return self._services.redaction.text(text)
+
+    def _note(self, entry: ModelEffect, reply: ModelReply, made: Compaction) -> None:
+        digest = sha256_hex(made.summary)
+        done = entry.model_copy(
+            update={"state": EffectState.COMPLETED, "response_hash": digest, "stop_reason": reply.stop_reason}
+        )
+        spent = self._calls.spent(reply.model, reply.usage)
+        received = {"request_id": entry.request_id, "stop": reply.stop_reason, "cost_microusd": spent["cost_microusd"]}
+        self._work.note(
+            entries=[self._entry(made)],
+            journal=[*self._put_back(), done],
+            marker=Marker(name=MarkerName.SUMMARY_RECEIVED, response_hash=digest),
+            outcome=True,
+            add={"model_calls": 1, **spent},
+            events=[Event(kind=EventKind.RESPONSE_RECEIVED, data={**received, "purpose": "summary"}), _told(made)],
+        )
+
+    def _entry(self, made: Compaction) -> Entry:
+        return Entry(role="user", content=[], turn=self._work.record.counters.iteration, compaction=made)
+
+    def _put_back(self) -> list[ModelEffect]:
+        """A call that was refused for its length is planned again; only once, so that it is not refused for ever."""
+        entry = self._work.model_effect
+        if entry is None or not is_refused(entry):
+            return []
+        again = {"state": EffectState.PLANNED, "compacted": True, "retry_at_ms": None}
+        return [entry.model_copy(update={**again, "fence": self._work.held.lease.fence})]
+
+
+def _told(made: Compaction) -> Event:
+    data = {"how": made.how.value, "before_tokens": made.before_tokens, "after_tokens": made.after_tokens}
+    return Event(kind=EventKind.CONTEXT_COMPACTED, data=data)
+
+
+def _shown_to_nobody(_: Delta) -> None:
+    """A summary is no reply: who watches the task sees that it is made, and may read it afterwards."""

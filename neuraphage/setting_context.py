@@ -1,0 +1,27 @@
+"""Settings of the context window: how long a request may be, and what it is made shorter to."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, Field
+
+from neuraphage.setting_values import MAX_AMOUNT
+
+MIN_WINDOW_TOKENS = 4_000
+"""Less would hold the tools and a few words."""
+
+
+class ContextSettings(BaseModel):
+    """A part of `Settings`."""
+
+    context_window_tokens: int | None = Field(default=None, ge=MIN_WINDOW_TOKENS, le=MAX_AMOUNT)
+    """Context window of every model, for a server of one's own; by default what is known of each."""
+    context_threshold_percent: float = Field(default=85.0, ge=10, le=100)
+    """A request that would fill more of the window is made shorter first."""
+    context_target_percent: float = Field(default=50.0, ge=5, le=95)
+    """What it is made shorter to."""
+    context_reply_tokens: int = Field(default=16_384, ge=1, le=MAX_AMOUNT)
+    """Tokens of the window kept for the reply, where max_tokens is less; of a small window half at most."""
+    context_keep_entries: int = Field(default=20, ge=1, le=10_000)
+    """Entries at the end of a conversation that stay whole, as far as they fit."""
+    context_summary_tokens: int = Field(default=4_096, ge=100, le=MAX_AMOUNT)
+    """Longest summary; an eighth of the window at most."""

@@ -1,0 +1,53 @@
+"""Guards of context window and prompt cache, each as a change that takes it away, with a test that misses it."""
+
+from __future__ import annotations
+
+from bugs import Bug
+
+COMPACTION = "neuraphage/decide/compaction.py"
+STEP = "neuraphage/runtime/context_step.py"
+PLANS = "tests/unit/decide/test_compaction.py::"
+TURNS = "tests/unit/runtime/test_compaction_in_turns.py::"
+
+CONTEXT_GUARDS = (
+    Bug(
+        "announced-call-is-put-back-before-a-summary", STEP,
+        "        self._work.put_back_announced()\n", "",
+        TURNS + "test_an_announced_call_that_is_not_sent_yet_is_put_back",
+    ),
+    Bug(
+        "refused-for-length-is-sent-again-once", "neuraphage/decide/retry.py",
+        "RetryDecision(None if compacted else 0.0, faults_before)", "RetryDecision(0.0, faults_before)",
+        TURNS + "test_what_is_still_too_long_fails_clearly",
+    ),
+    Bug(
+        "just-compacted-is-tried-first", COMPACTION,
+        "return not found.just_compacted and tokens > bounds.limit_tokens", "return tokens > bounds.limit_tokens",
+        PLANS + "test_what_was_just_made_shorter_is_tried_first",
+    ),
+    Bug(
+        "compaction-outlives-another-try", "neuraphage/decide/conversation.py",
+        "            kept += [row for row in reversed(hidden) if _stands_before(row[1], first)]\n", "",
+        PLANS + "test_another_try_at_a_reply_keeps_what_was_made_shorter_before_it",
+    ),
+    Bug(
+        "old-thoughts-alone-are-left-out", "neuraphage/decide/compacted.py",
+        "if number < point.thoughts_to and", "if",
+        PLANS + "test_then_old_thoughts_are_left_out",
+    ),
+    Bug(
+        "secrets-are-taken-out-of-summaries", STEP,
+        "return self._services.redaction.text(text)", "return text",
+        TURNS + "test_a_secret_in_a_summary_is_taken_out_before_it_is_stored",
+    ),
+    Bug(
+        "input-is-taken-in-behind-a-summary", "neuraphage/runtime/model_step.py",
+        "if before is None or before.attempt == 0:", "if before is None:",
+        TURNS + "test_an_announced_call_that_is_not_sent_yet_is_put_back",
+    ),
+    Bug(
+        "an-hour-has-its-own-price", "neuraphage/decide/cost.py",
+        "for_an_hour * price.hour_write_microusd", "for_an_hour * price.cache_write_microusd",
+        "tests/unit/llm/test_llm_money_and_request.py::test_what_is_kept_for_an_hour_costs_twice",
+    ),
+)  # fmt: skip
