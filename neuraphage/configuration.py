@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from dataclasses import dataclass
@@ -114,11 +115,21 @@ class _Origins:
         return next(((layer, file.place(name)) for layer, file in files if name in file.toml_data), None)
 
 
+def _table(value: dict[str, Any]) -> str:
+    """A table of settings as a variable may hold it: that of tiers, or JSON."""
+    if value and all(isinstance(ids, tuple) for ids in value.values()):
+        return "; ".join(f"{name} = {', '.join(ids)}" for name, ids in value.items())
+    return json.dumps(value) if value else ""
+
+
 def _plain(value: Any) -> str | int | float | bool | None:
     if isinstance(value, SecretStr):
-        return masked_url(value.get_secret_value())
+        secret = value.get_secret_value()
+        return masked_url(secret) if "://" in secret else "***"
     if isinstance(value, tuple):
         return ", ".join(value)
+    if isinstance(value, dict):
+        return _table(value)
     if isinstance(value, str):
         return masked_url(str(value))
     return value if value is None or isinstance(value, bool | int | float) else str(value)

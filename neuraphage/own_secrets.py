@@ -14,7 +14,8 @@ from contextlib import suppress
 
 from neuraphage.proc import kernel_ties
 
-MODEL_KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+MODEL_KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "NEURAPHAGE_OPENAI_API_KEY")
+"""In capitals; settings are read from small letters, too."""
 _ADDRESS = re.compile(r"NEURAPHAGE_\w*URL", re.IGNORECASE)
 
 _WITH_PASSWORD = re.compile(r"@|password=", re.IGNORECASE)
@@ -43,8 +44,8 @@ def give_back() -> None:
 
 def forget_model_keys() -> None:
     """Let the keys of the model go: this process never calls it."""
-    for name in MODEL_KEYS:
-        _kept.pop(name, None)
+    for name in [name for name in _kept if is_model_key(name)]:
+        del _kept[name]
 
 
 def value(name: str) -> str:
@@ -57,9 +58,14 @@ def variables() -> dict[str, str]:
     return {**_kept, **os.environ}
 
 
+def is_model_key(name: str) -> bool:
+    """Whether a variable of this name holds a key of the model."""
+    return name.upper() in MODEL_KEYS
+
+
 def _is_secret(name: str) -> bool:
     is_address = _ADDRESS.fullmatch(name) is not None
-    return name in MODEL_KEYS or (is_address and _WITH_PASSWORD.search(os.environ[name]) is not None)
+    return is_model_key(name) or (is_address and _WITH_PASSWORD.search(os.environ[name]) is not None)
 
 
 def _overwrite(name: str) -> None:

@@ -124,9 +124,10 @@ class UserLayer:
     def refusal(self, key: str, value: Any) -> str | None:
         """Why the file may not hold this, or None."""
         fields = self.settings_cls.model_fields
+        if any(word in key.lower() for word in _KEY_WORDS):
+            name = variable(key) if key in fields else "ANTHROPIC_API_KEY"
+            return f"a file of settings holds no API key; set {name} in the environment"
         if key not in fields:
-            if any(word in key.lower() for word in _KEY_WORDS):
-                return "a file of settings holds no API key; set ANTHROPIC_API_KEY in the environment"
             if isinstance(value, dict):
                 return f"there is no such table; write settings without one, as in lease_s = 20{_nearest(key, fields)}"
             return f"there is no such setting{_nearest(key, fields)}"

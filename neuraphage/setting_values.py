@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from platformdirs import user_data_path
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from neuraphage.decide.allowed_hosts import read_allowed_host, read_denied_host
 from neuraphage.decide.loopback import check_loopback_url
+from neuraphage.decide.model_ids import check_model
+from neuraphage.decide.request_extra import check_extra
 from neuraphage.decide.rules.reading import read_rule
 from neuraphage.errors import BadInput
+from neuraphage.model.model_choice import MAX_FALLBACKS
 
 MAX_S = 100 * 365 * 86_400.0
 """A century: "for ever" in seconds. Servers, timers and sockets refuse much longer times, in the midst of a step."""
+STATE_TIMEOUT_S = 5.0
+"""Scripts take milliseconds; a frozen server must not hold a heartbeat for longer."""
 MAX_AMOUNT = 10**15
 """Numbers up to this are exact in the server's scripts."""
 Seconds = Annotated[float, Field(ge=0.001, le=MAX_S)]
@@ -39,6 +46,14 @@ class RecoveryPolicy(StrEnum):
     """Paused until a person resumes it."""
     OFF = "off"
     """As confirm, and the watcher does not look for dead processes."""
+
+
+def usual_data_dir() -> Path:
+    """Where data is kept unless somebody says otherwise."""
+    try:
+        return user_data_path("neuraphage")
+    except RuntimeError:  # nobody has a home; told by the validator of data_dir
+        return Path("~/neuraphage")
 
 
 def _words(value: Any) -> Any:
@@ -82,6 +97,56 @@ AllowedHosts = Annotated[tuple[str, ...], _MANY, BeforeValidator(_words), _reada
 """Hosts, each as `pypi.org`, `*.pythonhosted.org` or `host:port`."""
 BlockedHosts = Annotated[tuple[str, ...], _MANY, BeforeValidator(_words), _readable_by(read_denied_host)]
 """Hosts in the same forms; without a port every one is meant."""
+
+
+DEFAULT_TIERS: dict[str, tuple[str, ...]] = {
+    "cheap": ("claude-haiku-5-5",),
+    "worker": ("claude-sonnet-5-5",),
+    "expert": ("claude-opus-5-5",),
+}
+_TIER_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+MOST_TIERS = 32
+
+
+def _tiers(value: Any) -> Any:
+    """A variable holds them as one text: `cheap=claude-haiku-5-5, openai:small; expert=claude-opus-5-5`."""
+    if isinstance(value, str):
+        rows = [row.partition("=") for row in value.split(";") if row.strip()]
+        value = {name.strip(): _words(ids.strip()) for name, _, ids in rows}
+    if not isinstance(value, dict):
+        return value
+    return {**DEFAULT_TIERS, **{name: (ids,) if isinstance(ids, str) else ids for name, ids in value.items()}}
+
+
+def _checked_tiers(value: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
+    if len(value) > MOST_TIERS:
+        raise ValueError(f"there are {len(value)} tiers; write {MOST_TIERS} at most")
+    for name, ids in value.items():
+        if not _TIER_NAME.fullmatch(name):
+            raise ValueError(f"{name!r} is no name of a tier; write small letters, digits, _ and -")
+        if not 1 <= len(ids) <= MAX_FALLBACKS + 1:
+            raise ValueError(f"tier {name} has {len(ids)} models; write 1 to {MAX_FALLBACKS + 1}")
+        for one in ids:
+            try:
+                check_model(one)
+            except BadInput as error:
+                raise ValueError(f"tier {name}: {error}") from None
+    return value
+
+
+Tiers = Annotated[Mapping[str, tuple[str, ...]], BeforeValidator(_tiers), AfterValidator(_checked_tiers)]
+"""Ids of models by the name of a tier; those that are not named have those of DEFAULT_TIERS."""
+
+
+def _json_object(value: Any) -> Any:
+    try:
+        return check_extra(value)
+    except BadInput as error:
+        raise ValueError(str(error)) from None
+
+
+RequestExtra = Annotated[dict[str, Any], BeforeValidator(_json_object)]
+"""Further fields of a request to the model."""
 
 
 def _shell_words(value: Any) -> Any:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from platformdirs import user_data_path
 from pydantic import (
     ConfigDict,
     Field,
@@ -26,7 +25,9 @@ from neuraphage.setting_context import ContextSettings
 from neuraphage.setting_relations import clashes
 from neuraphage.setting_sources import PREFIX, layers
 from neuraphage.setting_values import (
+    DEFAULT_TIERS,
     MAX_AMOUNT,
+    STATE_TIMEOUT_S,
     AllowedHosts,
     BlockedHosts,
     CommandWords,
@@ -34,21 +35,14 @@ from neuraphage.setting_values import (
     OneOrWord,
     PerMinute,
     RecoveryPolicy,
+    RequestExtra,
     RuleLines,
     Seconds,
     SocketSeconds,
+    Tiers,
     ToolReferences,
+    usual_data_dir,
 )
-
-STATE_TIMEOUT_S = 5.0
-"""Scripts take milliseconds; a frozen server must not hold a heartbeat for longer."""
-
-
-def _usual_data_dir() -> Path:
-    try:
-        return user_data_path("neuraphage")
-    except RuntimeError:  # nobody has a home; told by the validator
-        return Path("~/neuraphage")
 
 
 class Settings(ContextSettings):
@@ -76,7 +70,7 @@ class Settings(ContextSettings):
     """Celery's broker, in the same forms; where only one of the two is set, the other is beside it (databases 1, 0)."""
     namespace: str = Field(default="default", pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")
     """Prefix and hash tag of every key: the unit of scaling out."""
-    data_dir: Path = Field(default_factory=_usual_data_dir, validate_default=True)
+    data_dir: Path = Field(default_factory=usual_data_dir, validate_default=True)
     """Spool, embedded server, logs; ~ is the home folder."""
 
     # the lease protocol (architecture: heartbeat 5 s, lease 20 s, sweep 5 s)
@@ -120,8 +114,16 @@ class Settings(ContextSettings):
     # the model
     anthropic_base_url: str | None = None
     """Where the model's API is, when it is not the provider's own address."""
+    openai_base_url: str | None = None
+    """Where models of the form openai:NAME are, as http://127.0.0.1:8080/v1; see docs/models.md."""
+    openai_api_key: SecretStr | None = None
+    """What that server is sent as a key; from the environment alone, and many local servers want none."""
     default_model: str = "claude-sonnet-5-5"
-    """Model of a task that names none."""
+    """Model of a task that names none: an id, or the name of a tier."""
+    tiers: Tiers = DEFAULT_TIERS
+    """Names for models, each with ids: the first is called, the others when it is refused; cheap, worker, expert."""
+    request_extra: RequestExtra = Field(default_factory=dict)
+    """Further fields of each request to the model of a new task, as {"temperature": 0.2}; see docs/models.md."""
     max_tokens: int = Field(default=16_384, ge=1, le=MAX_AMOUNT)
     """Longest reply, in tokens."""
     connect_timeout_s: SocketSeconds = 10.0
@@ -140,6 +142,8 @@ class Settings(ContextSettings):
     """How long it keeps an answer that no worker has said to have stored."""
     max_continues: int = Field(default=10, ge=0, le=MAX_AMOUNT)
     """Consecutive turns that ended by max_tokens or pause_turn, with or without calls."""
+    escalate_after: int = Field(default=0, ge=0, le=MAX_AMOUNT)
+    """Failed turns in a row after which a task is given the next tier: cheap, worker, expert. 0 for never."""
     max_empty_replies: int = Field(default=3, ge=0, le=MAX_AMOUNT)
     """Consecutive replies without words and calls after which the model is asked again; the next one fails the task."""
 

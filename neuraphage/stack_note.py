@@ -38,8 +38,11 @@ def write(
     default_model: str,
     script: str | None = None,
     tools: Sequence[str] = (),
+    base_url: str | None = None,
 ) -> Path:
     """Note where the stack is, which script it plays in place of the real model, and which tools it was told of.
+
+    Also where its models of the form openai:NAME are.
 
     The file holds the server's password, so it is private (0600).
     """
@@ -51,6 +54,7 @@ def write(
         "default_model": default_model,
         "script": script,
         "tools": list(tools),
+        "openai_base_url": base_url,
     }
     path.with_suffix(".new").unlink(missing_ok=True)  # one that a kill has left
     with os.fdopen(make_private(path.with_suffix(".new"), os.O_WRONLY), "w", encoding="utf-8") as file:
@@ -79,6 +83,12 @@ def tools_of_running_stack(data_dir: Path) -> frozenset[str]:
     """Which tools the running stack was told of (setting `tools`)."""
     tools = _noted(data_dir, "tools")
     return frozenset(one for one in tools if isinstance(one, str)) if isinstance(tools, list) else frozenset()
+
+
+def base_url_of_running_stack(data_dir: Path) -> str | None:
+    """Where models of the form openai:NAME are for the running stack (setting `openai_base_url`)."""
+    url = _noted(data_dir, "openai_base_url")
+    return url if isinstance(url, str) else None
 
 
 def _noted(data_dir: Path, name: str) -> object:

@@ -7,17 +7,26 @@ import secrets
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from neuraphage import own_secrets
-from neuraphage.client_wiring import API_KEY_VARIABLE, build_store, redactor
+from neuraphage.client_wiring import build_store, redactor
 from neuraphage.data_folder import SANDBOX, SPOOL, WAYS
 from neuraphage.decide.cost import cost_microusd
+from neuraphage.decide.model_ids import Provider
 from neuraphage.decide.server_url import socket_of
-from neuraphage.errors import SettingsError, SpoolError
-from neuraphage.llm import AnthropicClient, ModelTable, PriceTable
+from neuraphage.errors import SpoolError
+from neuraphage.llm import (
+    AnthropicClient,
+    BedrockClient,
+    ModelTable,
+    OpenAIClient,
+    PriceTable,
+    RoutedClient,
+    VertexClient,
+)
 from neuraphage.model.sandbox import CommandLimits, SandboxKind
 from neuraphage.model.usage import Usage
+from neuraphage.model_access import require_access
 from neuraphage.own_rules import OwnRules, rules_file
 from neuraphage.ports import (
     ModelClient,
@@ -139,26 +148,34 @@ def build_relay(settings: Settings) -> ReplyRelay | None:
 
 
 def build_model(settings: Settings, relay: ReplyRelay | None = None) -> ModelClient:
-    """The model client.
+    """The clients of the providers that can be called, behind one that chooses by the model's id.
 
     Args:
         settings: where the provider is.
         relay: holds its calls; None for calls that end with this process.
 
     Raises:
-        SettingsError: no API key is set.
+        SettingsError: no model can be called, or an address is none.
     """
-    key = own_secrets.value(API_KEY_VARIABLE)
-    if not key:
-        raise SettingsError(f"{API_KEY_VARIABLE} is not set; set it to the key of the model provider")
-    return AnthropicClient(
-        settings.anthropic_base_url,
-        key,
-        connect_timeout_s=settings.connect_timeout_s,
-        read_timeout_s=settings.read_timeout_s,
-        call_timeout_s=settings.call_timeout_s,
-        transport=None if relay is None else partial(_relay_transport, relay),
-    )
+    access = require_access(settings)
+    timeouts: dict[str, Any] = {
+        "connect_timeout_s": settings.connect_timeout_s,
+        "read_timeout_s": settings.read_timeout_s,
+        "call_timeout_s": settings.call_timeout_s,
+    }
+    clients: dict[Provider, ModelClient] = {}
+    if access.anthropic_key is not None:
+        way = None if relay is None else partial(_relay_transport, relay)
+        clients[Provider.ANTHROPIC] = AnthropicClient(
+            settings.anthropic_base_url, access.anthropic_key, **timeouts, transport=way
+        )
+    if access.openai is not None:
+        clients[Provider.OPENAI] = OpenAIClient(access.openai.base_url, access.openai.key, **timeouts)
+    if access.bedrock_region:
+        clients[Provider.BEDROCK] = BedrockClient(access.bedrock_region, **timeouts)
+    if access.vertex_region:
+        clients[Provider.VERTEX] = VertexClient(access.vertex_region, access.vertex_project or None, **timeouts)
+    return RoutedClient(clients, access.missing)
 
 
 def _relay_transport(relay: ReplyRelay) -> httpx2.BaseTransport:

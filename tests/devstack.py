@@ -48,7 +48,11 @@ class DevStack:
         self.data_dir = folder / "data"
         self._log = folder / "dev.log"
         path = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
-        self.env = {n: v for n, v in os.environ.items() if not n.startswith(("NEURAPHAGE_", "ANTHROPIC_"))}
+        self.env = {
+            n: v
+            for n, v in os.environ.items()
+            if not n.startswith(("NEURAPHAGE_", "ANTHROPIC_", "OPENAI_", "AWS_", "CLOUD_ML_"))
+        }
         self.env |= {"NEURAPHAGE_DATA_DIR": str(self.data_dir), "PYTHONPATH": path, "PYTHONUNBUFFERED": "1"}
         self._process: subprocess.Popen[bytes] | None = None
 

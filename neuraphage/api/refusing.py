@@ -22,6 +22,9 @@ Get = Callable[[str], TaskRecord]
 """Reads a task."""
 
 
+_ASKED = {SignalKind.RETRY_REPLY: "other try at a reply", SignalKind.MODEL: "other model"}
+
+
 def refused(task_id: str, sent: Signal, answer: Signalled, get: Get) -> NeuraphageError | None:
     """The error of a request that changed nothing; None where it was accepted, now or before.
 
@@ -35,7 +38,7 @@ def refused(task_id: str, sent: Signal, answer: Signalled, get: Get) -> Neurapha
         case SignalVerdict.NOT_FOUND:
             return TaskNotFound(f"no task {task_id!r}; list them with `neuraphage list`")
         case SignalVerdict.ILLEGAL:
-            asked = "other try at a reply" if sent.kind is SignalKind.RETRY_REPLY else sent.kind.value
+            asked = _ASKED.get(sent.kind, sent.kind.value)
             return IllegalMove(f"{task_id} is {answer.status}: it takes no {asked} now{_hint(task_id, answer, get)}")
         case SignalVerdict.AT_LIMIT:
             return LimitReached(f"{task_id}: {_limit_text(get(task_id), sent.kind)}")

@@ -17,12 +17,14 @@ from neuraphage.errors import (
 )
 from neuraphage.model.effect import MarkerName
 from neuraphage.model.limits import NO_CHANGE, LimitChange
+from neuraphage.model.model_choice import REASON_MAX_CHARS, ModelChoice
 from neuraphage.model.place import Place
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.rule import Rule
 from neuraphage.model.task import NAME_MAX_CHARS, TEXT_MAX_CHARS, TaskRecord, TaskSpec
 from neuraphage.ports import AddRule, Dispatcher, Redaction, Signal, SignalKind, Signalled, TaskStore
 
+MOVES_NO_TASK = frozenset({SignalKind.LIMIT, SignalKind.MODEL})
 SHOWN_ANSWER_CHARS = 60
 """Of an answer that is repeated in the command that would have worked."""
 
@@ -229,12 +231,25 @@ class TaskService:
             raise BadInput("no limit is given; say how many turns or how much money the task may use")
         return self._signal(task_id, Signal(SignalKind.LIMIT, key or self._new_key(), limits=limits))
 
+    def set_model(self, task_id: str, choice: ModelChoice, reason: str = "", key: str | None = None) -> Signalled:
+        """Set the models of any task that may still go on; they hold from its next request on.
+
+        Raises:
+            BadInput: the reason is too long.
+            TaskNotFound, IllegalMove: see the message.
+        """
+        if len(reason) > REASON_MAX_CHARS:
+            raise BadInput(f"the reason has {len(reason)} characters, the limit is {REASON_MAX_CHARS}; shorten it")
+        text = self._redaction.text(reason)
+        sent = Signal(SignalKind.MODEL, key or self._new_key(), text, who=self._who, choice=choice)
+        return self._signal(task_id, sent)
+
     def _signal(self, task_id: str, sent: Signal) -> Signalled:
         answer = self._store.signal(task_id, sent)
         error = refused(task_id, sent, answer, self._store.get)
         if error is not None:
             raise error
-        if answer.place == Place.OUTBOX and sent.kind is not SignalKind.LIMIT:  # that moves no task
+        if answer.place == Place.OUTBOX and sent.kind not in MOVES_NO_TASK:
             self._dispatcher.publish_turn(task_id, answer.iteration, answer.seq, sent.kind.value)
         return answer
 

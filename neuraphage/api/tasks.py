@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
 
-from neuraphage.api.base import ApiBase
+from neuraphage.api.models import Models, asked_models
 from neuraphage.decide.limits import limit_change
 from neuraphage.decide.rules.reading import read_allowed
 from neuraphage.errors import BadInput
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from neuraphage.ports import Signalled, WorkingFiles
 
 
-class Tasks(ApiBase):
+class Tasks(Models):
     """Every request that changes a task, but what people say to it (see `People`).
 
     Args of each request: `task_id` is the task's id or any unique part of it; `key` is an idempotency key, a repeat
@@ -55,6 +55,7 @@ class Tasks(ApiBase):
         key: str | None = None,
         force: bool = False,
         followed: bool = False,
+        extra: Mapping[str, Any] | None = None,
     ) -> str:
         """Submit a task.
 
@@ -62,7 +63,7 @@ class Tasks(ApiBase):
             prompt: what to do.
             working_dir: directory the tools work in (an absolute path on the workers' machine).
             name: one line for lists; from the prompt when not given.
-            model: model id.
+            model: id of a model, or the name of a tier, which is resolved now; that of the settings when not given.
             allow: tools that need no asking, `*` for all, or some of their calls: `run_command: pytest *`.
             mode: whether the model's end_turn completes the task or waits for the next message.
             on_unknown_outcome: what to do about an interrupted command whose outcome nothing knows.
@@ -78,6 +79,8 @@ class Tasks(ApiBase):
                 lies in it.
             followed: it will be followed: pieces of its replies are kept from before any worker has it, so
                 that not one is missed by whoever begins to follow a little later.
+            extra: further fields of each request to the model (`temperature`, `thinking` ...), beside those of the
+                settings; None for those alone.
 
         Returns:
             The task's id.
@@ -88,7 +91,8 @@ class Tasks(ApiBase):
         """
         if working_dir is not None and not force:
             require_narrow(self._ports.files, working_dir, self.settings.data_dir)
-        work = {"working_dir": working_dir, "model": model or self.settings.default_model, "system": system}
+        asked = asked_models(self.settings, self._ports.redaction, model, extra)
+        work = {"working_dir": working_dir, "system": system, **asked}
         shown = {"name": name, "tags": tuple(tags), "priority": priority, "on_unknown_outcome": on_unknown_outcome}
         asking = {"allow": tuple(allow), "mode": mode, "permission_timeout_s": permission_timeout_s}
         self._ports.waker.prepare()  # a new task always needs it: nothing is to come between write and message

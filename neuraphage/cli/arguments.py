@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from neuraphage.cli.completion import task_ids
 from neuraphage.cli.flags import choose_flag
+from neuraphage.decide.request_extra import check_extra
 from neuraphage.errors import BadInput
 from neuraphage.model.limits import MOST_TURNS
 from neuraphage.model.task import Mode, OnUnknownOutcome
@@ -65,6 +66,31 @@ Tools = Annotated[
         metavar="MODULE:OBJECT",
     ),
 ]
+
+
+Model = Annotated[
+    str | None, typer.Option(help="Model id, openai:NAME for one of OpenAI's API, or a tier: cheap, worker, expert.")
+]
+Extra = Annotated[
+    str | None, typer.Option(help="Further fields of each request to the model, as JSON.", metavar="JSON")
+]
+
+
+def _choose_base_url(value: str | None) -> str | None:
+    if value is not None:
+        choose_flag("openai_base_url", value)
+    return value
+
+
+BaseUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--base-url",
+        help="Where models of the form openai:NAME are: a server of your own, mostly with /v1 at the end.",
+        callback=_choose_base_url,
+        metavar="URL",
+    ),
+]
 Force = Annotated[
     bool,
     typer.Option("--force", help="Take a folder that is too wide: /, a home, or one around or in the data folder."),
@@ -90,6 +116,18 @@ def timeout_s(text: str | None) -> float | Literal["none"] | None:
 
 
 AsJson = Annotated[bool, typer.Option("--json", help="JSON with stable names, for programs.")]
+
+
+def given_extra(text: str | None) -> dict[str, Any] | None:
+    """What --extra was given; None when it was not.
+
+    Raises:
+        BadInput: it is no JSON object, or names what a request says by itself.
+    """
+    try:
+        return None if text is None else check_extra(text)
+    except BadInput as error:
+        raise BadInput(f"--extra: {error}") from None
 
 
 def existing_dir(directory: Path, given: str = "--dir") -> str:

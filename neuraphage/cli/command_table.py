@@ -48,6 +48,7 @@ TABLE = {
     "resume": CommandEntry("task_commands", "Go on with a paused task.", orders=True),
     "cancel": CommandEntry("task_commands", "End a task; what it runs is stopped.", orders=True),
     "retry": CommandEntry("task_commands", "Go on with a failed task from where it stopped.", orders=True),
+    "model": CommandEntry("task_commands", "Set which model a task calls, from its next request on.", orders=True),
     "limit": CommandEntry("task_commands", "Set the limits of a task, from its next model call on.", orders=True),
     "list": CommandEntry("list_command", "List tasks, newest first."),
     "show": CommandEntry("read_commands", "Show one task in full."),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.machinery
 import importlib.metadata
-import os
 import sys
 import tempfile
 import time
@@ -28,6 +27,7 @@ from neuraphage.errors import NeuraphageError, StoreError
 from neuraphage.host_health import host_health
 from neuraphage.model.repairing import RepairMode
 from neuraphage.model.sandbox import SandboxKind
+from neuraphage.model_access import model_access
 from neuraphage.ports import StoredForm
 from neuraphage.settings import Settings
 from neuraphage.stack_note import script_of_running_stack
@@ -70,9 +70,11 @@ def _findings(settings: Settings) -> Iterator[Finding]:
     yield _disk(settings)
     yield from own_findings()
     yield host_findings.quota_finding(quota_warnings(settings), data_bytes(settings.data_dir))
+    access = model_access(settings)
     yield host_findings.key_finding(
         API_KEY_VARIABLE,
-        is_set=bool(os.environ.get(API_KEY_VARIABLE)),
+        is_set=access.anthropic_key is not None,
+        server=None if access.openai is None else access.openai.base_url,
         workers_here=len(host_health(settings)),
         plays_script=script_of_running_stack(settings.data_dir) is not None,
     )

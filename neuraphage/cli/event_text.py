@@ -64,6 +64,7 @@ _TEXTS: dict[str, EventText] = {
     EventKind.TASK_RECOVERED: lambda d: f"recovered: its worker is {d['evidence']}. {d['reason']}",
     EventKind.TASK_PAUSED: lambda d: f"paused ({d['reason']})",
     EventKind.LIMITS_CHANGED: lambda d: f"limits set by {d['by']}: {_limits(d)}",
+    EventKind.MODEL_CHANGED: lambda d: f"calls {d['model']} from now on, by {_model_by(d)}",
     EventKind.TASK_RETRIED: lambda _: "retried",
     EventKind.REPLY_SUPERSEDED: lambda d: f"asked again for the last reply by {d.get('who') or d['by']}",
     EventKind.TASK_RESET: lambda _: "reset",
@@ -88,6 +89,13 @@ STYLES: dict[str, str] = {
     EventKind.REQUEST_FAILED: "red",
 }
 """Rich styles by kind; the others are dim."""
+
+
+def _model_by(d: dict[str, Any]) -> str:
+    if d["by"] == "fallback":
+        return f"the list of fall-backs: {d['from']} is refused ({d['reason']})"
+    who = "itself" if d["by"] == "failures" else str(d.get("who") or d["by"])
+    return f"{who}: {d['reason']}" if d.get("reason") else who
 
 
 def _who(data: dict[str, Any]) -> str:

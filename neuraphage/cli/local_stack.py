@@ -16,12 +16,13 @@ from typing import IO, Self, TypeVar
 from neuraphage import stack_note
 from neuraphage.cli.console import complain
 from neuraphage.cli.flags import chosen_flags
-from neuraphage.client_wiring import API_KEY_VARIABLE
 from neuraphage.data_folder import make_data_folder
+from neuraphage.decide.tiers import resolved
 from neuraphage.dev.process import by_tether, is_full, without_current_folder
 from neuraphage.dev.server import LOADING_TIMEOUT_S
 from neuraphage.dev.stack_use import is_taken, lock_start, use_stack
 from neuraphage.errors import BadInput, StackError
+from neuraphage.model_access import model_access
 from neuraphage.private_files import open_private, private_folder
 from neuraphage.proc import own_session
 from neuraphage.setting_sources import variable
@@ -50,13 +51,18 @@ class LocalStack:
         settings: data folder.
         script: script to play (module:attribute); None for the real model.
         tell: told what is waited for, again and again.
+        model: that of the task, or a tier; None for that of a task that goes on, which nobody knows yet.
     """
 
-    def __init__(self, settings: Settings, script: str | None, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, settings: Settings, script: str | None, tell: Callable[[str], None], *, model: str | None = None
+    ) -> None:
         self._data_dir = settings.data_dir.absolute()
         self._is_named = settings.names_servers
         self._script = script
         self._tools = settings.tools
+        self._settings = settings
+        self._model = None if model is None else resolved(model, settings.tiers).model
         self._tell = tell
         self._use: IO[bytes] | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -72,6 +78,10 @@ class LocalStack:
                 raise BadInput("--script starts a stack of its own: take NEURAPHAGE_STATE_URL out of the settings")
             if "tools" in chosen_flags():
                 raise BadInput("--tool is for a stack of your own; workers of other servers have their own settings")
+            if "openai_base_url" in chosen_flags():
+                raise BadInput(
+                    "--base-url is for a stack of your own; workers of other servers have settings of theirs"
+                )
             return self
         try:
             self._use = self._await(self._become_user, "another stack ends")
@@ -104,6 +114,7 @@ class LocalStack:
             _log.info("uses the stack that runs for %s", self._data_dir)
             self._check_script(stack_note.script_of_running_stack(self._data_dir))
             self._check_tools(stack_note.tools_of_running_stack(self._data_dir))
+            self._check_base_url(stack_note.base_url_of_running_stack(self._data_dir))
         else:
             self._start()
 
@@ -127,13 +138,23 @@ class LocalStack:
                 raise BadInput(text)
             complain(f"warning: {text}")
 
+    def _check_base_url(self, running: str | None) -> None:
+        if "openai_base_url" in chosen_flags() and running != self._settings.openai_base_url:
+            where = running or "no server of your own"
+            raise BadInput(f"the stack that runs for {self._data_dir} calls {where}; stop it first to call another one")
+
     def _start(self) -> None:
-        if self._script is None and not os.environ.get(API_KEY_VARIABLE):
-            raise BadInput(f"set {API_KEY_VARIABLE} to the key of the model; no stack runs that has one")
+        if self._script is None:
+            access = model_access(self._settings)
+            problem = access.problem if self._model is None else access.problem_of(self._model)
+            if problem is not None:
+                raise BadInput(f"{problem}; no stack runs that can call {self._model or 'a model'}")
         stack_note.remove(self._data_dir)
         log_path = self._data_dir / "logs" / "dev.log"
         private_folder(log_path.parent)
         told = {variable("data_dir"): str(self._data_dir)}
+        if self._settings.openai_base_url:
+            told[variable("openai_base_url")] = self._settings.openai_base_url
         if self._tools:
             told[variable("tools")] = ",".join(self._tools)
         env = without_current_folder(os.environ | told)

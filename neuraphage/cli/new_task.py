@@ -10,12 +10,13 @@ from pathlib import Path
 import neuraphage
 from neuraphage.cli.connection import load_settings
 from neuraphage.cli.console import complain
+from neuraphage.decide.model_ids import Provider, split_model
+from neuraphage.decide.tiers import resolved
 from neuraphage.errors import BadInput
 from neuraphage.model.limits import MOST_TURNS
 from neuraphage.stack_note import script_of_running_stack
 
 MOST_DOLLARS = 1_000_000_000
-MODEL_CHARS = 200
 NEWER = "claude-"
 """So do the ids of models begin that the provider may have added since this release."""
 _PRICES = Path(neuraphage.__file__).parent / "llm" / "prices.json"
@@ -83,10 +84,16 @@ def _check_money(dollars: float) -> None:
 def _check_model(model: str, script: str | None) -> None:
     if not model.strip():
         raise BadInput("--model is empty; give a model's id, or leave it out for that of the settings")
-    if model != "".join(model.split()) or not model.isprintable() or len(model) > MODEL_CHARS:
-        raise BadInput(f"--model {model!r} is no id of a model; one has no blanks and at most {MODEL_CHARS} characters")
-    known = known_models()
     settings = load_settings()
+    try:
+        choice = resolved(model, settings.tiers)
+    except BadInput as error:
+        raise BadInput(f"--model {error}") from None
+    parts = split_model(choice.model)
+    if choice.tier is not None or parts.provider is not Provider.ANTHROPIC:
+        return  # the settings name them; and nobody knows which models a server has
+    model = parts.name
+    known = known_models()
     if script or any(model.startswith(row) for row in known) or script_of_running_stack(settings.data_dir):
         return
     near = difflib.get_close_matches(model, known, n=1)

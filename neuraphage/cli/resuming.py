@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from neuraphage.api import Api
 from neuraphage.cli.answer_command import send_answer
 from neuraphage.cli.answer_lines import answer_commands
+from neuraphage.cli.flags import chosen_flags
 from neuraphage.cli.hints import command_line, typed_here
 from neuraphage.decide.asking import short_prompt_id
 from neuraphage.decide.going_on import going_on
@@ -88,7 +89,9 @@ class NextCommands:
         if not self.own_stack:
             return command_line("resume", short)
         script = ("--script", shlex.quote(self.script)) if self.script else ()
-        return command_line("run", "--resume", short, *script, *options)
+        url = chosen_flags().get("openai_base_url")
+        server = ("--base-url", shlex.quote(url)) if url else ()
+        return command_line("run", "--resume", short, *script, *server, *options)
 
     def text(self, text: str) -> str:
         """A text whose commands reach the stack, also once it has ended with this process."""

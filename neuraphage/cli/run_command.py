@@ -15,13 +15,17 @@ from neuraphage.cli.allowing import Allow, AutoAllowSandboxed, allowed_by, hint_
 from neuraphage.cli.answer_command import Seen
 from neuraphage.cli.arguments import (
     AsJson,
+    BaseUrl,
+    Extra,
     Force,
     MaxCost,
     MaxTurns,
+    Model,
     PermissionTimeout,
     TaskMode,
     Tools,
     existing_dir,
+    given_extra,
     timeout_s,
 )
 from neuraphage.cli.completion import task_ids
@@ -72,7 +76,8 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     directory: Annotated[
         Path | None, typer.Option("--dir", help="Directory that the tools work in; the present one if not given.")
     ] = None,
-    model: Annotated[str | None, typer.Option(help="Model id.")] = None,
+    model: Model = None,
+    extra: Extra = None,
     allow: Allow = None,
     auto_allow_sandboxed: AutoAllowSandboxed = False,
     max_turns: MaxTurns = None,
@@ -86,6 +91,7 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     file: TextFile = None,
     script: Script = None,
     tools: Tools = None,  # noqa: ARG001 - noted as a setting
+    base_url: BaseUrl = None,  # noqa: ARG001 - noted as a setting
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -99,7 +105,9 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     """
     has_text = prompt is not None or file is not None
     _refuse_at_odds(has_text, resume, answer, script, is_precise=bool(to or seen))
-    new = _NewTask(directory, model, allow, auto_allow_sandboxed, max_turns, max_cost, mode, permission_timeout, force)
+    new = _NewTask(
+        directory, model, allow, auto_allow_sandboxed, max_turns, max_cost, mode, permission_timeout, force, extra
+    )
     settings = load_settings()
     if resume is not None:
         new.refuse_for_one_that_goes_on()
@@ -110,9 +118,10 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
         new.check(settings)  # before a stack is started
     hint_at_misspelt(allow or ())
     waiting = Viewer(console(stderr=as_json))
+    called = (model or settings.default_model) if resume is None else None
     with contextlib.ExitStack() as at_end:
         at_end.callback(waiting.end_text)
-        stack = at_end.enter_context(LocalStack(settings, script, waiting.status))
+        stack = at_end.enter_context(LocalStack(settings, script, waiting.status, model=called))
         waiting.end_text()
         with connect() as api, Interrupts() as interrupts:
             if resume is not None:
@@ -140,6 +149,7 @@ class _NewTask:
     mode: Mode | None
     permission_timeout: str | None
     force: bool
+    extra: str | None
 
     def refuse_for_one_that_goes_on(self) -> None:
         """A task that is resumed keeps what it was given.
@@ -154,6 +164,7 @@ class _NewTask:
             "--auto-allow-sandboxed": self.auto_allow_sandboxed or None,
             "--mode": self.mode,
             "--permission-timeout": self.permission_timeout,
+            "--extra": self.extra,
         }
         given = [name for name, value in options.items() if value not in (None, [])]
         if given:
@@ -166,6 +177,7 @@ class _NewTask:
             BadInput: the directory is none or too wide, or a time is none.
         """
         timeout_s(self.permission_timeout)
+        given_extra(self.extra)
         if not self.force:
             require_narrow(LocalFiles(), self._working_dir, settings.data_dir)
 
@@ -182,6 +194,7 @@ class _NewTask:
             permission_timeout_s=timeout_s(self.permission_timeout),
             force=self.force,
             followed=True,
+            extra=given_extra(self.extra),
         )
 
     @property

@@ -14,12 +14,11 @@ from pydantic import SecretStr
 
 from neuraphage import own_secrets, stack_note
 from neuraphage.celery_app import find_workers
-from neuraphage.cli.arguments import Tools
+from neuraphage.cli.arguments import BaseUrl, Tools
 from neuraphage.cli.connection import load_settings
 from neuraphage.cli.console import complain
 from neuraphage.cli.exit_codes import INTERRUPTED_EXIT
 from neuraphage.cli.stack_view import StackView
-from neuraphage.client_wiring import API_KEY_VARIABLE
 from neuraphage.dev.address import ServerAddress
 from neuraphage.dev.flower import prepare_flower
 from neuraphage.dev.idle_relay import idle_relay_ended
@@ -34,6 +33,7 @@ from neuraphage.dev.stack_use import UnusedStop
 from neuraphage.dev.stop_request import StopRequest, listen
 from neuraphage.dev.supervisor import Supervisor
 from neuraphage.errors import BadInput
+from neuraphage.model_access import model_access
 from neuraphage.setting_sources import variable
 from neuraphage.settings import Settings
 
@@ -55,6 +55,7 @@ def dev(
         str | None, typer.Option(help="Play this script (module:attribute) instead of calling the real model.")
     ] = None,
     tools: Tools = None,  # noqa: ARG001 - noted as a setting
+    base_url: BaseUrl = None,  # noqa: ARG001 - noted as a setting
     while_used: Annotated[bool, typer.Option("--while-used", hidden=True)] = False,
 ) -> int:
     """Keep a local stack up until Ctrl-C.
@@ -63,7 +64,7 @@ def dev(
     lets the step in hand end, the second does not.
     """
     settings = load_settings()
-    _check(script)
+    _check(settings, script)
     open_files(settings.data_dir)  # makes the folder, or says what is wrong with the one that is there
     stop = StopRequest()
     listen(stop)
@@ -88,7 +89,14 @@ def dev(
         model = SCRIPTED_MODEL if script else settings.default_model
         with LogRotation(lambda: _logs(plan, own), settings.log_max_bytes, settings.log_files):
             note = partial(
-                stack_note.write, plan.data_dir, address, plan.namespace, model, script=script, tools=settings.tools
+                stack_note.write,
+                plan.data_dir,
+                address,
+                plan.namespace,
+                model,
+                script=script,
+                tools=settings.tools,
+                base_url=settings.openai_base_url,
             )
             return _run(plan, own, stop, note)
 
@@ -96,7 +104,10 @@ def dev(
 def _environ(settings: Settings, script: str | None) -> dict[str, str]:
     """What the processes inherit: tools may be named by an option of this call alone."""
     environ = scripted_environ(os.environ) if script else dict(os.environ)
-    return environ | ({variable("tools"): ",".join(settings.tools)} if settings.tools else {})
+    told = {variable("tools"): ",".join(settings.tools)} if settings.tools else {}
+    if settings.openai_base_url:
+        told[variable("openai_base_url")] = settings.openai_base_url
+    return environ | told
 
 
 def _logs(plan: StackPlan, own: EmbeddedServer | None) -> list[Path]:
@@ -108,9 +119,9 @@ def _played(script: str) -> tuple[str, ...]:
     return ("--script", f"main={script}", "--default", "main", "--script-dir", str(Path.cwd()))
 
 
-def _check(script: str | None) -> None:
-    if script is None and not os.environ.get(API_KEY_VARIABLE):
-        raise BadInput(f"set {API_KEY_VARIABLE} to the key of the model, or play a script with --script")
+def _check(settings: Settings, script: str | None) -> None:
+    if script is None and (problem := model_access(settings).problem) is not None:
+        raise BadInput(f"{problem}; or play a script with --script")
     if script is not None and not all(script.partition(":")):
         raise BadInput(f"--script {script}: write module:attribute")
     find_workers()  # before anything is started

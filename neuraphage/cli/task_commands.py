@@ -13,14 +13,17 @@ from neuraphage.cli.arguments import (
     AnyCost,
     AnyTurns,
     AsJson,
+    Extra,
     Force,
     MaxCost,
     MaxTurns,
+    Model,
     PermissionTimeout,
     TaskId,
     TaskMode,
     WhenUnknown,
     existing_dir,
+    given_extra,
     timeout_s,
 )
 from neuraphage.cli.connection import connect
@@ -43,6 +46,7 @@ def register(app: typer.Typer) -> None:
         cancel: 'neuraphage cancel 1dd199f3d80d --reason "no longer needed"',
         retry: "neuraphage retry 1dd199f3d80d --max-turns 100",
         limit: "neuraphage limit 1dd199f3d80d --max-turns 100 --max-cost 20",
+        model: 'neuraphage model 1dd199f3d80d expert --reason "it goes round in circles"',
     }
     for command, example in examples.items():
         app.command(epilog=f"Example: {example}")(command)
@@ -55,7 +59,8 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
     ] = None,
     allow: Allow = None,
     auto_allow_sandboxed: AutoAllowSandboxed = False,
-    model: Annotated[str | None, typer.Option(help="Model id.")] = None,
+    model: Model = None,
+    extra: Extra = None,
     max_turns: MaxTurns = None,
     max_cost: MaxCost = None,
     mode: TaskMode = None,
@@ -79,6 +84,7 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
     check_new_task(text, model=model, max_turns=max_turns, max_cost=max_cost, name=name)
     if any(not label.strip() for label in tag or ()):
         raise BadInput("--tag is empty; give a word")
+    further = given_extra(extra)
     working_dir, wait_s = None if directory is None else existing_dir(directory), timeout_s(permission_timeout)
     hint_at_misspelt(allow or ())
     with connect() as api:
@@ -99,6 +105,7 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
             key=key,
             force=force,
             followed=follow_it,
+            extra=further,
         )
         if not follow_it or not as_json:  # what follows in JSON begins with the id itself
             _print_id(task_id, as_json=as_json)
@@ -193,5 +200,20 @@ def limit(task_id: TaskId, max_turns: AnyTurns = None, max_cost: AnyCost = None)
         api.limit(full_id, max_turns=max_turns, max_cost_usd=max_cost)
         record = api.get(full_id)
     out.print(f"at most {record.limits.max_turns} turns and {dollars(record.limits.max_cost_microusd)}")
+    if record.status in TERMINAL:
+        print_wrapped(harmless(typed_here(f"it is {record.status.value}; {going_on(record)}")), "  ")
+
+
+def model(
+    task_id: TaskId,
+    to: Annotated[str, typer.Argument(metavar="MODEL", help="Model id, or the name of a tier: cheap, worker, expert.")],
+    reason: Annotated[str, typer.Option(help="Why, for the history.")] = "",
+) -> None:
+    """Set which model a task calls, from its next request on."""
+    with connect() as api:
+        full_id = api.find(task_id)
+        api.set_model(full_id, to, reason=reason)
+        record = api.get(full_id)
+    out.print(harmless(f"calls {record.choice.model}"))
     if record.status in TERMINAL:
         print_wrapped(harmless(typed_here(f"it is {record.status.value}; {going_on(record)}")), "  ")

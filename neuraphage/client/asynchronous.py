@@ -141,6 +141,10 @@ class AsyncClient:
         """As `Client.limit`."""
         return await self._call(self._api.limit, task_id, max_turns=max_turns, max_cost_usd=max_cost_usd, key=key)
 
+    async def set_model(self, task_id: str, model: str, *, reason: str = "", key: str | None = None) -> Signalled:
+        """As `Client.set_model`."""
+        return await self._call(self._api.set_model, task_id, model, reason=reason, key=key)
+
     async def wake(self, task_id: str) -> bool:
         """As `Client.wake`."""
         return await self._call(self._api.wake, task_id)

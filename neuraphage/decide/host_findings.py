@@ -123,17 +123,20 @@ def quota_finding(warnings: Sequence[str], held_bytes: int) -> Finding:
     return Finding("quotas", Level.OK, f"the data folder holds {decimal(held_bytes)}, within its quotas")
 
 
-def key_finding(name: str, *, is_set: bool, workers_here: int, plays_script: bool) -> Finding:
+def key_finding(name: str, *, is_set: bool, server: str | None, workers_here: int, plays_script: bool) -> Finding:
     """Whether workers of this host can call the model. The key's value is never looked at.
 
     Args:
         name: of the variable.
         is_set: whether this process has it.
+        server: where models of the form openai:NAME are, for this process; None where it can call none.
         workers_here: worker processes on this host, which have environments of their own.
         plays_script: whether the running stack calls no model.
     """
-    if is_set:
-        return Finding("API key", Level.OK, f"{name} is set")
+    if is_set or server is not None:
+        ways = [f"{name} is set"] if is_set else []
+        ways += [f"models of the form openai:NAME are at {server}"] if server is not None else []
+        return Finding("API key", Level.OK, "; ".join(ways))
     if plays_script:
         return Finding("API key", Level.OK, "the running stack plays a script and needs none")
     if workers_here:

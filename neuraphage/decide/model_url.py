@@ -1,8 +1,8 @@
-"""Where the model's API is: the setting, else the SDK's own variable, else the provider."""
+"""Where a model's API is: the setting, else the SDK's own variable, else the provider."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
 from neuraphage.errors import SettingsError
@@ -10,6 +10,9 @@ from neuraphage.errors import SettingsError
 PROVIDER_URL = "https://api.anthropic.com"
 SETTING = "anthropic_base_url"
 VARIABLE = "ANTHROPIC_BASE_URL"
+OPENAI_PROVIDER_URL = "https://api.openai.com/v1"
+OPENAI_SETTING = "openai_base_url"
+OPENAI_VARIABLE = "OPENAI_BASE_URL"
 
 
 def model_url(setting: str | None, environ: Mapping[str, str]) -> str:
@@ -22,12 +25,31 @@ def model_url(setting: str | None, environ: Mapping[str, str]) -> str:
     Raises:
         SettingsError: it is no address of an HTTP server. A call would fail, and its task with it, for good.
     """
-    for where, text in ((SETTING, setting), (VARIABLE, environ.get(VARIABLE))):
+    return _first(((SETTING, setting), (VARIABLE, environ.get(VARIABLE))), PROVIDER_URL)
+
+
+def openai_url(setting: str | None, environ: Mapping[str, str]) -> tuple[str, bool]:
+    """The address of Chat Completions, and whether it is that of the setting; as `model_url`.
+
+    Raises:
+        SettingsError: it is no address of an HTTP server, or holds a password, which would be shown.
+    """
+    is_own = bool((setting or "").strip())
+    given = ((OPENAI_SETTING, setting), (OPENAI_VARIABLE, environ.get(OPENAI_VARIABLE)))
+    url = _first(given, OPENAI_PROVIDER_URL)
+    if "@" in urlsplit(url).netloc:
+        where = OPENAI_SETTING if is_own else OPENAI_VARIABLE
+        raise SettingsError(f"{where} holds a login; leave it out, and set NEURAPHAGE_OPENAI_API_KEY to the key")
+    return url, is_own
+
+
+def _first(given: Iterable[tuple[str, str | None]], provider_url: str) -> str:
+    for where, text in given:
         url = (text or "").strip()
         if url:
             _check(where, url)
             return url
-    return PROVIDER_URL
+    return provider_url
 
 
 def _check(where: str, url: str) -> None:

@@ -13,6 +13,7 @@ from neuraphage.dev.flower import FlowerFiles, answers
 from neuraphage.dev.process_spec import ProcessSpec
 from neuraphage.dev.server import LOADING_TIMEOUT_S, EmbeddedServer
 from neuraphage.errors import SettingsError
+from neuraphage.own_secrets import is_model_key
 from neuraphage.private_files import private_folder
 from neuraphage.queue.names import CONTROL_QUEUE, RUN_QUEUE
 
@@ -21,7 +22,6 @@ SCRIPTED_KEY = "scripted-model-needs-no-key"
 CONNECT_TIMEOUT_S = 1.0
 _APP = "neuraphage.celery_app"
 """`workers.app`, which a package of the current folder could hide, from where it was installed."""
-_MODEL_VARIABLES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 _SERVER_VARIABLES = ("NEURAPHAGE_STATE_URL", "NEURAPHAGE_BROKER_URL")
 _FLOWER_PREFIX = "FLOWER_"
 """Variables with options for a Flower of the person's own."""
@@ -169,7 +169,7 @@ def environment(plan: StackPlan, *, model_key: bool) -> dict[str, str]:
         model_key: whether the process calls the model; the others do not get its key. With a scripted model nobody
             gets the real one.
     """
-    env = {name: value for name, value in plan.environ.items() if name not in _MODEL_VARIABLES}
+    env = {name: value for name, value in plan.environ.items() if not is_model_key(name)}
     env |= {
         "NEURAPHAGE_STATE_URL": plan.address.state_url,
         "NEURAPHAGE_BROKER_URL": plan.address.broker_url,
@@ -180,9 +180,10 @@ def environment(plan: StackPlan, *, model_key: bool) -> dict[str, str]:
     }
     if plan.scripted_port is not None:
         env["NEURAPHAGE_ANTHROPIC_BASE_URL"] = f"http://127.0.0.1:{plan.scripted_port}"
+        env["NEURAPHAGE_OPENAI_BASE_URL"] = f"http://127.0.0.1:{plan.scripted_port}/v1"
         env |= {"ANTHROPIC_API_KEY": SCRIPTED_KEY} if model_key else {}
     elif model_key:
-        env |= {name: plan.environ[name] for name in _MODEL_VARIABLES if name in plan.environ}
+        env |= {name: value for name, value in plan.environ.items() if is_model_key(name)}
     return env
 
 

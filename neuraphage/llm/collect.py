@@ -15,7 +15,7 @@ import orjson
 from neuraphage.decide.surrogates import whole_text
 from neuraphage.decide.tool_input import MAX_NESTING, InputFault, check_input, parse_input
 from neuraphage.errors import FaultKind, ModelFault
-from neuraphage.llm.faults import shorten
+from neuraphage.llm.transport_faults import shorten
 from neuraphage.model.message import Block
 from neuraphage.model.usage import Usage
 from neuraphage.ports import Delta

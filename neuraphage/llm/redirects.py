@@ -8,6 +8,9 @@ into a GET asks for something else.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import httpx2
 
 from neuraphage.errors import FaultKind, ModelFault
@@ -16,12 +19,18 @@ MAX_REDIRECTS = 3
 _KEEPS_METHOD = frozenset({307, 308})
 
 
-def refuse_foreign_redirect(response: httpx2.Response) -> None:
-    """Response hook of the HTTP client, called before a redirect is followed.
+def foreign_redirects_refused(variable: str) -> Callable[[httpx2.Response], None]:
+    """A response hook of the HTTP client, called before a redirect is followed.
 
-    Raises:
-        ModelFault: it leads elsewhere, or to something else; the message names the host, and what to do.
+    It raises ModelFault when that leads elsewhere, or to something else; the message names the host, and what to do.
+
+    Args:
+        variable: where a person writes the address of this API.
     """
+    return partial(_refuse, variable)
+
+
+def _refuse(variable: str, response: httpx2.Response) -> None:
     if not response.has_redirect_location:
         return
     here = response.request.url
@@ -35,11 +44,10 @@ def refuse_foreign_redirect(response: httpx2.Response) -> None:
         raise ModelFault(
             FaultKind.BAD_REQUEST,
             f"{asked}: a redirect to {where}, which is not followed, since the key and the conversation would go there;"
-            " if that is where the API is, set NEURAPHAGE_ANTHROPIC_BASE_URL to it",
+            f" if that is where the API is, set {variable} to it",
         )
     if response.status_code not in _KEEPS_METHOD:
         raise ModelFault(
             FaultKind.BAD_REQUEST,
-            f"{asked}: a redirect that asks for another page instead of taking the request;"
-            " check NEURAPHAGE_ANTHROPIC_BASE_URL",
+            f"{asked}: a redirect that asks for another page instead of taking the request; check {variable}",
         )

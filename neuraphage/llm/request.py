@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from neuraphage.decide.model_ids import split_model
 from neuraphage.model.message import Block, ModelRequest
 
 MAX_BREAKPOINTS = 4
@@ -38,7 +39,11 @@ def request_body(request: ModelRequest) -> dict[str, Any]:
         if budget > 0 and _mark_last(blocks, mark):
             budget -= 1
     _mark_user_messages(messages, min(budget, _MARKED_USER_MESSAGES), mark)
-    body: dict[str, Any] = {"model": request.model, "max_tokens": request.max_tokens, "messages": messages}
+    body: dict[str, Any] = {
+        "model": split_model(request.model).name,
+        "max_tokens": request.max_tokens,
+        "messages": messages,
+    }
     if system:
         body["system"] = system
     if tools:

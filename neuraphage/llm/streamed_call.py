@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, cast
 
 import anthropic
@@ -12,11 +12,13 @@ import httpx2
 from pydantic import SecretStr
 
 from neuraphage.errors import FaultKind, ModelFault, RelayError
+from neuraphage.llm.aws_events import CONTENT_TYPE, aws_data
 from neuraphage.llm.bounded_answer import bound_answer, whole_lines
 from neuraphage.llm.collect import ReplyCollector
 from neuraphage.llm.faults import fault_of, fault_of_event
-from neuraphage.llm.hangup import Cause, Hangup, attach_current
-from neuraphage.llm.redirects import MAX_REDIRECTS, refuse_foreign_redirect
+from neuraphage.llm.guarded_call import GuardedCall, fail_open, without_key
+from neuraphage.llm.hangup import Hangup, attach_current
+from neuraphage.llm.redirects import MAX_REDIRECTS, foreign_redirects_refused
 from neuraphage.llm.request import request_body
 from neuraphage.model.message import ModelReply, ModelRequest
 from neuraphage.ports import Delta, DetachableInterrupt, Interrupt
@@ -25,10 +27,30 @@ REQUEST_ID_HEADER = "X-Neuraphage-Request-Id"
 MAX_CONNECTIONS = 1_024
 COUNT_TIMEOUT_S = 10.0
 """Longest wait for a count: without one the estimate serves."""
-MIN_SECRET_CHARS = 8
-"""Shorter keys are placeholders for local servers, not secrets."""
 
-_log = logging.getLogger(__name__)
+
+MessagesSdk = anthropic.Anthropic | anthropic.AnthropicBedrock | anthropic.AnthropicVertex
+"""Clients of the SDK that have the Messages API."""
+
+
+def http_client(
+    connect_timeout_s: float, read_timeout_s: float, variable: str, transport: httpx2.BaseTransport | None = None
+) -> httpx2.Client:
+    """The HTTP client below the SDK's; it connects with each call, keeps no connection, and can be hung up.
+
+    Args:
+        connect_timeout_s: longest wait for a connection.
+        read_timeout_s: longest silence of the server.
+        variable: where a person writes the address of this API.
+        transport: the way to the provider; None for connections of its own.
+    """
+    return anthropic.DefaultHttpxClient(
+        limits=httpx2.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=0),
+        timeout=httpx2.Timeout(read_timeout_s, connect=connect_timeout_s, pool=connect_timeout_s),
+        max_redirects=MAX_REDIRECTS,
+        transport=transport,
+        event_hooks={"request": [attach_current], "response": [foreign_redirects_refused(variable), bound_answer]},
+    )
 
 
 def open_sdk(
@@ -38,7 +60,7 @@ def open_sdk(
     read_timeout_s: float,
     transport: httpx2.BaseTransport | None = None,
 ) -> anthropic.Anthropic:
-    """The SDK's client; it connects with each call, and neither retries nor keeps a connection.
+    """The SDK's client; it does not retry.
 
     Args:
         base_url: address of the API.
@@ -47,23 +69,13 @@ def open_sdk(
         read_timeout_s: longest silence of the server.
         transport: the way to the provider; None for connections of its own.
     """
-    timeout = httpx2.Timeout(read_timeout_s, connect=connect_timeout_s, pool=connect_timeout_s)
+    http = http_client(connect_timeout_s, read_timeout_s, "NEURAPHAGE_ANTHROPIC_BASE_URL", transport)
     return anthropic.Anthropic(
-        api_key=key.get_secret_value(),
-        base_url=base_url,
-        max_retries=0,
-        timeout=timeout,
-        http_client=anthropic.DefaultHttpxClient(
-            limits=httpx2.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=0),
-            timeout=timeout,
-            max_redirects=MAX_REDIRECTS,
-            transport=transport,
-            event_hooks={"request": [attach_current], "response": [refuse_foreign_redirect, bound_answer]},
-        ),
+        api_key=key.get_secret_value(), base_url=base_url, max_retries=0, timeout=http.timeout, http_client=http
     )
 
 
-def count_tokens(sdk: anthropic.Anthropic, key: SecretStr, request: ModelRequest) -> int:
+def count_tokens(sdk: MessagesSdk, key: SecretStr | None, request: ModelRequest) -> int:
     """See `AnthropicClient.count_tokens`."""
     body = request_body(request)
     counted = {name: body[name] for name in ("model", "messages", "system", "tools") if name in body}
@@ -71,13 +83,7 @@ def count_tokens(sdk: anthropic.Anthropic, key: SecretStr, request: ModelRequest
         return int(sdk.messages.count_tokens(**counted, timeout=COUNT_TIMEOUT_S).input_tokens)
     except Exception as error:  # noqa: BLE001 - as of a call: classes of three libraries; all are mapped
         fault = fault_of(error, streaming=False, now_s=time.time())
-        raise ModelFault(fault.kind, _without_key(fault.detail, key)) from None
-
-
-def _without_key(text: str, key: SecretStr) -> str:
-    """A text without the credential. A placeholder as short as "k" would blank half of every message."""
-    secret = key.get_secret_value()
-    return text.replace(secret, "[api key]") if len(secret) >= MIN_SECRET_CHARS else text
+        raise ModelFault(fault.kind, without_key(fault.detail, key)) from None
 
 
 class StreamedCall:
@@ -89,29 +95,18 @@ class StreamedCall:
         timeout_s: longest whole call.
     """
 
-    def __init__(self, connect: Callable[[bool], anthropic.Anthropic], key: SecretStr, timeout_s: float) -> None:
+    def __init__(self, connect: Callable[[bool], MessagesSdk], key: SecretStr | None, timeout_s: float) -> None:
         self._connect = connect
-        self._key = key
         self._timeout_s = timeout_s
+        self._guarded = GuardedCall(key, timeout_s, fault_of)
 
     def run(self, request: ModelRequest, on_delta: Callable[[Delta], None], interrupt: Interrupt) -> ModelReply:
         """See `AnthropicClient.call`."""
+        collector = ReplyCollector(fail_open(on_delta))
         hangup = Hangup(
             request.call_id, request.task_id, self._timeout_s, interrupt.check, lambda: _outlives(interrupt)
         )
-        unsubscribe = interrupt.subscribe(lambda: hangup.hang_up(Cause.INTERRUPT))
-        collector = ReplyCollector(_fail_open(on_delta))
-        try:
-            interrupt.check()
-            with hangup.watching(self._timeout_s):
-                return self._stream(request, collector)
-        except Exception as error:  # noqa: BLE001 - the SDK lets out classes of three libraries; all are mapped
-            if hangup.cause is Cause.INTERRUPT:
-                interrupt.check()
-            # Without a cause: a foreign exception's text may hold the key, and a traceback prints it.
-            raise self._fault(error, collector, hangup) from None
-        finally:
-            unsubscribe()
+        return self._guarded.run(partial(self._stream, request), collector, interrupt, hangup)
 
     def _stream(self, request: ModelRequest, collector: ReplyCollector) -> ModelReply:
         began_s = time.monotonic()
@@ -149,17 +144,8 @@ class StreamedCall:
                     raise
         return _create(self._connect(False), request)
 
-    def _fault(self, error: Exception, collector: ReplyCollector, hangup: Hangup) -> ModelFault:
-        if hangup.cause is Cause.DEADLINE:
-            fault = ModelFault(FaultKind.TIMEOUT, f"the call was not over after {self._timeout_s:g} s")
-        else:
-            fault = fault_of(error, streaming=collector.started, now_s=time.time())
-        clean = _without_key(fault.detail, self._key)
-        told = collector.usage.model_dump() if collector.started else None
-        return ModelFault(fault.kind, clean, fault.retry_after_s, usage=told, model=collector.model)
 
-
-def _create(sdk: anthropic.Anthropic, request: ModelRequest) -> anthropic.Stream[Any]:
+def _create(sdk: MessagesSdk, request: ModelRequest) -> anthropic.Stream[Any]:
     body = request_body(request)
     return sdk.messages.create(
         model=body.pop("model"),
@@ -180,6 +166,12 @@ def _outlives(interrupt: Interrupt) -> None:
 def _events(response: httpx2.Response) -> Iterator[Any]:
     """The data of each event, parsed; raises ModelFault for an `error` event or a body that is no stream."""
     content_type = response.headers.get("content-type", "")
+    if content_type.lower().startswith(CONTENT_TYPE):
+        for data in aws_data(response.iter_bytes()):
+            if isinstance(data, dict) and data.get("type") == "error":
+                raise fault_of_event(data)
+            yield data
+        return
     if not content_type.lower().startswith("text/event-stream"):
         raise ModelFault(FaultKind.GARBAGE, f"the answer is {content_type or 'of no type'}, not an event stream")
     # `raw_events` needs nothing of the response but iter_bytes.
@@ -208,20 +200,3 @@ class _InLines:
 
     def iter_bytes(self) -> Iterator[bytes]:
         return whole_lines(self._response.iter_bytes())
-
-
-def _fail_open(on_delta: Callable[[Delta], None]) -> Callable[[Delta], None]:
-    """Viewers must not fail a paid call: the first Exception is logged and ends the pieces."""
-    failed = False
-
-    def guarded(delta: Delta) -> None:
-        nonlocal failed
-        if failed:
-            return
-        try:
-            on_delta(delta)
-        except Exception:  # noqa: BLE001 - observers fail open, whatever they raise
-            failed = True
-            _log.warning("showing the reply as it streams failed; the call goes on without", exc_info=True)
-
-    return guarded

@@ -63,6 +63,8 @@ class EventKind(StrEnum):
     """It stands until it is resumed."""
     LIMITS_CHANGED = "LimitsChanged"
     """A person set its limits."""
+    MODEL_CHANGED = "ModelChanged"
+    """Another model is called from the next request on: by a person, or in place of one that was refused."""
     TASK_RETRIED = "TaskRetried"
     """A person had it go on from where it failed."""
     REPLY_SUPERSEDED = "ReplySuperseded"

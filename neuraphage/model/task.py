@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from neuraphage.model.base import SCHEMA_VERSION, Frozen
 from neuraphage.model.effect import Marker
 from neuraphage.model.limits import Limits
+from neuraphage.model.model_choice import MAX_FALLBACKS, ModelChoice
 from neuraphage.model.prompt import Prompt
 from neuraphage.model.usage import Counters
 
@@ -187,13 +188,13 @@ class TaskSpec(Frozen):
         task_id: `task-` and a UUID v7.
         name: one line for lists.
         prompt: the person's request, the first user message.
-        model: model id.
+        model, fallbacks, tier: as resolved at create (see ModelChoice); what holds now is `TaskRecord.choice`.
         max_tokens: reply limit of each call.
         working_dir: absolute path of the directory that tools work in; None for a task without files.
         system: extra system prompt text.
         allow: tools that need no asking, `*` for all, or some of their calls: `run_command: pytest *`.
         mode: what end_turn means.
-        on_unknown_outcome: see OnUnknownOutcome.
+        on_unknown_outcome, extra: see OnUnknownOutcome, and decide.request_extra: further fields of each request.
         limits: turns and money at create, as what was asked for; those that hold stand in the record.
         priority: 0 (critical) to 4 (low).
         parent_id: the task that spawned this one.
@@ -225,6 +226,9 @@ class TaskSpec(Frozen):
     worktree: str | None = None
     permission_timeout_s: float | None = Field(default=None, gt=0)
     created_at_ms: int = 0
+    fallbacks: tuple[str, ...] = Field(default=(), max_length=MAX_FALLBACKS)
+    tier: str | None = None
+    extra: dict[str, Any] = Field(default_factory=dict)
     schema_version: int = SCHEMA_VERSION
 
 
@@ -251,6 +255,7 @@ class TaskRecord(Frozen):
         created_at_ms: create.
         limits: that hold now: those of create until a person sets others.
         turns_from: turns done when the present piece of work began; the limit of turns counts from there.
+        model: what is called once a person or a refusal has changed it; None while the spec says it.
         resets: how often it began anew; shown to nobody, it tells the calls of one conversation from those of the next.
     """
 
@@ -275,6 +280,7 @@ class TaskRecord(Frozen):
     created_at_ms: int = 0
     limits: Limits = Limits()
     turns_from: int = 0
+    model: ModelChoice | None = None
     resets: int = Field(default=0, exclude=True)
     schema_version: int = SCHEMA_VERSION
 
@@ -282,6 +288,11 @@ class TaskRecord(Frozen):
     def task_id(self) -> str:
         """The spec's id."""
         return self.spec.task_id
+
+    @property
+    def choice(self) -> ModelChoice:
+        """The models that hold now."""
+        return self.model or ModelChoice(model=self.spec.model, fallbacks=self.spec.fallbacks, tier=self.spec.tier)
 
     @property
     def short_id(self) -> str:

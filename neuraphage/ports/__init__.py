@@ -17,6 +17,7 @@ from neuraphage.ports.effects import (
 from neuraphage.ports.files import TurnFiles, WorkingFiles
 from neuraphage.ports.health import HealthStore
 from neuraphage.ports.installed import LoadedTool, LoadedTools, ToolProblem
+from neuraphage.ports.model_change import ModelChange
 from neuraphage.ports.notices import NoNotices, NoticeMark, NoticeStore, PromptNotices
 from neuraphage.ports.people import (
     Dispatcher,
@@ -82,6 +83,7 @@ __all__ = [
     "Lease",
     "LoadedTool",
     "LoadedTools",
+    "ModelChange",
     "ModelClient",
     "NextTurn",
     "NoNotices",

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from neuraphage.model.limits import NO_CHANGE, LimitChange
+from neuraphage.model.model_choice import ModelChoice
 from neuraphage.model.task import Status, TaskRecord, TaskSpec
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class SignalKind(StrEnum):
     """Asks the model again for its last reply, which is superseded."""
     LIMIT = "limit"
     """Sets limits of turns and money; retry and reset may carry them too."""
+    MODEL = "model"
+    """Sets which models are called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +59,13 @@ class Signal:
     Args:
         kind: which.
         key: idempotency key; a repeat of the same key is a no-op.
-        text: input, answer: the words; cancel: the reason.
+        text: input, answer: the words; cancel, model: the reason.
         prompt_id: answer: the prompt.
         by: user or timeout.
         who: name of the person, as their machine knows it; empty where it is not known.
         limits: limit, retry, reset: the limits from now on.
         entry: retry_reply: what supersedes the last reply; None where there is none to supersede.
+        choice: model: the models from the next request on.
         seq: retry_reply: of the record with which the conversation was read.
     """
 
@@ -74,6 +78,7 @@ class Signal:
     limits: LimitChange = NO_CHANGE
     entry: Entry | None = None
     seq: int = 0
+    choice: ModelChoice | None = None
 
 
 @dataclass(frozen=True, slots=True)

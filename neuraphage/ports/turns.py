@@ -13,6 +13,7 @@ from neuraphage.model.message import Entry
 from neuraphage.model.prompt import InboxItem, Prompt
 from neuraphage.model.task import Status, TaskRecord
 from neuraphage.ports.effects import Delta
+from neuraphage.ports.model_change import ModelChange
 
 # --- the store -----------------------------------------------------------------------------------------
 
@@ -106,6 +107,7 @@ class Changes:
         prompts_opened, prompts_closed: prompts, prompt ids.
         grants: tool name, or tool name and pattern -> granted or denied, remembered.
         events: appended to the history.
+        model: which models are called from the next request on, and why.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -118,6 +120,7 @@ class Changes:
     prompts_closed: tuple[str, ...] = ()
     grants: Mapping[str, str] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
+    model: ModelChange | None = None
 
 
 class SuspendTo(StrEnum):

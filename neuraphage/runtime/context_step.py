@@ -89,8 +89,8 @@ class ContextStep:
         )
 
     def _request(self, entry: ModelEffect, plan: Compaction) -> ModelRequest:
-        model = self._work.record.spec.model
-        bounds = self._services.context_bounds(self._work.record.spec)
+        model = self._work.record.choice.model
+        bounds = self._services.context_bounds(self._work.record)
         window_tokens = bounds.window_tokens
         return summary_request(
             self._work.entries,

@@ -11,10 +11,12 @@ from neuraphage.decide.conversation import tool_calls, with_own_ids
 from neuraphage.decide.hashing import call_id, canonical, request_id, sha256_hex
 from neuraphage.decide.prompt_cache import lifetime
 from neuraphage.decide.replies import actual_stop, unfinished_call
+from neuraphage.decide.request_extra import extra_for
 from neuraphage.decide.request_head import head_of, system_blocks
-from neuraphage.decide.retry import after_fault, is_sent_plain
+from neuraphage.decide.retry import RetryDecision, after_fault, is_sent_plain
 from neuraphage.decide.sendable import without_broken_signatures
 from neuraphage.decide.surrogates import whole_text
+from neuraphage.decide.tiers import fallen_back
 from neuraphage.decide.tool_input import why_unusable
 from neuraphage.decide.working_dir_notes import working_dir_note
 from neuraphage.errors import CancelRequested, FaultKind, ModelFault
@@ -26,6 +28,7 @@ from neuraphage.model.prompt import PromptKind
 from neuraphage.model.tool import ToolResult
 from neuraphage.model.usage import Usage
 from neuraphage.runtime.live_view import LiveView
+from neuraphage.runtime.other_model import changed, escalate
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_result import note_result
 from neuraphage.runtime.unit_of_work import UnitOfWork
@@ -60,6 +63,7 @@ class ModelStep:
         if before is None or before.attempt == 0:
             self._tell_of_place(iteration)
             self._take_inputs(iteration)
+            escalate(self._services, work)
         fence = work.held.lease.fence
         entry = ModelEffect(
             state=EffectState.STARTED,
@@ -171,13 +175,13 @@ class ModelStep:
         spec = self._work.record.spec
         return ModelRequest.model_construct(
             request_id=entry.request_id or "",
-            model=spec.model,
+            model=self._work.record.choice.model,
             system=system_blocks(spec),
             messages=self._work.assembly.request_messages(self._work.entries, plain=entry.plain),
             tools=self._services.tool_definitions,
             max_tokens=spec.max_tokens,
             cache_ttl=lifetime(self._work.entries),
-            extra={},
+            extra=extra_for(self._work.record),
             call_id=call,
             task_id=self._work.record.task_id,
         )
@@ -189,6 +193,9 @@ class ModelStep:
         decision = after_fault(fault.kind, entry.faults, fault.retry_after_s, entry.attempt, **tried)
         retry_at_ms = None if decision.delay_s is None else work.now_ms() + int(decision.delay_s * 1000)
         text = whole_text(self._services.redaction.text(fault.detail))[:2_000]
+        following = fallen_back(work.record.choice, fault.kind, is_over=retry_at_ms is None)
+        if following is not None:
+            decision, retry_at_ms = RetryDecision(0.0, 0), work.now_ms()
         spent = self.spent(fault.model, Usage(**fault.usage)) if fault.usage is not None else {}
         failed = entry.model_copy(
             update={
@@ -206,7 +213,12 @@ class ModelStep:
             "retry_at_ms": retry_at_ms,
             "cost_microusd": spent.get("cost_microusd", 0),
         }
-        work.note(journal=[failed], add=spent, events=[Event(kind=EventKind.REQUEST_FAILED, data=data)])
+        work.note(
+            journal=[failed],
+            add=spent,
+            events=[Event(kind=EventKind.REQUEST_FAILED, data=data)],
+            model=None if following is None else changed(work, following, "fallback", fault.kind.value),
+        )
 
     def spent(self, model: str, usage: Usage) -> dict[str, int]:
         """What a reply adds to the counters, whether it is kept or not."""
@@ -215,7 +227,7 @@ class ModelStep:
             "output_tokens": usage.output_tokens,
             "cache_write_tokens": usage.cache_creation_input_tokens,
             "cache_read_tokens": usage.cache_read_input_tokens,
-            "cost_microusd": self._services.cost_microusd(model or self._work.record.spec.model, usage),
+            "cost_microusd": self._services.cost_microusd(model or self._work.record.choice.model, usage),
         }
 
     def _note_reply(self, entry: ModelEffect, reply: ModelReply) -> None:
@@ -268,7 +280,7 @@ class ModelStep:
             written=usage.cache_creation_input_tokens,
             hour=lifetime(self._work.entries) == "1h",  # as the request had it: it may have written nothing
             at_ms=self._work.now_ms(),
-            head=head_of(spec.model, system_blocks(spec), self._services.tools_hash),
+            head=head_of(self._work.record.choice.model, system_blocks(spec), self._services.tools_hash),
         )
 
     def check_size(self, reply: ModelReply) -> None:

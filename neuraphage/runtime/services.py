@@ -12,7 +12,7 @@ from neuraphage.decide.request_head import short_hash, system_blocks, tool_defin
 from neuraphage.decide.rules.reading import rules_in
 from neuraphage.model.model_facts import SMALLEST, ModelFacts
 from neuraphage.model.rule import Rule
-from neuraphage.model.task import TaskSpec
+from neuraphage.model.task import TaskRecord
 from neuraphage.model.tool import ToolDeclaration
 from neuraphage.model.usage import Usage
 from neuraphage.ports import (
@@ -92,18 +92,18 @@ class Services:
         object.__setattr__(self, "_tools_tokens", tokens_of(definitions))
         object.__setattr__(self, "tools_hash", short_hash(definitions))
 
-    def context_bounds(self, spec: TaskSpec, waiting: Sequence[str] = ()) -> ContextBounds:
+    def context_bounds(self, record: TaskRecord, waiting: Sequence[str] = ()) -> ContextBounds:
         """How long the next request of a task may be.
 
         Args:
-            spec: of the task.
+            record: of the task.
             waiting: words that it will hold and the conversation does not hold yet.
         """
         return bounds_of(
             self.settings,
-            self.model_facts(spec.model),
-            spec.max_tokens,
-            head_tokens=self._tools_tokens + tokens_of(system_blocks(spec)),
+            self.model_facts(record.choice.model),
+            record.spec.max_tokens,
+            head_tokens=self._tools_tokens + tokens_of(system_blocks(record.spec)),
             waiting_tokens=tokens_of(waiting),
         )
 

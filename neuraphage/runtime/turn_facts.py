@@ -144,7 +144,7 @@ class TurnFacts:
     def _context(self) -> ContextBounds:
         """How long the next request may be. What waits to be taken in is known for sure when it is announced."""
         waiting = [item.text for _, item in self._work.inbox if item.kind == "input"]
-        return self._services.context_bounds(self._work.record.spec, waiting)
+        return self._services.context_bounds(self._work.record, waiting)
 
     def _reach(self) -> tuple[HostReach, dict[str, ToolDeclaration]]:
         """The hosts that commands may reach, and the tools as they are confined by that. Answers change it, seldom."""

@@ -27,7 +27,17 @@ from neuraphage.model.effect import (
 from neuraphage.model.event import Event
 from neuraphage.model.message import Entry
 from neuraphage.model.prompt import InboxItem, Prompt
-from neuraphage.ports import Changes, Claimed, Committed, CommitVerdict, FinishTo, GoneOn, Settled, SuspendTo
+from neuraphage.ports import (
+    Changes,
+    Claimed,
+    Committed,
+    CommitVerdict,
+    FinishTo,
+    GoneOn,
+    ModelChange,
+    Settled,
+    SuspendTo,
+)
 from neuraphage.runtime.held_lease import HeldLease
 from neuraphage.runtime.patience import persistently
 from neuraphage.runtime.services import Services
@@ -126,6 +136,7 @@ class UnitOfWork:
         add: Mapping[str, int] | None = None,
         outcome: bool = False,
         events: Iterable[Event] = (),
+        model: ModelChange | None = None,
     ) -> None:
         """Note changes; the working copy shows them at once, the next write stores them."""
         new_entries, new_journal = tuple(entries), tuple(journal)
@@ -144,7 +155,10 @@ class UnitOfWork:
             add=totals,
             outcome=pending.outcome or outcome,
             events=pending.events + tuple(events),
+            model=model or pending.model,
         )
+        if model is not None:
+            self.record = self.record.model_copy(update={"model": model.after})
         self.entries.extend(entry.model_dump(by_alias=True) for entry in new_entries)
         self.journal.update({entry.key: entry for entry in new_journal})
         if add:

@@ -26,6 +26,7 @@ CHANGE_GROUPS = {
     "closed": 1,
     "grants": 2,
     "events": 2,
+    "model": 3,
 }
 """What a write of a turn may change, in the order in which it is passed, with the arguments an item takes."""
 _CHANGE = ("fence", "claim", "#token", "outcome", "marker")
@@ -134,6 +135,7 @@ BINDINGS = {
         _signal("revive", "kind", "archive", *_MOST),
         _signal("supersede", "seq", "entry", "#first", "who"),
         _signal("limit", *_MOST),
+        _signal("model", "model", "told"),
         Binding(
             "recover",
             (

@@ -45,6 +45,8 @@ local function change_fields(groups, now)
   if given.outcome == '1' and (row.stalls or '0') ~= '0' then set.stalls = 0 end
   for i = 1, #groups.opened, 3 do set['p:' .. groups.opened[i]] = groups.opened[i + 1] end
   for i = 1, #groups.grants, 2 do set['g:' .. groups.grants[i]] = groups.grants[i + 1] end
+  -- what a person has set meanwhile stays
+  if groups.model[1] and (redis.call('HMGET', TASK, 'model')[1] or '') == groups.model[1] then set.model = groups.model[2] end
   return set
 end
 
@@ -64,6 +66,7 @@ local function apply(groups, set, keep_journal)
     redis.call('ZREM', DEADLINES, ID .. '|' .. prompt)
   end
   for i = 1, #groups.events, 2 do event(groups.events[i], groups.events[i + 1], given.events_max) end
+  if set.model then event(EVENT.ModelChanged, groups.model[3], given.events_max) end
 end
 
 -- Answers of suspend and finish are stored as verdict, so that a repeat gets the same one. A commit stores none:

@@ -20,7 +20,8 @@ from neuraphage.store.client import corrupt
 
 if TYPE_CHECKING:
     from neuraphage.model.message import Entry
-    from neuraphage.ports import Changes
+    from neuraphage.model.model_choice import ModelChoice
+    from neuraphage.ports import Changes, ModelChange
 
 COMPRESS_ABOVE_BYTES = 1_024
 """Text shrinks by half in a few microseconds a kilobyte, and each of these bytes is synced to disk."""
@@ -71,7 +72,7 @@ def spec_bytes(spec: TaskSpec) -> bytes:
     """JSON of a spec without what is empty by default; other defaults stay, for a later release may change them."""
     defaults = _defaults(TaskSpec)
     plain = spec.model_dump(mode="json", exclude_none=True)
-    return orjson.dumps({name: value for name, value in plain.items() if value not in ("", []) or defaults[name]})
+    return orjson.dumps({name: value for name, value in plain.items() if value not in ("", [], {}) or defaults[name]})
 
 
 def entry_bytes(entry: Entry) -> bytes:
@@ -173,6 +174,20 @@ def marker_bytes(marker: Marker | None) -> bytes:
     return compact(marker) if marker is not None else b""
 
 
+def choice_bytes(choice: ModelChoice | None) -> bytes:
+    """Stored models of a task; empty where its spec alone has them."""
+    return b"" if choice is None else compact(choice)
+
+
+def model_event(choice: ModelChoice, told: Mapping[str, Any]) -> bytes:
+    """What the history says of a change of the model."""
+    return dumps({"model": choice.model, **({"tier": choice.tier} if choice.tier else {}), **told})
+
+
+def _model_change(change: ModelChange) -> tuple[bytes, bytes, bytes]:
+    return choice_bytes(change.before), choice_bytes(change.after), model_event(change.after, change.told)
+
+
 def change_groups(changes: Changes) -> list[Any]:
     """What a write of a turn changes, as the scripts read it: for each group of CHANGE_GROUPS a count and its items."""
     rows: dict[str, Iterable[tuple[Any, ...]]] = {
@@ -184,6 +199,7 @@ def change_groups(changes: Changes) -> list[Any]:
         "closed": ((prompt_id,) for prompt_id in changes.prompts_closed),
         "grants": changes.grants.items(),
         "events": ((event.kind, dumps(event.data)) for event in changes.events),
+        "model": () if changes.model is None else (_model_change(changes.model),),
     }
     flat: list[Any] = []
     for name in CHANGE_GROUPS:

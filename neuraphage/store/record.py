@@ -13,6 +13,7 @@ from neuraphage.errors import CorruptRecord, SchemaTooNew
 from neuraphage.model.base import SCHEMA_VERSION
 from neuraphage.model.effect import Marker
 from neuraphage.model.limits import Limits
+from neuraphage.model.model_choice import ModelChoice
 from neuraphage.model.prompt import Prompt
 from neuraphage.model.task import (
     BlockedDetail,
@@ -190,6 +191,7 @@ def task_record(
             limits=_limits(values, spec.limits),
             turns_from=_int(values, "turns_from"),
             resets=_int(values, "resets"),
+            model=ModelChoice.model_validate_json(values["model"]) if values.get("model") else None,
         )
     except CorruptRecord:
         raise

@@ -1,4 +1,4 @@
--- Included by deliver, stop, resume, revive, supersede and limit: what people send, once under each key.
+-- Included by deliver, stop, resume, revive, supersede, limit and model: what people send, once under each key.
 local row = read(COMMON)
 if not row.status then return { 'NOT_FOUND' } end
 local now = now_ms()

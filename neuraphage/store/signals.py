@@ -9,7 +9,7 @@ from neuraphage.model.prompt import InboxItem
 from neuraphage.model.task import StartedReason, Status, TaskSpec
 from neuraphage.ports import Signal, SignalKind, Signalled, SignalVerdict
 from neuraphage.store.context import SIGNAL_KEYS_MAX, WHY_MAX, StoreContext
-from neuraphage.store.encode import entry_bytes, inbox_bytes, spec_bytes
+from neuraphage.store.encode import choice_bytes, entry_bytes, inbox_bytes, model_event, spec_bytes
 from neuraphage.store.memory import refuse_when_full
 from neuraphage.store.scripts import script
 
@@ -124,3 +124,7 @@ def _script_for(context: StoreContext, task_id: str, sent: Signal, value: bytes)
             return "supersede", {"seq": sent.seq, "entry": value, "first": first or 0, "who": sent.who}
         case SignalKind.LIMIT:
             return "limit", raised
+        case SignalKind.MODEL:
+            told = {"by": sent.by, "who": sent.who, "reason": sent.text}
+            event = b"" if sent.choice is None else model_event(sent.choice, told)
+            return "model", {"model": choice_bytes(sent.choice), "told": event}

@@ -44,7 +44,7 @@ _FIXED = {
 }
 _DEFAULTS = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/", "LANG": "C.UTF-8"}
 _SECRET_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")
-_SECRET_PREFIXES = ("NEURAPHAGE_", "ANTHROPIC_")
+_SECRET_PREFIXES = ("NEURAPHAGE_", "ANTHROPIC_", "OPENAI_")
 
 
 def marked(environ: Mapping[str, str], task_id: str) -> dict[str, str]:

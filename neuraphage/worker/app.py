@@ -16,10 +16,10 @@ from celery import signals
 from celery.exceptions import WorkerLostError
 
 from neuraphage import own_secrets
-from neuraphage.client_wiring import API_KEY_VARIABLE
 from neuraphage.configuration import load_or_exit
 from neuraphage.data_folder import make_data_folder, note_user
 from neuraphage.errors import BadInput
+from neuraphage.model_access import eager_providers, model_access
 from neuraphage.own_rules import OwnRules, rules_file
 from neuraphage.queue.app import make_app
 from neuraphage.queue.patched.consumer import ConsumerState, is_closed, is_consuming
@@ -103,8 +103,11 @@ def _make_data_folder(**_: Any) -> None:
 @signals.celeryd_init.connect
 def _refuse_what_cannot_work(options: dict[str, Any] | None = None, **_: Any) -> None:
     known = [queue.name for queue in app.conf.task_queues]
-    has_key = bool(own_secrets.value(API_KEY_VARIABLE))
-    reason = refusal(options or {}, known, has_key=has_key, model_problem=_model_problem)
+    try:
+        access_problem = model_access(settings).problem
+    except BadInput as error:
+        access_problem = str(error)
+    reason = refusal(options or {}, known, access_problem=access_problem, model_problem=_model_problem)
     if reason is not None:
         sys.stderr.write(f"worker: {reason}\n")
         sys.exit(2)
@@ -120,7 +123,7 @@ def _model_problem() -> str | None:
         TrustedRules(trust_file())
     except BadInput as error:
         return str(error)
-    expect_turns()
+    expect_turns(eager_providers(settings, model_access(settings)))
     return None
 
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from celery import signals
 
+from neuraphage.decide.model_ids import Provider
 from neuraphage.llm import is_sdk_loaded, load_sdk
 from neuraphage.runtime.fork_guard import GUARD
 
@@ -29,24 +30,25 @@ log = logging.getLogger(__name__)
 class _Worker:
     """What this worker is for, and what it has done for that."""
 
-    takes_turns = False
+    calls: tuple[Provider, ...] = ()
     has_shared = False
 
 
-def expect_turns() -> None:
-    """Have the SDK imported in this worker, as it will call the model; without this call it never is."""
-    _Worker.takes_turns = True
+def expect_turns(providers: tuple[Provider, ...]) -> None:
+    """Have the SDKs of these imported in this worker, as it will call their models; without this call none is."""
+    _Worker.calls = providers
 
 
 @signals.worker_before_create_process.connect
 def share_with_children(**_: Any) -> None:
     """Before its first fork: import the SDK, and freeze what the parent holds, so that children share the memory."""
-    if not _Worker.takes_turns or _Worker.has_shared:
+    if not _Worker.calls or _Worker.has_shared:
         return
     _Worker.has_shared = True
     gc.disable()  # what an import makes is no garbage: looking for some took a tenth of it
     try:
-        load_sdk()
+        for provider in _Worker.calls:
+            load_sdk(provider)
     finally:
         gc.enable()
     gc.freeze()  # a look for cycles writes to each object that it looks at, and so would copy it for each child
@@ -55,15 +57,16 @@ def share_with_children(**_: Any) -> None:
 @signals.worker_ready.connect
 def load_behind_ready(**_: Any) -> None:
     """Once messages are taken in: begin to import the SDK in a thread, unless it is imported."""
-    if _Worker.takes_turns and not is_sdk_loaded():
+    if not all(map(is_sdk_loaded, _Worker.calls)):
         threading.Thread(target=_load, name="neuraphage-model-sdk", daemon=True).start()
 
 
 def _load() -> None:
     """Import it while nobody forks; a worker that cannot call the model gives its tasks back and ends."""
     try:
-        with GUARD.at_work():
-            load_sdk()
+        for provider in _Worker.calls:
+            with GUARD.at_work():
+                load_sdk(provider)
     except Exception:  # whatever a broken package raises
         log.critical("the model's SDK cannot be imported, so this worker ends: install neuraphage again", exc_info=True)
         os.kill(os.getpid(), signal.SIGTERM)

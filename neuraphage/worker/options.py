@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from neuraphage.client_wiring import API_KEY_VARIABLE
 from neuraphage.queue.names import CONTROL_QUEUE, RUN_QUEUE
 
 _GREEN = ("gevent", "eventlet")
@@ -17,7 +16,7 @@ def refusal(
     options: Mapping[str, Any],
     known: Sequence[str],
     *,
-    has_key: bool,
+    access_problem: str | None,
     model_problem: Callable[[], str | None] = lambda: None,
 ) -> str | None:
     """Say why a worker with these options would fail every message, or wait for ever; None when it would not.
@@ -25,7 +24,7 @@ def refusal(
     Args:
         options: of Celery's command line.
         known: names of all queues.
-        has_key: whether the model's key is set.
+        access_problem: what to set before any model can be called; None when one can.
         model_problem: finds what is wrong with the key or with the address of the model's API, if something is; asked
             last, since that takes longer than all the rest.
     """
@@ -40,11 +39,8 @@ def refusal(
         return f"--autoscale: a pool of {pool} cannot grow; take -P prefork, or -c in place of --autoscale"
     if RUN_QUEUE not in (asked or known) or RUN_QUEUE in left_out:
         return None
-    if not has_key:
-        return (
-            f"set {API_KEY_VARIABLE} to the key of the model, which {RUN_QUEUE} calls;"
-            f" a worker of -Q {CONTROL_QUEUE} alone needs none"
-        )
+    if access_problem is not None:
+        return f"{access_problem}; {RUN_QUEUE} calls models, a worker of -Q {CONTROL_QUEUE} alone needs none of it"
     return model_problem()
 
 

@@ -24,7 +24,7 @@ __all__ = ["valkey"]
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No setting, file or key of the person who runs the tests; an empty data folder."""
-    for name in [n for n in os.environ if n.startswith(("NEURAPHAGE_", "ANTHROPIC_"))]:
+    for name in [n for n in os.environ if n.startswith(("NEURAPHAGE_", "ANTHROPIC_", "OPENAI_", "AWS_", "CLOUD_ML_"))]:
         monkeypatch.delenv(name)
     for name in ("FORCE_COLOR", "COLUMNS", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)

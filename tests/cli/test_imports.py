@@ -24,7 +24,7 @@ finally:
     sys.stderr.write("\\n" + json.dumps(sorted(sys.modules)))
 """
 CELERY = {"celery", "kombu", "billiard"}
-TURNS_ONLY = {"anthropic", "uvicorn", "starlette", "neuraphage.tools.registry"}
+TURNS_ONLY = {"anthropic", "openai", "uvicorn", "starlette", "neuraphage.tools.registry"}
 WORKERS_ONLY = TURNS_ONLY | CELERY
 """What only those need who take turns or send a wake-up."""
 SERVERS = {"redis", "asyncio", "neuraphage.store"}

@@ -21,6 +21,7 @@ ARGUMENTS = {
     **dict.fromkeys(("run", "submit", "pause", "resume", "cancel", "retry", "limit"), ("x",)),
     "answer": ("x", "yes"),
     "send": ("x", "words"),
+    "model": ("x", "expert"),
     "dev": ("--script", "a:b"),
     "purge": ("--yes",),
 }
@@ -69,7 +70,7 @@ def test_no_project_is_trusted_from_inside(words: tuple[str, ...]) -> None:
 
 def test_every_order_is_known() -> None:
     """All that people tell tasks, and what tasks stand on."""
-    told = {"run", "submit", "answer", "send", "pause", "resume", "cancel", "retry", "limit"}
+    told = {"run", "submit", "answer", "send", "pause", "resume", "cancel", "retry", "limit", "model"}
     assert set(ORDERS) == told | {"dev", "demo", "purge", "repair", "relay"}
 
 
@@ -83,6 +84,7 @@ REQUESTS = {
     "retry": lambda api: api.retry(TASK),
     "reset": lambda api: api.reset(TASK),
     "limit": lambda api: api.limit(TASK, max_turns=3),
+    "model": lambda api: api.set_model(TASK, "expert"),
 }
 
 

@@ -62,6 +62,7 @@ def every_record(bench: Bench) -> list[str]:
     bench.kit.store.commit(lease, Changes(journal=(entry,), entries=(text_entry("hello"), superseding(1, 0))))
     recovered, _ = bench.kit.running()
     bench.kit.recover(recovered)
+    bench.client.set_model(ids[0], "expert")
     return [*ids, task_id, recovered]
 
 

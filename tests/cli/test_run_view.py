@@ -21,6 +21,7 @@ from neuraphage import stack_note
 from neuraphage.api.transcript import Transcript
 from neuraphage.cli.call_text import DIFF_LINES, OUTPUT_LINES, body, outcome, title
 from neuraphage.cli.console import wrapped
+from neuraphage.cli.flags import choose_flag, forget_flags
 from neuraphage.cli.interrupts import Interrupts
 from neuraphage.cli.prompts import meant_here
 from neuraphage.cli.run_command import NextCommands
@@ -397,6 +398,28 @@ def test_nothing_is_played_or_paid_unasked(
         ran = cli("run", "x", *(("--script", asked) if asked else ()))
     assert (ran.code, ran.out) == (2, "")
     assert words in ran.err
+
+
+@pytest.mark.parametrize("running", [None, "http://other/v1"])
+def test_a_stack_that_calls_another_server_is_not_used(cli: CommandLine, tmp_path: Path, running: str | None) -> None:
+    """Its workers have their own settings: the conversation would go elsewhere than this line says."""
+    folder = tmp_path / "data"
+    with take_lock(open_files(folder)):
+        address = ServerAddress("redis://127.0.0.1:1/1", "redis://127.0.0.1:1/0")
+        stack_note.write(folder, address, "default", "m", base_url=running)
+        ran = cli("run", "x", "--model", "openai:m", "--base-url", "http://mine/v1")
+    assert (ran.code, ran.out) == (2, "")
+    assert f"calls {running or 'no server of your own'}; stop it first" in ran.err
+
+
+def test_the_command_that_goes_on_names_the_server_of_its_models() -> None:
+    """Else the stack that it starts could not call the task's model."""
+    choose_flag("openai_base_url", "http://mine/v1")
+    try:
+        again = NextCommands(f"task-{'0' * 8}-1-2-3-{'a' * 12}", own_stack=True, script=None).resume()
+    finally:
+        forget_flags()
+    assert again == f"neuraphage run --resume {'a' * 12} --base-url http://mine/v1"
 
 
 def test_the_command_that_goes_on_starts_a_stack_when_there_will_be_none(bench: Bench) -> None:

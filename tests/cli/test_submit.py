@@ -33,6 +33,11 @@ OPTIONS: list[tuple[list[str], dict[str, Any]]] = [
     (["--mode", "conversational"], {"mode": "conversational"}),
     (["--allow", "edit", "--allow", "run_command"], {"allow": ["edit", "run_command"]}),
     (["--model", "claude-opus-5-5"], {"model": "claude-opus-5-5"}),
+    (
+        ["--model", "expert", "--extra", '{"seed": 1}'],
+        {"model": "claude-opus-5-5", "tier": "expert", "fallbacks": [], "extra": {"seed": 1}},
+    ),
+    (["--model", "openai:llama3:8b"], {"model": "openai:llama3:8b", "tier": None}),
     (["--max-turns", "7"], {"limits": {"max_turns": 7, "max_cost_microusd": 10_000_000}}),
     (["--permission-timeout", "2.5"], {"permission_timeout_s": 2.5}),
     (["--permission-timeout", "none"], {"permission_timeout_s": None}),
@@ -92,3 +97,19 @@ def test_it_is_followed_as_attach_does(cli: CommandLine, bench: Bench, status: S
     lines = [json.loads(line) for line in cli(*again, "-f", "--json").out.splitlines()]
     assert lines == [json.loads(line) for line in cli("attach", task_id, "--json").out.splitlines()]
     assert (lines[0]["task_id"], lines[-1]["status"]) == (task_id, status.value)
+
+
+def test_another_model(cli: CommandLine, bench: Bench) -> None:
+    """By a tier or an id; it is told, and stands in the history with the reason. The spec keeps what was asked for."""
+    task_id = cli("submit", "Do it.").out.strip()
+    ran = cli("model", task_id, "expert", "--reason", "it goes round in circles")
+    assert (ran.code, ran.out) == (0, "calls claude-opus-5-5\n"), ran.err
+    record = cli("show", task_id, "--json").json
+    assert record["model"]["tier"] == "expert"
+    assert record["spec"]["model"] == "claude-sonnet-5-5"
+    assert "calls claude-opus-5-5 from now on, by" in cli("events", task_id).out
+    assert "it goes round in circles" in cli("events", task_id).out
+    assert cli("model", task_id, "openai:qwen3").out == "calls openai:qwen3\n"
+    cli("cancel", task_id)
+    refused = cli("model", task_id, "cheap")
+    assert (refused.code, "it takes no other model now" in refused.err) == (2, True)

@@ -10,6 +10,7 @@ import pytest
 from neuraphage.errors import BadInput
 from neuraphage.model.effect import EffectState, Marker, MarkerName, ModelEffect, ToolEffect
 from neuraphage.model.limits import LimitChange
+from neuraphage.model.model_choice import ModelChoice
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.task import TERMINAL, Status
 from neuraphage.ports import Changes, FinishTo, SignalKind, SignalVerdict, SuspendTo
@@ -53,6 +54,10 @@ TABLE: dict[SignalKind, dict[Status, tuple[SignalVerdict, Status, str]]] = {
         Q: (NO, Q, "outbox"), R: (NO, R, "leases"), W: (NO, W, "waits"), B: (NO, B, "waits"), P: (NO, P, "waits"),
         C: (OK, Q, "outbox"), F: (NO, F, ""), X: (NO, X, ""),
     },
+    SignalKind.MODEL: {
+        Q: (OK, Q, "outbox"), R: (OK, R, "leases"), W: (OK, W, "waits"), B: (OK, B, "waits"), P: (OK, P, "waits"),
+        C: (OK, C, ""), F: (OK, F, ""), X: (NO, X, ""),
+    },
     SignalKind.LIMIT: {
         Q: (OK, Q, "outbox"), R: (OK, R, "leases"), W: (OK, W, "waits"), B: (OK, B, "waits"), P: (OK, P, "waits"),
         C: (OK, C, ""), F: (OK, F, ""), X: (NO, X, ""),
@@ -61,6 +66,7 @@ TABLE: dict[SignalKind, dict[Status, tuple[SignalVerdict, Status, str]]] = {
 MORE: dict[SignalKind, dict[str, Any]] = {
     SignalKind.ANSWER: {"prompt_id": ASK},
     SignalKind.LIMIT: {"limits": LimitChange(max_turns=7)},
+    SignalKind.MODEL: {"choice": ModelChoice(model="openai:m")},
 }
 """What a kind of signal needs beside its text."""
 ROWS = [(kind, status) for kind in SignalKind for status in Status]
@@ -68,7 +74,7 @@ ROWS = [(kind, status) for kind in SignalKind for status in Status]
 
 @pytest.mark.parametrize(("kind", "status"), ROWS, ids=lambda value: value.value)
 def test_every_kind_in_every_status(kit: StoreKit, kind: SignalKind, status: Status) -> None:
-    """The verdict, status and place of all 72 pairs; a refusal changes nothing, a repeat changes nothing more."""
+    """The verdict, status and place of all pairs; a refusal changes nothing, a repeat changes nothing more."""
     task_id = kit.put(status)
     before, seq = kit.state(), kit.number(task_id, "seq")
     more = MORE.get(kind, {})
@@ -92,7 +98,7 @@ def test_every_kind_in_every_status(kit: StoreKit, kind: SignalKind, status: Sta
 def test_a_missing_task_is_not_found(kit: StoreKit, kind: SignalKind) -> None:
     """A signal to nobody writes nothing."""
     task_id = "task-00000000-0000-0000-0000-00000000dead"
-    assert kit.send(task_id, kind, prompt_id=ASK).verdict is SignalVerdict.NOT_FOUND
+    assert kit.send(task_id, kind, **{"prompt_id": ASK, **MORE.get(kind, {})}).verdict is SignalVerdict.NOT_FOUND
     assert kit.state() == {}
 
 

@@ -17,7 +17,14 @@ WORKERS = st.integers(0, 1)
 SMALL = st.integers(0, 99)
 ENDING = 8
 """Percent of draws that may end a task: what ends it also ends most of what an example can find."""
-SIGNALS = (SignalKind.PAUSE, SignalKind.RESUME, SignalKind.INPUT, SignalKind.LIMIT, SignalKind.RETRY_REPLY)
+SIGNALS = (
+    SignalKind.PAUSE,
+    SignalKind.RESUME,
+    SignalKind.INPUT,
+    SignalKind.LIMIT,
+    SignalKind.MODEL,
+    SignalKind.RETRY_REPLY,
+)
 TURN_ENDS = (FinishTo.WAIT, FinishTo.NEXT, FinishTo.NEXT, FinishTo.LIMITED)
 """No limit is reached here, as if a person had raised it since the claim: LIMITED begins the turn again."""
 GOING_ON = (FinishTo.NEXT, FinishTo.NEXT, FinishTo.NEXT, FinishTo.LIMITED)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from driver import Snapshot, Worker, Workers
 from oracle import look
 
 from neuraphage.model.limits import LimitChange
+from neuraphage.model.model_choice import ModelChoice
 from neuraphage.model.task import TERMINAL, Status
 from neuraphage.ports import FinishTo, RecoverVerdict, SignalKind, SignalVerdict
 from neuraphage.store import places
@@ -93,26 +95,29 @@ class World(Workers):
     def signal(self, kind: SignalKind, prompt_id: str | None = None) -> SignalVerdict:
         key, before = self.fresh("s"), self.kit.state()
         held = len(self.kit.inbox(self.task_id))
-        limits = {"limits": LimitChange(max_turns=60 + self.numbers)} if kind is SignalKind.LIMIT else {}
+        further: dict[str, Any] = {
+            SignalKind.LIMIT: {"limits": LimitChange(max_turns=60 + self.numbers)},
+            SignalKind.MODEL: {"choice": ModelChoice(model=f"m-{self.numbers}")},
+        }.get(kind, {})
         was = self.kit.status(self.task_id)
-        sent = self.kit.send(self.task_id, kind, key, text=key, prompt_id=prompt_id, **limits)
+        sent = self.kit.send(self.task_id, kind, key, text=key, prompt_id=prompt_id, **further)
         if sent.verdict is not SignalVerdict.ACCEPTED:
             assert self.kit.state() == before, "a refused signal changed something"
             return sent.verdict
         if kind in (SignalKind.INPUT, SignalKind.ANSWER):
             assert len(self.kit.inbox(self.task_id)) == held + 1
             self.memory.accepted |= {self.kit.inbox(self.task_id)[-1]}
-        elif kind is SignalKind.LIMIT and self.memory.ended is not None:
+        elif kind in (SignalKind.LIMIT, SignalKind.MODEL) and self.memory.ended is not None:
             self.memory.ended = look(self.kit, self.task_id).keys
-        further = kind in (SignalKind.INPUT, SignalKind.RETRY_REPLY) and was is Status.COMPLETED
-        if kind in (SignalKind.RETRY, SignalKind.RESET) or further:
+        goes_on = kind in (SignalKind.INPUT, SignalKind.RETRY_REPLY) and was is Status.COMPLETED
+        if kind in (SignalKind.RETRY, SignalKind.RESET) or goes_on:
             self.memory.ended = None
         if kind is SignalKind.RESUME:
             assert self.kit.field(self.task_id, "pause") is None, "a pause outlived resume"
         if sent.place == "outbox":
             self.messages.append(sent.seq)
         between = self.kit.state()
-        again = self.kit.send(self.task_id, kind, key, text=key, prompt_id=prompt_id, **limits)
+        again = self.kit.send(self.task_id, kind, key, text=key, prompt_id=prompt_id, **further)
         assert again.verdict is SignalVerdict.REPEATED
         assert self.kit.state() == between, "a repeated signal changed something"
         return sent.verdict

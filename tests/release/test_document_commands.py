@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from devstack import SCRIPTED, DevStack, wait_for
+from neuraphage.dev.local_model import scripted_environ
 from neuraphage.settings import Settings
+from neuraphage.testing.scripted_api import ScriptedReply, ScriptedServer, ScriptRequest, reply
 from patience import PATIENCE_S
 from releasekit import BLOCKS
 
@@ -44,10 +46,30 @@ def typed(line: str, stack: DevStack, folder: Path, task_id: str = "") -> subpro
 
 def test_run(stack: DevStack, folder: Path) -> None:
     """It shows the task until that asks; without a terminal it says how to answer."""
-    ran = typed(" ".join([BLOCKS["run"], *SCRIPTED]), stack, folder)  # a stack with a script is never taken for a model
+    line = BLOCKS["run"].splitlines()[0]
+    ran = typed(" ".join([line, *SCRIPTED]), stack, folder)  # a stack with a script is never taken for a model
     assert ran.returncode == WAITS, ran.stderr
     assert "write_file" in ran.stdout
     assert "neuraphage" in ran.stdout + ran.stderr
+
+
+def test_a_model_of_ones_own(stack: DevStack, folder: Path) -> None:
+    """A stack that is started for it calls the server that the line names, by the model's name alone, without a key."""
+    asked: list[ScriptRequest] = []
+
+    def answered(request: ScriptRequest) -> ScriptedReply:
+        asked.append(request)
+        return reply("All of them have hints.")
+
+    with ScriptedServer({"main": answered}) as server:
+        line = BLOCKS["run"].splitlines()[1].replace("http://127.0.0.1:8080", server.url)
+        fresh = DevStack(folder)  # only its environment: no stack runs, and no key is set
+        fresh.env = scripted_environ({n: v for n, v in fresh.env.items() if not n.startswith("OPENAI_")})
+        fresh.env["PATH"] = stack.env["PATH"]
+        ran = typed(line, fresh, folder)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "All of them have hints." in ran.stdout
+    assert [request.body["model"] for request in asked] == ["qwen3"]
 
 
 def test_the_commands_of_other_terminals(stack: DevStack, folder: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import pytest
 
 from neuraphage import ports
-from neuraphage.llm.client import AnthropicClient
+from neuraphage.llm import AnthropicClient, BedrockClient, OpenAIClient, RoutedClient, VertexClient
 from neuraphage.local_files import LocalFiles
 from neuraphage.own_rules import OwnRules
 from neuraphage.prompt_notices import LocalNotices
@@ -47,7 +47,7 @@ PARTS: dict[type, list[type]] = {
     ports.ForeseesRefusal: [Edit, WriteFile],
     ports.HealthStore: [RedisStore],
     ports.Interrupt: [HeldLease],
-    ports.ModelClient: [AnthropicClient],
+    ports.ModelClient: [AnthropicClient, BedrockClient, OpenAIClient, RoutedClient, VertexClient],
     ports.OwnRules: [OwnRules, TrustedRules],
     ports.Presence: [NamedConnection],
     ports.NoticeStore: [RedisStore],

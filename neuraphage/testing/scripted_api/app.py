@@ -1,9 +1,9 @@
-"""The HTTP application: POST /v1/messages and /v1/messages/count_tokens, and the control endpoints."""
+"""The HTTP application: POST /v1/messages, /v1/messages/count_tokens, /v1/chat/completions, and control endpoints."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,14 +14,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from neuraphage.testing.scripted_api.chat_message import chat_wire, script_body, whole_completion
 from neuraphage.testing.scripted_api.delivery import Delivery, Hang, Mark, Step, Wait, steps_of
 from neuraphage.testing.scripted_api.faults import ERROR_TYPES, Fault, FaultPlan
 from neuraphage.testing.scripted_api.log import COMPLETED, Entry, RequestLog
-from neuraphage.testing.scripted_api.message import compact, events_of, message_of, prompt_tokens
+from neuraphage.testing.scripted_api.message import compact, message_of, prompt_tokens
 from neuraphage.testing.scripted_api.prompt_cache import PromptCache
 from neuraphage.testing.scripted_api.rules import Refused, check_body
 from neuraphage.testing.scripted_api.script import Script, ScriptRequest
 from neuraphage.testing.scripted_api.shape import CountTokensBody, MessagesBody
+from neuraphage.testing.scripted_api.wire import Wire, messages_wire
 
 MAX_BODY_BYTES = 32 * 1024 * 1024
 REQUEST_ID_HEADER = "x-neuraphage-request-id"
@@ -71,19 +73,25 @@ class ServerState:
 def create_app(state: ServerState) -> Starlette:
     """The application over a state."""
 
-    async def messages(request: Request) -> Response:
+    async def answered(request: Request, dialect: Dialect) -> Response:
         request_id = request.headers.get(REQUEST_ID_HEADER, "")
         try:
-            body = await _accepted_body(request, state, MessagesBody)
+            body = await dialect.accepted(request, state)
             asked = ScriptRequest.of(body)
             name = _script_name(asked, state)
             _check_window(body, state)
         except ApiError as error:
             entry = state.log.received("", request_id, detail=error.message)
             state.log.ended(entry, f"refused:{error.status}")
-            return error_response(error.status, error.message)
+            return dialect.error(error.status, error.message, None, None)
         entry = state.log.received(asked.request_hash, request_id, name, asked.turn)
-        return _answer(asked, state, entry)
+        return _answer(asked, state, entry, dialect)
+
+    async def messages(request: Request) -> Response:
+        return await answered(request, MESSAGES)
+
+    async def chat(request: Request) -> Response:
+        return await answered(request, CHAT)
 
     async def count_tokens(request: Request) -> Response:
         try:
@@ -95,6 +103,7 @@ def create_app(state: ServerState) -> Starlette:
     routes = [
         Route("/v1/messages", messages, methods=["POST"]),
         Route("/v1/messages/count_tokens", count_tokens, methods=["POST"]),
+        Route("/v1/chat/completions", chat, methods=["POST"]),
         *_control_routes(state),
     ]
     handlers: dict[Any, Any] = {404: _not_found, 405: _not_found, ApiError: _refused, Exception: _failed}
@@ -151,24 +160,26 @@ def error_response(
     return JSONResponse(body, status, headers={"request-id": request_id, **(headers or {})})
 
 
-def _answer(asked: ScriptRequest, state: ServerState, entry: Entry) -> Response:
+def _answer(asked: ScriptRequest, state: ServerState, entry: Entry, dialect: Dialect) -> Response:
     fault = state.faults.take(entry.script, asked.turn, asked.request_hash, entry.attempt)
     if fault is not None and fault.status is not None:
         state.log.ended(entry, f"fault:{fault.kind}")
         headers = {"retry-after": fault.retry_after} if fault.retry_after is not None else {}
-        return error_response(fault.status, fault.message, fault.error_type, headers)
+        return dialect.error(fault.status, fault.message, fault.error_type, headers)
     try:
-        steps = _steps(asked, state, state.scripts[entry.script], fault)
+        steps = _steps(asked, state, state.scripts[entry.script], fault, dialect)
     except Exception as error:  # noqa: BLE001 - a script is the caller's code; its failure is an answer
         state.log.ended(entry, "refused:500")
-        return error_response(500, f"script {entry.script!r} failed: {error!r}")
+        return dialect.error(500, f"script {entry.script!r} failed: {error!r}", None, None)
     headers = {"request-id": f"req_{asked.request_hash[:24]}", "content-type": "application/json"}
     if asked.body.get("stream"):
         headers |= {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
     return Delivery(steps, headers, lambda outcome: state.log.ended(entry, outcome))
 
 
-def _steps(asked: ScriptRequest, state: ServerState, script: Script, fault: Fault | None) -> list[Step]:
+def _steps(
+    asked: ScriptRequest, state: ServerState, script: Script, fault: Fault | None, dialect: Dialect
+) -> list[Step]:
     """The whole delivery, made before its first byte is sent: what a script says may not fit into the API's shape."""
     answer = script(asked)
     room = None if state.window_tokens is None else state.window_tokens - prompt_tokens(asked.body)
@@ -176,8 +187,8 @@ def _steps(asked: ScriptRequest, state: ServerState, script: Script, fault: Faul
     if fault is not None and fault.kind == "drop":
         return [Mark("fault:drop"), Hang()]
     if asked.body.get("stream"):
-        return list(steps_of(events_of(message, answer.pace.chunk_chars), answer.pace, fault))
-    return _whole_steps(message, answer.pace.first_byte_delay_s, fault)
+        return list(steps_of(dialect.wire(asked, message, answer.pace.chunk_chars), answer.pace, fault))
+    return _whole_steps(dialect.whole(message), answer.pace.first_byte_delay_s, fault)
 
 
 def _whole_steps(message: dict[str, Any], delay_s: float, fault: Fault | None) -> list[Step]:
@@ -194,31 +205,56 @@ def _whole_steps(message: dict[str, Any], delay_s: float, fault: Fault | None) -
 
 
 async def _accepted_body(request: Request, state: ServerState, shape: type[BaseModel]) -> dict[str, Any]:
-    """The checked body.
+    """The checked body of a request of the Messages API.
 
     Raises:
         ApiError: key, version, size, JSON or the API's rules.
     """
     # The current SDK sends its API key as a bearer token, older ones as x-api-key; the API takes both.
-    bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
-    key = request.headers.get("x-api-key", "") or bearer
+    key = request.headers.get("x-api-key", "") or _bearer(request)
     if not key:
         raise ApiError(401, "x-api-key header is required")
     if state.accepted_keys and key not in state.accepted_keys:
         raise ApiError(401, "invalid x-api-key")
     if not request.headers.get("anthropic-version"):
         raise ApiError(400, "anthropic-version: header is required")
+
+    def checked(body: Any) -> dict[str, Any]:
+        check_body(body, shape)
+        whole: dict[str, Any] = body
+        return whole
+
+    return await _parsed(request, checked)
+
+
+async def _accepted_chat(request: Request, state: ServerState) -> dict[str, Any]:
+    """The checked body of Chat Completions, as a script sees it. As a local server it wants no key unless it has some.
+
+    Raises:
+        ApiError: key, size, JSON or the API's rules.
+    """
+    if state.accepted_keys and _bearer(request) not in state.accepted_keys:
+        raise ApiError(401, "Incorrect API key provided")
+    return await _parsed(request, script_body)
+
+
+async def _accepted_messages(request: Request, state: ServerState) -> dict[str, Any]:
+    return await _accepted_body(request, state, MessagesBody)
+
+
+def _bearer(request: Request) -> str:
+    return request.headers.get("authorization", "").removeprefix("Bearer ")
+
+
+async def _parsed(request: Request, checked: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
     raw = await _read(request)
     try:
         # As strict as the API, which takes neither NaN nor half a character.
-        body = orjson.loads(raw)
-        check_body(body, shape)
+        return checked(orjson.loads(raw))
     except Refused as refused:
         raise ApiError(400, str(refused)) from None
     except (ValueError, RecursionError) as error:
         raise ApiError(400, f"The request body is not valid JSON: {error}") from None
-    checked: dict[str, Any] = body
-    return checked
 
 
 async def _read(request: Request) -> bytes:
@@ -246,3 +282,31 @@ def _script_name(asked: ScriptRequest, state: ServerState) -> str:
         known = ", ".join(sorted(state.scripts))
         raise ApiError(400, f"the conversation asks for script {name!r}; this server knows: {known}")
     return name
+
+
+def chat_error(status: int, message: str, error_type: str | None, headers: Mapping[str, str] | None) -> Response:
+    """An error in the shape of Chat Completions."""
+    kind = error_type or ERROR_TYPES.get(status, "server_error")
+    body = {"error": {"message": message, "type": kind, "param": None, "code": None}}
+    return JSONResponse(body, status, headers={"x-request-id": "req_scripted", **(headers or {})})
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How one API asks and is answered.
+
+    Args:
+        accepted: the checked body of a request, in the form that scripts see.
+        error: an error, from status, text, type and headers.
+        wire: the stream of a script's message.
+        whole: the answer that is not streamed.
+    """
+
+    accepted: Callable[[Request, ServerState], Awaitable[dict[str, Any]]]
+    error: Callable[[int, str, str | None, Mapping[str, str] | None], Response]
+    wire: Callable[[ScriptRequest, dict[str, Any], int], Wire]
+    whole: Callable[[dict[str, Any]], dict[str, Any]]
+
+
+MESSAGES = Dialect(_accepted_messages, error_response, messages_wire, lambda message: message)
+CHAT = Dialect(_accepted_chat, chat_error, chat_wire, whole_completion)

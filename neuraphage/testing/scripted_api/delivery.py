@@ -15,8 +15,8 @@ from starlette.types import Receive, Scope, Send
 
 from neuraphage.testing.scripted_api.faults import Fault
 from neuraphage.testing.scripted_api.log import CLOSED, COMPLETED
-from neuraphage.testing.scripted_api.message import sse
 from neuraphage.testing.scripted_api.script import Pace
+from neuraphage.testing.scripted_api.wire import Wire
 
 HELD_POLL_S = 0.02
 PING_EVERY = 50
@@ -40,9 +40,11 @@ class Hold:
 
     Args:
         until: the file.
+        ping: what is sent meanwhile.
     """
 
     until: Path
+    ping: bytes
 
 
 class Hang:
@@ -63,24 +65,25 @@ class Mark:
 Step = bytes | Wait | Hold | Hang | Mark
 
 
-def steps_of(events: Iterable[dict[str, Any]], pace: Pace, fault: Fault | None) -> Iterator[Step]:
+def steps_of(wire: Wire, pace: Pace, fault: Fault | None) -> Iterator[Step]:
     """The steps of a streamed answer: its events at their pace, with at most one fault among them."""
     if fault is not None and fault.kind == "slow":
         yield Wait(fault.delay_s)
     if pace.first_byte_delay_s:
         yield Wait(pace.first_byte_delay_s)
     in_stream = fault if fault is not None and fault.kind != "slow" else None
-    all_events = list(events)
-    # A fault in mid-stream comes before message_stop, however short the answer is.
-    last = min(in_stream.after_events, len(all_events) - 1) if in_stream else len(all_events)
-    for index, event in enumerate(all_events[:last]):
+    frames = wire.frames
+    whole = len(frames) - wire.ending
+    # A fault in mid-stream comes before the end, however short the answer is.
+    last = min(in_stream.after_events, whole) if in_stream else len(frames)
+    for index, frame in enumerate(frames[:last]):
         if index and pace.between_events_s:
             yield Wait(pace.between_events_s)
-        if pace.until is not None and index == len(all_events) // 2:
-            yield Hold(pace.until)
-        if event["type"] == "message_stop":
+        if pace.until is not None and index == len(frames) // 2:
+            yield Hold(pace.until, wire.ping)
+        if index == whole:
             yield Mark(COMPLETED)
-        yield sse(event)
+        yield frame
     if in_stream is None:
         return
     if in_stream.kind == "stall":
@@ -88,17 +91,16 @@ def steps_of(events: Iterable[dict[str, Any]], pace: Pace, fault: Fault | None) 
         yield Mark(COMPLETED)
     else:
         yield Mark(f"fault:{in_stream.kind}")
-        yield from _fault_steps(in_stream)
+        yield from _fault_steps(in_stream, wire)
     if in_stream.kind in ("stall", "garbage"):
-        yield from (sse(event) for event in all_events[last:])
+        yield from frames[last:]
 
 
-def _fault_steps(fault: Fault) -> Iterator[Step]:
+def _fault_steps(fault: Fault, wire: Wire) -> Iterator[Step]:
     if fault.kind == "garbage":
-        yield b'event: content_block_delta\ndata: {"type": "content_block_delta", <<garbage\n\n'
+        yield wire.garbage
     elif fault.kind == "error_event":
-        error = {"type": fault.error_type or "overloaded_error", "message": fault.message}
-        yield sse({"type": "error", "error": error})
+        yield wire.error(fault.error_type or "overloaded_error", fault.message)
     elif fault.kind == "cut":
         yield Hang()
 
@@ -152,19 +154,19 @@ class Delivery(Response):
             elif isinstance(step, Wait):
                 await asyncio.sleep(step.delay_s)
             elif isinstance(step, Hold):
-                await _held(send, step.until)
+                await _held(send, step)
             else:
                 await send(_body(step))
             step = next(steps, None)
         await send(_body(b"", more=False))
 
 
-async def _held(send: Send, until: Path) -> None:
+async def _held(send: Send, hold: Hold) -> None:
     for count in itertools.count():
-        if until.exists():
+        if hold.until.exists():
             return
         if count % PING_EVERY == 0:
-            await send(_body(sse({"type": "ping"})))
+            await send(_body(hold.ping))
         await asyncio.sleep(HELD_POLL_S)
 
 

@@ -59,11 +59,12 @@ def test_requests_find_the_task_by_a_part_of_its_id(bench: ApiBench) -> None:
     api.retry(part, max_turns=7)
     api.reset(part)
     api.limit(part, max_turns=9)
-    kinds = ["input", "pause", "resume", "cancel", "retry", "reset", "limit"]
+    api.set_model(part, "expert", reason="stuck")
+    kinds = ["input", "pause", "resume", "cancel", "retry", "reset", "limit", "model"]
     assert [sent.kind.value for sent in bench.rows.sent] == kinds
     assert bench.rows.sent[0].key == "mine"
     assert len({sent.key for sent in bench.rows.sent}) == len(kinds)
-    assert bench.waker.calls[-1] == "check", "a limit moves no task, so it wakes no worker"
+    assert bench.waker.calls[-1] == "check", "a limit or a model moves no task, so it wakes no worker"
 
 
 def test_reads_make_no_redaction_and_no_waker(bench: ApiBench) -> None:

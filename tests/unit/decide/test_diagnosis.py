@@ -111,5 +111,7 @@ def test_workers_of_both_queues() -> None:
 )
 def test_the_api_key(is_set: bool, workers_here: int, plays_script: bool, level: str) -> None:
     """Only whether it is there; workers may have it where this command has not."""
-    found = host_findings.key_finding("KEY", is_set=is_set, workers_here=workers_here, plays_script=plays_script)
-    assert found.level == level
+    known = {"is_set": is_set, "workers_here": workers_here, "plays_script": plays_script}
+    assert host_findings.key_finding("KEY", server=None, **known).level == level
+    found = host_findings.key_finding("KEY", server="http://h/v1", **known)
+    assert (found.level, "http://h/v1" in found.found) == ("ok", True)

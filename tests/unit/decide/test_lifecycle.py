@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import product
+from typing import Any
 
 import fakeredis
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from neuraphage.decide.lifecycle import MOVES, is_legal
 from neuraphage.errors import StoreError
 from neuraphage.model.limits import LimitChange
+from neuraphage.model.model_choice import ModelChoice
 from neuraphage.model.repairing import RepairMode
 from neuraphage.model.task import TERMINAL, Status
 from neuraphage.ports import Changes, FinishTo, Lease, SignalKind, SuspendTo
@@ -47,7 +49,10 @@ def finishing(to: FinishTo) -> Act:
 def signalling(kind: SignalKind) -> Act:
     def act(kit: StoreKit, task_id: str) -> object:
         prompt = next((p.prompt_id for p in kit.store.get(task_id).prompts), "none")
-        more = {"limits": LimitChange(max_turns=9)} if kind is SignalKind.LIMIT else {}
+        more: dict[str, Any] = {
+            SignalKind.LIMIT: {"limits": LimitChange(max_turns=9)},
+            SignalKind.MODEL: {"choice": ModelChoice(model="m")},
+        }.get(kind, {})
         return kit.send(task_id, kind, text="words", prompt_id=prompt if kind is SignalKind.ANSWER else None, **more)
 
     return act

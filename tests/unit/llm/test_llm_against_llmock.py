@@ -1,9 +1,9 @@
-"""The client against llmock, a server written by others, so that our fake does not only agree with us."""
+"""Every adapter against llmock, a server written by others, so that our fake does not only agree with us."""
 
 import pytest
 
 from neuraphage.errors import FaultKind, ModelFault
-from neuraphage.llm import AnthropicClient
+from neuraphage.llm import AnthropicClient, OpenAIClient
 
 TOOLS = [
     {
@@ -14,13 +14,29 @@ TOOLS = [
 ]
 
 
+MODELS = {"anthropic": "scripted-1", "openai": "openai:gpt-5"}
+
+
+@pytest.fixture(params=MODELS)
+def provider(request):
+    """Whose API is spoken."""
+    return request.param
+
+
 @pytest.fixture
-def ask(llmock, interrupt, make_request):
+def connect(llmock, provider):
+    """A client of llmock."""
+    kind = {"anthropic": AnthropicClient, "openai": OpenAIClient}[provider]
+    return lambda **timeouts: kind(llmock.base_url(provider), "llmock-key", **timeouts)
+
+
+@pytest.fixture
+def ask(connect, provider, interrupt, make_request):
     """Call llmock once."""
-    client = AnthropicClient(llmock.base_url("anthropic"), "llmock-key", read_timeout_s=10, call_timeout_s=20)
+    client = connect(read_timeout_s=10, call_timeout_s=20)
 
     def run(**changes):
-        return client.call(make_request(**changes), lambda _: None, interrupt)
+        return client.call(make_request(**({"model": MODELS[provider]} | changes)), lambda _: None, interrupt)
 
     yield run
     client.close()
@@ -101,10 +117,9 @@ def test_stream_faults(llmock, ask, fault, kind):
     assert caught.value.kind is kind
 
 
-def test_a_stall(llmock, interrupt, make_request):
+def test_a_stall(llmock, connect, provider, interrupt, make_request):
     """Silence in mid-stream is a timeout."""
     llmock.stall(after_chunks=2, seconds=20)
-    client = AnthropicClient(llmock.base_url("anthropic"), "llmock-key", read_timeout_s=0.2)
     with pytest.raises(ModelFault) as caught:
-        client.call(make_request(), lambda _: None, interrupt)
+        connect(read_timeout_s=0.2).call(make_request(model=MODELS[provider]), lambda _: None, interrupt)
     assert caught.value.kind is FaultKind.TIMEOUT

@@ -15,7 +15,8 @@ import pytest
 
 from neuraphage.errors import FaultKind, ModelFault
 from neuraphage.llm import AnthropicClient
-from neuraphage.llm.faults import MAX_DETAIL_CHARS, fault_of, kind_of, kind_of_status, retry_after_s
+from neuraphage.llm.faults import fault_of, kind_of, kind_of_status
+from neuraphage.llm.transport_faults import MAX_DETAIL_CHARS, retry_after_s
 from neuraphage.testing.scripted_api import reply
 
 KEY = "sk-ant-test-key-0123456789"

@@ -21,6 +21,8 @@ ENV = {
     "PATH": os.environ["PATH"],
     "PYTHONPATH": str(ROOT),
     "ANTHROPIC_API_KEY": KEY,
+    "OPENAI_API_KEY": KEY,
+    "NEURAPHAGE_OPENAI_API_KEY": KEY,
     "NEURAPHAGE_STATE_URL": URL,
     "NEURAPHAGE_BROKER_URL": "redis://127.0.0.1:1/0",
     "NEURAPHAGE_LEASE_S": "20",
@@ -85,9 +87,11 @@ def test_who_never_calls_the_model_forgets_its_key() -> None:
     """The addresses stay."""
     lines = run("""
         own_secrets.hide(); own_secrets.forget_model_keys()
-        print(repr(own_secrets.value("ANTHROPIC_API_KEY")), own_secrets.value("NEURAPHAGE_STATE_URL"))
+        for name in own_secrets.MODEL_KEYS:
+            print(repr(own_secrets.value(name)))
+        print(own_secrets.value("NEURAPHAGE_STATE_URL"))
         """)
-    assert lines == [f"'' {URL}"]
+    assert lines == [*["''"] * 4, URL]
 
 
 def test_a_password_in_a_parameter_is_one() -> None:

@@ -450,3 +450,60 @@ def test_urls_of_servers(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
 def test_passwords_are_masked(url: str, masked: str) -> None:
     """Rather too much is hidden than too little."""
     assert masked_url(url) == masked
+
+
+def test_a_key_is_read_from_the_environment_alone(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No file holds one, a project's file says nothing about another server, and no listing shows it."""
+    (home / NAME).write_text("openai_api_key = 'k-4711-of-this-test'\n", encoding="utf-8")
+    assert complaint().endswith("a file of settings holds no API key; set NEURAPHAGE_OPENAI_API_KEY in the environment")
+    (home / NAME).unlink()
+    for line in ("openai_api_key = 'k'", "openai_base_url = 'http://stranger/v1'"):
+        Path(NAME).write_text(line, encoding="utf-8")
+        assert "a project's file may not set this" in complaint()
+    Path(NAME).unlink()
+    monkeypatch.setenv("NEURAPHAGE_OPENAI_API_KEY", "k-4711-of-this-test")
+    settings = load()
+    assert settings.openai_api_key is not None
+    assert settings.openai_api_key.get_secret_value() == "k-4711-of-this-test"
+    assert {s.name: s.value for s in shown(settings)}["openai_api_key"] == "***"
+    assert "4711" not in repr(settings)
+
+
+@pytest.mark.parametrize("layer", ["file", "environment"])
+def test_tiers_and_further_fields(home: Path, monkeypatch: pytest.MonkeyPatch, layer: str) -> None:
+    """As tables of a file, or as one text; tiers that are not named stay as they are. A project's file sets neither."""
+    if layer == "file":
+        text = "request_extra = {temperature = 0.2}\n[tiers]\nworker = ['a', 'openai:b']\nmine = 'c'\n"
+        (home / NAME).write_text(text, encoding="utf-8")
+    else:
+        monkeypatch.setenv("NEURAPHAGE_TIERS", "worker = a, openai:b; mine=c")
+        monkeypatch.setenv("NEURAPHAGE_REQUEST_EXTRA", '{"temperature": 0.2}')
+    settings = load()
+    assert {**settings.tiers, "cheap": ()} == {
+        "cheap": (), "worker": ("a", "openai:b"), "expert": ("claude-opus-5-5",), "mine": ("c",),
+    }  # fmt: skip
+    assert settings.request_extra == {"temperature": 0.2}
+    told = {s.name: s.value for s in shown(settings)}
+    assert told["tiers"] == "cheap = claude-haiku-5-5; worker = a, openai:b; expert = claude-opus-5-5; mine = c"
+    assert told["request_extra"] == '{"temperature": 0.2}'
+    for line in ("tiers = {cheap = 'claude-opus-5-5'}", "request_extra = {a = 1}"):
+        Path(NAME).write_text(line, encoding="utf-8")
+        assert "a project's file may not set this" in complaint()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("TIERS", "worker="),
+        ("TIERS", "worker"),
+        ("TIERS", "Worker=a"),
+        ("TIERS", "worker=openai:"),
+        ("TIERS", "worker=" + ",".join("m" * 99)),
+        ("REQUEST_EXTRA", "[]"),
+        ("REQUEST_EXTRA", '{"messages": []}'),
+    ],
+)
+def test_what_is_no_tier_and_no_field(home: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    """Refused at the start, by the name of the variable."""
+    monkeypatch.setenv(f"NEURAPHAGE_{name}", value)
+    assert complaint().startswith(f"NEURAPHAGE_{name}: ")

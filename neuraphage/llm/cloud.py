@@ -1,0 +1,99 @@
+"""Models of Anthropic on Bedrock and Vertex, by the SDK's own clients, which sign and address each request.
+
+Credentials and regions come from where the platforms' own tools have them (environment, profiles, roles). Held against
+a local server up to the request and its reply; never against the platforms themselves.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from neuraphage.llm.sdk_client import SdkClient
+
+if TYPE_CHECKING:
+    import anthropic
+    import httpx2
+
+
+class BedrockClient(SdkClient):
+    """Implements ports.ModelClient over Amazon Bedrock; needs boto3.
+
+    Args:
+        region: as `eu-central-1`.
+        base_url: another address than the region's own; None for ANTHROPIC_BEDROCK_BASE_URL or that.
+        connect_timeout_s: longest wait for a connection.
+        read_timeout_s: longest silence of the server.
+        call_timeout_s: longest whole call.
+    """
+
+    def __init__(
+        self,
+        region: str,
+        base_url: str | None = None,
+        *,
+        connect_timeout_s: float = 10.0,
+        read_timeout_s: float = 60.0,
+        call_timeout_s: float = 900.0,
+    ) -> None:
+        super().__init__(None, call_timeout_s)
+        self._region = region
+        self._base_url = base_url
+        self._timeouts_s = (connect_timeout_s, read_timeout_s)
+
+    def _open(self, way: httpx2.BaseTransport | None) -> anthropic.AnthropicBedrock:
+        import anthropic  # noqa: PLC0415 - see sdks.py
+
+        from neuraphage.llm.streamed_call import http_client  # noqa: PLC0415 - as above
+
+        http = http_client(*self._timeouts_s, variable="ANTHROPIC_BEDROCK_BASE_URL", transport=way)
+        return anthropic.AnthropicBedrock(
+            aws_region=self._region, base_url=self._base_url, max_retries=0, timeout=http.timeout, http_client=http
+        )
+
+
+class VertexClient(SdkClient):
+    """Implements ports.ModelClient over Google Cloud's Vertex; needs google-auth.
+
+    Args:
+        region: as `europe-west1`, or `global`.
+        project: id of the project; None for that of the credentials.
+        access_token: a credential; None for those that Google's own tools find.
+        base_url: another address than the region's own; None for ANTHROPIC_VERTEX_BASE_URL or that.
+        connect_timeout_s: longest wait for a connection.
+        read_timeout_s: longest silence of the server.
+        call_timeout_s: longest whole call.
+    """
+
+    def __init__(
+        self,
+        region: str,
+        project: str | None = None,
+        *,
+        access_token: str | None = None,
+        base_url: str | None = None,
+        connect_timeout_s: float = 10.0,
+        read_timeout_s: float = 60.0,
+        call_timeout_s: float = 900.0,
+    ) -> None:
+        super().__init__(None, call_timeout_s)
+        self._region = region
+        self._project = project
+        self._access_token = access_token
+        self._base_url = base_url
+        self._timeouts_s = (connect_timeout_s, read_timeout_s)
+
+    def _open(self, way: httpx2.BaseTransport | None) -> anthropic.AnthropicVertex:
+        import anthropic  # noqa: PLC0415 - see sdks.py
+
+        from neuraphage.llm.streamed_call import http_client  # noqa: PLC0415 - as above
+
+        http = http_client(*self._timeouts_s, variable="ANTHROPIC_VERTEX_BASE_URL", transport=way)
+        return anthropic.AnthropicVertex(
+            region=self._region,
+            project_id=anthropic.NOT_GIVEN if self._project is None else self._project,
+            access_token=self._access_token,
+            base_url=self._base_url,
+            max_retries=0,
+            timeout=http.timeout,
+            http_client=http,
+        )
