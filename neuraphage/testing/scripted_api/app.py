@@ -128,6 +128,7 @@ def _control_routes(state: ServerState) -> list[Route]:
 
     async def reset(_: Request) -> Response:
         state.faults.clear()
+        state.cache.clear()
         state.log.clear()
         return JSONResponse({"reset": True})
 

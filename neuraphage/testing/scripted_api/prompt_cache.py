@@ -63,6 +63,11 @@ class PromptCache:
         self._lock = threading.Lock()
         self._models = ModelTable.packaged()
 
+    def clear(self) -> None:
+        """Forget all prompts."""
+        with self._lock:
+            self._kept.clear()
+
     def use(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Count a prompt, and keep what its breakpoints say.
 

@@ -157,6 +157,7 @@ class ScriptedServer:
         self._state.faults.add(Fault(kind=kind, **conditions))
 
     def reset(self) -> None:
-        """Forget the log and the faults."""
+        """Forget the log, the faults and the prompt cache."""
         self._state.faults.clear()
+        self._state.cache.clear()
         self._state.log.clear()
