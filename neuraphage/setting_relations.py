@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from neuraphage.decide.model_limits import in_window, read_model_limits
+
 TAKEN_AGAIN_S = 10.0
 """A worker takes messages again so long after its path to the broker fell silent, if new connections get through."""
 POP_S = 1.0
@@ -64,6 +66,16 @@ def silent_broker_s(broker_timeout_s: float) -> float:
     return POP_S + 2 * overdue_look_s(broker_timeout_s) + broker_timeout_s + RECONNECT_S
 
 
+def _small_limits(settings: Any) -> list[str]:
+    """Limits of models that allow nothing within their window."""
+    window_s = settings.model_limit_window_s
+    return [
+        f"model_limits: {line!r} allows less than one within model_limit_window_s ({window_s:.15g}); make it longer"
+        for line in settings.model_limits
+        if 0 in (in_window(most, window_s) for most in read_model_limits(line)[1].model_dump().values())
+    ]
+
+
 def clashes(settings: Any) -> list[str]:
     """What does not fit together, each in a sentence.
 
@@ -77,6 +89,7 @@ def clashes(settings: Any) -> list[str]:
             f"heartbeat_s ({settings.heartbeat_s:.15g}) and two times state_timeout_s ({wait_s:.15g}) together must not"
             f" exceed lease_s ({settings.lease_s:.15g}): a renewal over a dead connection is tried once more in time"
         )
+    found += _small_limits(settings)
     broker_s = settings.broker_timeout_s
     if silent_broker_s(broker_s) > TAKEN_AGAIN_S:
         fixed_s = silent_broker_s(0.0)

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from neuraphage.decide.allowed_hosts import read_allowed_host, read_denied_host
 from neuraphage.decide.loopback import check_loopback_url
 from neuraphage.decide.model_ids import check_model
+from neuraphage.decide.model_limits import read_model_limits
 from neuraphage.decide.request_extra import check_extra
 from neuraphage.decide.rules.reading import read_rule
 from neuraphage.errors import BadInput
@@ -147,6 +148,8 @@ def _json_object(value: Any) -> Any:
 
 RequestExtra = Annotated[dict[str, Any], BeforeValidator(_json_object)]
 """Further fields of a request to the model."""
+ModelLimitLines = Annotated[tuple[str, ...], _MANY, BeforeValidator(_lines), _readable_by(read_model_limits)]
+"""Limits of families of models, each as `claude-sonnet requests=50 input_tokens=30000 output_tokens=8000`."""
 
 
 def _shell_words(value: Any) -> Any:

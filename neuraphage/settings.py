@@ -32,6 +32,7 @@ from neuraphage.setting_values import (
     BlockedHosts,
     CommandWords,
     LoopbackUrl,
+    ModelLimitLines,
     OneOrWord,
     PerMinute,
     RecoveryPolicy,
@@ -146,6 +147,13 @@ class Settings(ContextSettings):
     """Failed turns in a row after which a task is given the next tier: cheap, worker, expert. 0 for never."""
     max_empty_replies: int = Field(default=3, ge=0, le=MAX_AMOUNT)
     """Consecutive replies without words and calls after which the model is asked again; the next one fails the task."""
+
+    key_pool: str = Field(default="", pattern=r"^[A-Za-z0-9_.-]{0,64}$")
+    """Name of the API key, for workers that share its limits; by default a short salted hash of it."""
+    model_limits: ModelLimitLines = ()
+    """What all workers of a key may use within a minute, as `claude-sonnet requests=50`; see docs/rate-limits.md."""
+    model_limit_window_s: Seconds = 60.0
+    """Over what time these limits hold; a shorter one has the calls spread more evenly."""
 
     # turns
     turns_per_message: Annotated[Literal[1, "auto"], OneOrWord] = 1

@@ -24,6 +24,7 @@ from neuraphage.llm import (
     RoutedClient,
     VertexClient,
 )
+from neuraphage.llm.key_pool import key_pool_name
 from neuraphage.model.sandbox import CommandLimits, SandboxKind
 from neuraphage.model.usage import Usage
 from neuraphage.model_access import require_access
@@ -184,6 +185,13 @@ def _relay_transport(relay: ReplyRelay) -> httpx2.BaseTransport:
     return RelayTransport(relay)
 
 
+def _key_pool(settings: Settings) -> str:
+    """The name of the key that models are called with; those of each provider have gates of their own."""
+    access = require_access(settings)
+    key = access.anthropic_key or (None if access.openai is None else access.openai.key)
+    return key_pool_name("" if key is None else key.get_secret_value(), settings.namespace)
+
+
 def build_toolbox(settings: Settings, redact: Redact, sandbox: Sandbox | None = None) -> ToolBox:
     """The built-in tools and those of others; what cannot be loaded is logged, and left out."""
     loaded = load_tools(settings.tools, redact=redact)
@@ -226,6 +234,7 @@ def build_services(settings: Settings, store: RedisStore) -> Services:
         notices=build_notices(settings, store),
         relay=relay or NoRelay(),
         model_facts=ModelTable.packaged().facts,
+        key_pool=settings.key_pool or _key_pool(settings),
     )
 
 

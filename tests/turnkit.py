@@ -298,8 +298,15 @@ class Rig:
         object.__setattr__(made.services, "dispatcher", self.dispatcher)
         return made
 
+    def cooled(self) -> None:
+        """Let the wait pass that the provider has asked all workers for."""
+        cooling = self.store.context.keys.cooling
+        for gate, raw in self.client.hgetall(cooling).items():
+            self.client.hset(cooling, gate, orjson.dumps({**orjson.loads(raw), "till": 1}))
+
     def retry_now(self, task_id: str) -> None:
         """Let a retry timer come due."""
+        self.cooled()
         keys = self.store.context.keys
         raw = orjson.loads(self.client.hget(keys.turn(task_id), "model"))
         raw["retry_at_ms"] = 1

@@ -8,6 +8,7 @@ from typing import Any
 from neuraphage.cli.console import dollars
 from neuraphage.decide.duration import duration
 from neuraphage.decide.policy import TIMEOUT
+from neuraphage.model.capacity import CapacityReason
 from neuraphage.model.compaction import Shortening
 from neuraphage.model.event import Event, EventKind
 
@@ -36,6 +37,7 @@ _TEXTS: dict[str, EventText] = {
         + (", will be repeated" if d["retry_at_ms"] else "")
     ),
     EventKind.REQUEST_ATTACHED: lambda _: "goes on with the reply that had begun",
+    EventKind.REQUEST_HELD: lambda d: f"waits for the model: {_HELD[d['why']]}",
     EventKind.RESPONSE_RECEIVED: lambda d: f"reply committed ({dollars(d['cost_microusd'])})",
     EventKind.CONTEXT_COMPACTED: lambda d: (
         f"the conversation is sent shorter: about {d['after_tokens']:,} tokens instead of {d['before_tokens']:,}"
@@ -96,6 +98,17 @@ def _model_by(d: dict[str, Any]) -> str:
         return f"the list of fall-backs: {d['from']} is refused ({d['reason']})"
     who = "itself" if d["by"] == "failures" else str(d.get("who") or d["by"])
     return f"{who}: {d['reason']}" if d.get("reason") else who
+
+
+_HELD: dict[str, str] = {
+    CapacityReason.RATE_LIMITED: "the provider takes no calls from this key now (429)",
+    CapacityReason.OVERLOADED: "the provider is overloaded (529)",
+    CapacityReason.EXHAUSTED: "the provider said that this key has nothing left for now",
+    CapacityReason.PROBE: "another call finds out whether it takes calls again",
+    CapacityReason.REQUESTS: "the calls of model_limits are used",
+    CapacityReason.INPUT_TOKENS: "the input tokens of model_limits are used",
+    CapacityReason.OUTPUT_TOKENS: "the output tokens of model_limits are used",
+}
 
 
 def _who(data: dict[str, Any]) -> str:

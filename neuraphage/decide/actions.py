@@ -1,7 +1,7 @@
 """What a turn can do next: a closed union. The turn carries an action out and decides nothing.
 
-Some actions only bring a fact (`CountTokens`, `Foresee`, `LookAtSeal`, `LookAfter`, `AskDetached`, `AskReply`): what
-others know is asked for, and the next decision is made with it.
+Some actions only bring a fact (`AskCapacity`, `CountTokens`, `Foresee`, `LookAtSeal`, `LookAfter`, `AskDetached`,
+`AskReply`): what others know is asked for, and the next decision is made with it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from neuraphage.decide.capacity_actions import AskCapacity, WaitForCapacity
 from neuraphage.decide.context_actions import Compact, CountTokens
 from neuraphage.decide.snapshot import Stop
 from neuraphage.model.rule import Rule
@@ -268,6 +269,8 @@ Action = (
     | GiveBack
     | WaitUntil
     | WaitForRate
+    | AskCapacity
+    | WaitForCapacity
     | TakeAnswers
     | AskPeople
     | AskWhatHappened

@@ -1,6 +1,8 @@
-"""Durations for people."""
+"""Durations and times for people."""
 
 from __future__ import annotations
+
+from datetime import UTC, datetime
 
 _UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
 
@@ -22,3 +24,8 @@ def duration(length_ms: int) -> str:
             smaller, smaller_name = _UNITS[place + 1]
             return f"{whole} {name}" + (f" {rest // smaller} {smaller_name}" if rest >= smaller else "")
     return "0 s"
+
+
+def clock_time(at_ms: int) -> str:
+    """A server time to the second: 17:04:09 UTC."""
+    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%H:%M:%S UTC")

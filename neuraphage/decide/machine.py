@@ -15,6 +15,7 @@ from neuraphage.decide.actions import (
     AskWhatHappened,
     Attach,
     AttachReply,
+    CallModel,
     Fail,
     GiveBack,
     LookAfter,
@@ -26,6 +27,8 @@ from neuraphage.decide.actions import (
 )
 from neuraphage.decide.before_call import before_call
 from neuraphage.decide.begun_call import Finding, Found
+from neuraphage.decide.capacity import capacity_first
+from neuraphage.decide.context_actions import Compact
 from neuraphage.decide.control import endings_last
 from neuraphage.decide.given_result import forbidden_result, of_other_tools_result
 from neuraphage.decide.host_requests import host_asked, hosts_to_ask
@@ -64,7 +67,7 @@ def decide(snapshot: Snapshot) -> Action:
     match move:
         case Move.CALL_MODEL | Move.CALL_RETRY | Move.CALL_AGAIN | Move.ASK_REPLY:
             again = move is Move.CALL_AGAIN
-            return _sent_before(snapshot, entry) if move is Move.ASK_REPLY else before_call(snapshot, entry, again)
+            return _sent_before(snapshot, entry) if move is Move.ASK_REPLY else _call(snapshot, entry, again)
         case Move.TAKE_ANSWERS:
             return TakeAnswers()
         case Move.ANNOUNCE:
@@ -93,20 +96,26 @@ def move_of(snapshot: Snapshot) -> tuple[Move, JournalEntry | None, ToolCall | N
     return MATRIX[shape, origin], entry, call
 
 
+def _call(snapshot: Snapshot, entry: JournalEntry | None, may_be_billed: bool) -> Action:
+    """The model is called, unless something comes before it, or the call has to wait."""
+    action = before_call(snapshot, entry, may_be_billed)
+    return (capacity_first(snapshot) or action) if isinstance(action, CallModel | Compact) else action
+
+
 def _sent_before(snapshot: Snapshot, entry: JournalEntry | None) -> Action:
     """A former lease had sent a call. A reply that a relay holds is paid already, whatever the limits say.
 
     A call for a summary goes through no relay.
     """
     if entry is not None and entry.key == SUMMARY_ENTRY:
-        return before_call(snapshot, entry, True)
+        return _call(snapshot, entry, True)
     match snapshot.reply_found:
         case None:
             return AskReply()
         case Finding.RUNNING | Finding.ENDED:
             return AttachReply()
         case found:
-            return before_call(snapshot, entry, found is not Finding.SEALED)
+            return _call(snapshot, entry, found is not Finding.SEALED)
 
 
 def _after_failure(move: Move, entry: ModelEffect) -> Action:

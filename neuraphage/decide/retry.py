@@ -1,7 +1,8 @@
 """The one retry rule of model calls. The turn's timers carry it out.
 
-network, timeout, 5xx and broken streams: 3 attempts, at 0, 1 and 5 s. Overloaded (529): 30 s each,
-3 retries. Rate limited (429): the provider's own wait, which uses up no attempt; a cap ends it in the end.
+network, timeout, 5xx and broken streams: 3 attempts, at 0, 1 and 5 s. Overloaded (529): the provider's own wait, 30 s
+where it names none, 3 retries. Rate limited (429): the provider's own wait, which uses up no attempt; a cap ends it in
+the end.
 A history that the provider does not take back (a thought whose signature it no longer knows) is sent once more
 without anything but words, calls and results. A request that is too long is made shorter, once. Everything else cannot
 be helped by repeating.
@@ -66,10 +67,11 @@ def after_fault(
     """
     faults = faults_before + 1
     if kind is FaultKind.RATE_LIMITED:
-        wait = RATE_LIMITED_DEFAULT_S if retry_after_s is None else min(max(retry_after_s, 0.0), RATE_LIMITED_MAX_S)
+        wait = RATE_LIMITED_DEFAULT_S if retry_after_s is None else accepted_wait_s(retry_after_s)
         return RetryDecision(wait if calls <= RATE_LIMITED_RETRIES else None, faults_before)
     if kind is FaultKind.OVERLOADED:
-        return RetryDecision(OVERLOADED_DELAY_S if faults <= OVERLOADED_RETRIES else None, faults)
+        wait = OVERLOADED_DELAY_S if retry_after_s is None else accepted_wait_s(retry_after_s)
+        return RetryDecision(wait if faults <= OVERLOADED_RETRIES else None, faults)
     if kind in PLAIN_AFTER:
         return RetryDecision(None if plain else 0.0, faults_before)
     if kind is FaultKind.CONTEXT_OVERFLOW:
@@ -77,6 +79,11 @@ def after_fault(
     if kind in PASSING and faults <= len(PASSING_DELAYS_S):
         return RetryDecision(PASSING_DELAYS_S[faults - 1], faults)
     return RetryDecision(None, faults)
+
+
+def accepted_wait_s(asked_s: float) -> float:
+    """The wait that a provider asks for, as far as we accept it, in seconds."""
+    return min(max(asked_s, 0.0), RATE_LIMITED_MAX_S)
 
 
 def can_be_retried(fault: str | None) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 from neuraphage.decide.begun_call import Finding, Found
 from neuraphage.decide.context_bounds import ContextBounds
 from neuraphage.decide.conversation import reply_of_turn
+from neuraphage.model.capacity import Capacity
 from neuraphage.model.effect import Journal
 from neuraphage.model.prompt import Prompt
 from neuraphage.model.rule import Rule
@@ -74,6 +75,8 @@ class Snapshot:
         can_count: whether the provider can be asked how long a request is.
         counted: what it said of the next one, without what waits to be taken in; None before it was asked, 0 where it
             gave no answer.
+        asks_capacity: whether it is to be asked for before a call of the model.
+        capacity: whether the model takes a call now; None while that was not asked.
     """
 
     record: TaskRecord
@@ -100,6 +103,8 @@ class Snapshot:
     context: ContextBounds | None = None
     can_count: bool = False
     counted: int | None = None
+    asks_capacity: bool = False
+    capacity: Capacity | None = None
 
     def reply(self) -> Sequence[Mapping[str, Any]]:
         """The blocks of this turn's reply."""

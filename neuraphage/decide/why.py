@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from neuraphage.decide.asking import asks_line, short_prompt_id
+from neuraphage.decide.capacity import why_waits
 from neuraphage.decide.duration import duration
 from neuraphage.decide.going_on import going_on
 from neuraphage.model.effect import MarkerName
@@ -201,6 +202,8 @@ def _waits_for_time(facts: TaskFacts) -> _Said:
         kind, most = held.held
         begun = f"It has begun {most} {kind.value} within a minute, the most that `task_{kind.value}_per_minute` allows"
         because = [f"{begun}; its next call, {held.tool}, waits and holds no worker."]
+    elif facts.awaits is not None:
+        because = [why_waits(*facts.awaits, facts.record.spec.model)]
     elif facts.due_ms is not None and facts.due_ms == facts.record.unsafe_until_ms:
         because = ["A former worker was only seen absent, and may still act; its next call waits for the end of that."]
     return because, [Forecast(text=f"In {duration(left_ms)} it goes to a worker.", in_ms=left_ms)]

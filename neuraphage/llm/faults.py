@@ -13,6 +13,7 @@ import anthropic
 import httpx2
 
 from neuraphage.errors import FaultKind, ModelFault
+from neuraphage.llm.rate_headers import exhausted_s
 from neuraphage.llm.transport_faults import (
     BY_STATUS,
     HISTORY,
@@ -79,7 +80,9 @@ def fault_of(error: Exception, *, streaming: bool, now_s: float) -> ModelFault:
         kind = _by_words(kind_of_status(error.status_code, error.type), error.error_code, message)
         request = f" to request {error.request_id}" if error.request_id else ""
         told = f"the API answered {error.status_code}{request}: {message}"
-        return ModelFault(kind, shorten(told), retry_after_s(error.response.headers, now_s))
+        headers = error.response.headers
+        wait_s = retry_after_s(headers, now_s)
+        return ModelFault(kind, shorten(told), exhausted_s(headers, now_s) if wait_s is None else wait_s)
     kind = kind_of(error, streaming=streaming) or FaultKind.NETWORK
     return ModelFault(kind, shorten(describe(error)))
 

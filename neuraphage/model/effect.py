@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from neuraphage.model.base import Frozen
+from neuraphage.model.capacity import CapacityReason
 from neuraphage.model.tool_traits import RatedKind
 
 
@@ -100,6 +101,8 @@ class ModelEffect(_Effect):
         reply_begun: failed: whether the reply had begun when it broke off, so that it may be billed.
         response_hash: completed: sha256 of the reply's content.
         stop_reason: completed: why the model stopped.
+        awaits: the call waits for the model to take calls: why, and until when the provider asked everybody to wait
+            (server time, milliseconds; 0 for no such time). It is planned, or keeps the state of the call before it.
     """
 
     kind: Literal[EffectKind.MODEL] = EffectKind.MODEL
@@ -115,6 +118,7 @@ class ModelEffect(_Effect):
     reply_begun: bool = False
     response_hash: str | None = None
     stop_reason: str | None = None
+    awaits: tuple[CapacityReason, int] | None = None
 
     @property
     def class_of_repeat(self) -> EffectClass:
@@ -185,7 +189,7 @@ Journal = Mapping[str, JournalEntry]
 def model_effect(journal: Journal) -> ModelEffect | None:
     """The turn's call of the model, once it was announced."""
     entry = journal.get(MODEL_ENTRY)
-    return entry if isinstance(entry, ModelEffect) else None
+    return entry if isinstance(entry, ModelEffect) and entry.state is not EffectState.PLANNED else None
 
 
 def summary_effect(journal: Journal) -> ModelEffect | None:

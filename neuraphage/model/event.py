@@ -27,6 +27,8 @@ class EventKind(StrEnum):
     """A call that outlived its worker was met, and its reply is read."""
     REQUEST_FAILED = "RequestFailed"
     """The call failed, and may be repeated."""
+    REQUEST_HELD = "RequestHeld"
+    """A call of the model waits, since the model takes none from this key now."""
     RESPONSE_RECEIVED = "ResponseReceived"
     """The reply is committed."""
     CONTEXT_COMPACTED = "ContextCompacted"

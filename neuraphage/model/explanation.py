@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from neuraphage.model.base import Frozen
+from neuraphage.model.capacity import CapacityReason
 from neuraphage.model.effect import ToolEffect
 from neuraphage.model.recovery import LoggedDecision
 from neuraphage.model.task import Status, TaskRecord
@@ -38,6 +39,8 @@ class TaskFacts(Frozen):
         holder: who holds the lease; None without a lease.
         workers: connected worker processes that have had a turn; None when that was not asked, or may not be.
         held: of a task in timers whose next call waits for a rate: the call's entry in the journal.
+        awaits: of a task in timers that waits for its model: what for, and until when the provider asked everybody to
+            wait (server time; 0 for no such time).
         last_sweep_ms: when a sweep last ended; 0 for never.
         decisions: of the sweep and the watchers, oldest first.
     """
@@ -52,6 +55,7 @@ class TaskFacts(Frozen):
     holder: Holder | None = None
     workers: int | None = None
     held: ToolEffect | None = None
+    awaits: tuple[CapacityReason, int] | None = None
     last_sweep_ms: int = 0
     decisions: tuple[LoggedDecision, ...] = ()
 

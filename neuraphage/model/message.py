@@ -115,6 +115,8 @@ class ModelReply(Frozen):
             never run.
         first_token_ms: milliseconds to the first event of the stream.
         total_ms: milliseconds to the last.
+        exhausted_s: for how many seconds from its first event on nothing is left for this key, as the provider's
+            headers say; 0 where something is.
     """
 
     content: list[Block]
@@ -125,3 +127,4 @@ class ModelReply(Frozen):
     invalid_inputs: dict[str, str] = Field(default_factory=dict)
     first_token_ms: int = 0
     total_ms: int = 0
+    exhausted_s: float = 0.0

@@ -3,6 +3,7 @@
 Tests plug recorders, crash injectors and fakes into the same places.
 """
 
+from neuraphage.ports.capacity import CapacityStore
 from neuraphage.ports.detached import CommandCgroup, Detached, DetachedStatus, Spool, SpoolCommand, SpoolStatus
 from neuraphage.ports.effects import (
     Clock,
@@ -58,6 +59,7 @@ from neuraphage.ports.turns import (
 __all__ = [
     "Accompanies",
     "AddRule",
+    "CapacityStore",
     "Changes",
     "ClaimUnreadableError",
     "ClaimVerdict",

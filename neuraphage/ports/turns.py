@@ -12,6 +12,7 @@ from neuraphage.model.event import Event
 from neuraphage.model.message import Entry
 from neuraphage.model.prompt import InboxItem, Prompt
 from neuraphage.model.task import Status, TaskRecord
+from neuraphage.ports.capacity import CapacityStore
 from neuraphage.ports.effects import Delta
 from neuraphage.ports.model_change import ModelChange
 
@@ -72,6 +73,7 @@ class Claimed:
         now_ms: server time of the claim.
         memo: of this process, for what it makes of these entries and of those that are added; it is handed out again
             with the next claim that the same process makes, if they are still how the conversation begins.
+        cooling: gates of models that take no calls now, or are to be found out about.
     """
 
     verdict: ClaimVerdict
@@ -83,6 +85,7 @@ class Claimed:
     sent_at_boottime_s: float = 0.0
     now_ms: int = 0
     memo: dict[str, Any] = field(default_factory=dict, compare=False)
+    cooling: frozenset[str] = frozenset()
 
 
 class ClaimUnreadableError(Exception):
@@ -219,7 +222,7 @@ class Renewal:
     pause: bool = False
 
 
-class TurnStore(Protocol):
+class TurnStore(CapacityStore, Protocol):
     """What a turn and its heartbeat write. Every method is one atomic script, safe to repeat.
 
     Every method raises StoreUnavailable or StoreError when the server did not do the work.

@@ -27,6 +27,7 @@ from neuraphage.model.message import Entry, ModelReply, ModelRequest
 from neuraphage.model.prompt import PromptKind
 from neuraphage.model.tool import ToolResult
 from neuraphage.model.usage import Usage
+from neuraphage.runtime.capacity_step import CapacityStep
 from neuraphage.runtime.live_view import LiveView
 from neuraphage.runtime.other_model import changed, escalate
 from neuraphage.runtime.services import Services
@@ -42,11 +43,13 @@ class ModelStep:
     Args:
         services: the ports.
         work: the working copy.
+        capacity: is told what came of the call.
     """
 
-    def __init__(self, services: Services, work: UnitOfWork) -> None:
+    def __init__(self, services: Services, work: UnitOfWork, capacity: CapacityStep) -> None:
         self._services = services
         self._work = work
+        self._capacity = capacity
 
     def call(self, *, resend: bool) -> None:
         """Commit the intent, call, and note the reply or the fault.
@@ -108,16 +111,19 @@ class ModelStep:
         call = call_id(entry.request_id or "", entry.attempt)
         view = LiveView(services, work.record.task_id, call)
         try:
-            reply = services.model.call(self.request(entry, call), view.show, work.held)
+            reply = services.model.call(self.request(entry, call), self._capacity.begun(view.show), work.held)
             self.check_size(reply)
         except ModelFault as fault:
+            self._capacity.failed(fault)
             self.note_fault(entry, fault)
         except BaseException as ended:
             services.relay.leave(call)
             if isinstance(ended, CancelRequested):
                 services.relay.cancel(call)
+                self._capacity.given_up()
             raise
         else:
+            self._capacity.replied(reply)
             self._note_reply(entry, reply)
             view.end()
         finally:

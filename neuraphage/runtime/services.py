@@ -56,6 +56,7 @@ class Services:
         notices: tells people outside of prompts that have opened.
         relay: holds calls of the model, so that they outlive this process.
         model_facts: sizes of a model, by its id.
+        key_pool: names the key that the model is called with, for those who share its limits.
     """
 
     settings: Settings
@@ -75,6 +76,7 @@ class Services:
     notices: PromptNotices = field(default_factory=NoNotices)
     relay: Relay = field(default_factory=NoRelay)
     model_facts: Callable[[str], ModelFacts] = lambda _: SMALLEST
+    key_pool: str = ""
     declarations: dict[str, ToolDeclaration] = field(default_factory=dict)
     rules: tuple[Rule, ...] = field(init=False)
     tool_definitions: list[dict[str, Any]] = field(init=False)

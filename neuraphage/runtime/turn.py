@@ -34,6 +34,7 @@ from neuraphage.decide.actions import (
     WaitUntil,
 )
 from neuraphage.decide.begun_call import Found
+from neuraphage.decide.capacity_actions import AskCapacity, WaitForCapacity
 from neuraphage.decide.context_actions import Compact, CountTokens
 from neuraphage.decide.machine import decide
 from neuraphage.decide.next_call import runs_outside
@@ -44,6 +45,7 @@ from neuraphage.logs import log_context
 from neuraphage.model.effect import Permission
 from neuraphage.ports import Settled, SuspendTo
 from neuraphage.runtime.begun_calls import BegunCalls
+from neuraphage.runtime.capacity_step import CapacityStep
 from neuraphage.runtime.context_step import ContextStep
 from neuraphage.runtime.model_step import ModelStep
 from neuraphage.runtime.people_step import PeopleStep
@@ -73,12 +75,13 @@ class Turn:
         self._services = services
         self._work = work
         self._draining = draining
-        self._model = ModelStep(services, work)
+        self._capacity = CapacityStep(services, work)
+        self._model = ModelStep(services, work, self._capacity)
         self._context = ContextStep(services, work, self._model)
         spec = work.record.spec
         rules = services.rules_for(spec.working_dir)
         self._tools = ToolStep(services, work, rules)
-        self._facts = TurnFacts(services, work, self._tools, rules)
+        self._facts = TurnFacts(services, work, self._tools, rules, self._capacity)
         self._begun = BegunCalls(services, work, self._tools)
         self._seals = Seals(services, work, self._tools, (*rules, *rules_of(spec.allow)))
         self._people = PeopleStep(services, work, self._tools, self._seals)
@@ -128,8 +131,8 @@ class Turn:
         match action:
             case CallModel() | Compact() | AskReply() | AttachReply():
                 self._reply(action)
-            case CountTokens():
-                self._facts.counted = self._context.counted()
+            case CountTokens() | AskCapacity():
+                self._ask_provider(action)
             case TakeAnswers():
                 self._people.take(self._facts.calls())
                 self._facts.forget()
@@ -146,7 +149,7 @@ class Turn:
             case Record():
                 self._seals.decided(action.call, Permission.DENIED, action.denied_by)
                 self._tools.note(action.call, action.result)
-            case WaitUntil() | WaitForRate():
+            case WaitUntil() | WaitForRate() | WaitForCapacity():
                 return self._wait(action)
             case AskPeople() | AskHosts() | AskWhatHappened():
                 return self._ask(action)
@@ -156,10 +159,12 @@ class Turn:
                 assert_never(action)
         return None
 
-    def _wait(self, action: WaitUntil | WaitForRate) -> Settled:
+    def _wait(self, action: WaitUntil | WaitForRate | WaitForCapacity) -> Settled:
         """A timer wakes the task; until then no process is busy with it."""
         if isinstance(action, WaitForRate):
             self._tools.hold(action)
+        elif isinstance(action, WaitForCapacity):
+            self._capacity.hold(action)
         return self._work.suspend(SuspendTo.TIMER, due_ms=action.due_ms)
 
     def _ask(self, action: AskPeople | AskHosts | AskWhatHappened) -> Settled:
@@ -187,6 +192,14 @@ class Turn:
             case VoidApproval():
                 self._seals.void(call)
                 self._facts.forget()
+
+    def _ask_provider(self, action: CountTokens | AskCapacity) -> None:
+        """What is known of the provider is a fact of the next decision."""
+        match action:
+            case CountTokens():
+                self._facts.counted = self._context.counted()
+            case AskCapacity():
+                self._capacity.ask()
 
     def _reply(self, action: CallModel | Compact | AskReply | AttachReply) -> None:
         """Get a reply of the model, or find out what came of one; it may take as long as an effect does."""

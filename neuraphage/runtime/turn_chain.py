@@ -29,7 +29,7 @@ class Claim:
 
     Args:
         claim_id: random.
-        request_id: of the call of the model that the claim announces where the turn goes straight on.
+        request_id: of the call of the model that the claim announces where the turn goes straight on; empty for none.
         process_id: the claimer.
         sent_s: boot time of the first try: a later one may only get the answer that the first had lost.
         told: keeps it known to the keeper.
@@ -71,9 +71,10 @@ class TurnChain:
         """
         claim_id, told = self._services.new_claim_id(), ExitStack()
         told.enter_context(self._keeper.claiming(self._task_id, claim_id))
-        claim = Claim(
-            claim_id, request_id(self._task_id, seq), self._process_id, self._services.clock.boottime_s(), told
-        )
+        # with limits a call is let in before it is announced, so no claim may announce one
+        announces = not self._services.settings.model_limits
+        announced = request_id(self._task_id, seq) if announces else ""
+        claim = Claim(claim_id, announced, self._process_id, self._services.clock.boottime_s(), told)
         self._claims.append(claim)
         self._count += 1
         return claim

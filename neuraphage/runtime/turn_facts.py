@@ -18,6 +18,7 @@ from neuraphage.model.shell import ShellLine
 from neuraphage.model.tool import ToolCall, ToolDeclaration
 from neuraphage.model.tool_traits import RatedKind
 from neuraphage.ports import CountsTokens
+from neuraphage.runtime.capacity_step import CapacityStep
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_step import ToolStep
 from neuraphage.runtime.unit_of_work import UnitOfWork
@@ -32,12 +33,21 @@ class TurnFacts:
         work: the working copy.
         tools: looks at calls.
         rules: those in force for the task, without its own.
+        capacity: whether the model takes calls.
     """
 
-    def __init__(self, services: Services, work: UnitOfWork, tools: ToolStep, rules: Sequence[Rule]) -> None:
+    def __init__(
+        self,
+        services: Services,
+        work: UnitOfWork,
+        tools: ToolStep,
+        rules: Sequence[Rule],
+        capacity: CapacityStep,
+    ) -> None:
         self._services = services
         self._work = work
         self._tools = tools
+        self._capacity = capacity
         self._rules = tuple(rules)
         self._bounds = _bounds(services.settings)
         self._problems: dict[str, str] = {}
@@ -91,6 +101,8 @@ class TurnFacts:
             context=self._context(),
             can_count=isinstance(self._services.model, CountsTokens),
             counted=self.counted,
+            asks_capacity=self._capacity.is_asked,
+            capacity=self._capacity.found,
         )
 
     def calls(self) -> tuple[ToolCall, ...]:

@@ -44,6 +44,7 @@ from neuraphage.runtime.services import Services
 from neuraphage.runtime.turn_chain import Claim, TurnChain
 
 T = TypeVar("T", Committed, Settled, GoneOn)
+A = TypeVar("A")
 
 
 class UnitOfWork:
@@ -80,6 +81,8 @@ class UnitOfWork:
         self.marker = claimed.record.marker
         self.prompts: dict[str, Prompt] = {p.prompt_id: p for p in claimed.record.prompts}
         self.grants: dict[str, str] = dict(claimed.record.grants)
+        self.cooling = claimed.cooling
+        """Gates of models that take no calls now."""
         self.error = ""
         """Why the turn has failed its task, if it has."""
         self._services = services
@@ -292,6 +295,14 @@ class UnitOfWork:
         if answer.held:
             held.renewed(sent_at_s)
         held.flag(cancel=answer.cancel, pause=answer.pause, lost=not answer.held)
+
+    def asked(self, ask: Callable[[], A]) -> A:
+        """What the store answers to a question that is safe to repeat, held until it does.
+
+        Raises:
+            StoreUnavailable: the store stayed away.
+        """
+        return persistently(ask, lambda: self.held.lost, self._draining)
 
     def _write(self, what: str, write: Callable[[], T]) -> T:
         waits_for = (StoreUnavailable, DamagedKey)  # a paid outcome is held until the key is repaired

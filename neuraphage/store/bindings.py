@@ -14,7 +14,7 @@ from neuraphage.store.keys import STATUSES, TASK_KEY_NAMES
 from neuraphage.store.uses import Asks
 
 PRELUDE, ACCESS, CHANGES, SIGNALS = "prelude", "access", "changes", "signals"
-FINISHING, CLAIMING = "finishing", "claiming"
+FINISHING, CLAIMING, GAUGE = "finishing", "claiming", "gauge"
 LIMITS = ("#events_max", "#republish_ms", "#exec_ms", "#conversation_ms")
 """Most events kept of a task, when an unclaimed message is sent again, and how long an ended task's keys are kept."""
 CHANGE_GROUPS = {
@@ -32,6 +32,9 @@ CHANGE_GROUPS = {
 _CHANGE = ("fence", "claim", "#token", "outcome", "marker")
 _SIGNAL = ("key", "by", "#signals_max", *LIMITS)
 _MOST = ("max_turns", "max_cost_microusd")
+_LIMITED = (
+    "task", "ticket", "#requests", "#input_tokens", "#output_tokens", "#window_ms", "#looks_max", "#keep_ms",
+)  # fmt: skip
 _FINISH = (*LIMITS, "to", "detail", "iteration")
 
 
@@ -151,6 +154,27 @@ BINDINGS = {
         Binding(
             "renew", ("#lease_ms",), parts=(), keys=("LEASES",), rest="task id, fence and claim each",
             is_about_task=False,
+        ),
+        Binding(
+            "admit",
+            (
+                *_LIMITED, "gate", "#behind_ms", "#probe_ms", "#step_ms", "#steps_max", "#input", "#output",
+                "#grace_ms", "#arrival_ms", "#hold_ms",
+            ),
+            parts=(GAUGE,), keys=("COOLING", "QUEUE", "USED", "GATE", "GATES"), is_about_task=False,
+            called="ask whether the model takes calls",
+        ),
+        Binding(
+            "settle", (*_LIMITED, "#input", "#output", "#answered_ms"), parts=(GAUGE,),
+            keys=("QUEUE", "USED", "GATE", "TIMERS"), is_about_task=False, called="tell what a call has used",
+        ),
+        Binding(
+            "cool", ("gate", "why", "#delay_ms", "#keep_ms"), parts=(), keys=("COOLING",), is_about_task=False,
+            called="tell that the model takes no calls",
+        ),
+        Binding(
+            "open", ("gate", "task", "limited", "#wake_ms"), parts=(), keys=("COOLING", "QUEUE", "TIMERS"),
+            is_about_task=False, called="tell that the model takes calls",
         ),
         Binding("indexes", ("fix", "aside", "#keep_ms"), parts=(), rest="type each", is_about_task=False),
     )

@@ -13,6 +13,7 @@ from neuraphage.store.context import StoreContext
 from neuraphage.store.conversations import KnownConversation
 from neuraphage.store.encode import inbox_item, journal_entry, stored_entry, text_map
 from neuraphage.store.record import check_schema, task_record
+from neuraphage.store.round_trip import Command
 from neuraphage.store.scripts import script
 
 
@@ -43,10 +44,13 @@ def claim(
     known = context.conversations.take(task_id)
     first = len(known.entries) if known is not None else 0
     sent_at = clock.boottime_s()
-    reply, raw_entries = script("claim").run_and_read(
-        context, given, ("LRANGE", context.keys.messages(task_id), first, -1), task_id=task_id
-    )
-    return claimed_of(context, task_id, claim_id, reply, known, raw_entries, sent_at)
+    reply, *read = script("claim").run_and_read(context, given, *reads(context, task_id, first), task_id=task_id)
+    return claimed_of(context, task_id, claim_id, reply, known, read, sent_at)
+
+
+def reads(context: StoreContext, task_id: str, first: int) -> tuple[Command, Command]:
+    """What is read with a claim, in the same round trip: the conversation from an entry on, and what models cool."""
+    return ("LRANGE", context.keys.messages(task_id), first, -1), ("HKEYS", context.keys.cooling)
 
 
 def claimed_of(
@@ -55,7 +59,7 @@ def claimed_of(
     claim_id: str,
     reply: Sequence[Any],
     known: KnownConversation | None,
-    raw_entries: Sequence[bytes],
+    read: Sequence[Sequence[bytes]],
     sent_at: float,
 ) -> Claimed:
     """The answer of claim as a value; the conversation is remembered.
@@ -66,14 +70,14 @@ def claimed_of(
         claim_id: of the claim.
         reply: of the script.
         known: what this process knew of the conversation; not in the context while it is looked at.
-        raw_entries: the stored entries behind the known ones.
+        read: what `reads` asked for: the stored entries behind the known ones, and gates of models that take no calls.
         sent_at: local send time.
 
     Raises:
         StoreUnavailable, StoreError: the whole conversation had to be read, and the server does not answer.
         ClaimUnreadableError: granted, but the record cannot be read.
     """
-    verdict = ClaimVerdict(reply[0].decode())
+    verdict, (raw_entries, cooling) = ClaimVerdict(reply[0].decode()), read
     if verdict is not ClaimVerdict.GRANTED:
         return Claimed(verdict)
     values = text_map(reply[2])
@@ -100,6 +104,7 @@ def claimed_of(
             sent_at_boottime_s=sent_at,
             now_ms=now_ms,
             memo=memo,
+            cooling=frozenset(gate.decode() for gate in cooling),
         )
     except Exception as error:
         raise ClaimUnreadableError(lease, error) from error

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neuraphage.ports import Changes, ClaimUnreadableError, Clock, FinishTo, GoneOn, Lease
-from neuraphage.store.claim import claimed_of
+from neuraphage.store.claim import claimed_of, reads
 from neuraphage.store.commit import as_read_back, given_with, is_to_go_on, settled_of
 from neuraphage.store.context import StoreContext
 from neuraphage.store.conversations import KnownConversation
@@ -57,12 +57,8 @@ def go_on(
     task_id, known = lease.task_id, _known_after(context, lease, changes)
     first = len(known.entries) if known is not None else 0
     sent_at = clock.boottime_s()
-    reply, raw_entries = script("go_on").run_and_read(
-        context,
-        given,
-        ("LRANGE", context.keys.messages(task_id), first, -1),
-        task_id=task_id,
-        rest=change_groups(changes),
+    reply, *read = script("go_on").run_and_read(
+        context, given, *reads(context, task_id, first), task_id=task_id, rest=change_groups(changes)
     )
     settled = settled_of(reply[0])
     if len(reply) == 1:
@@ -70,7 +66,7 @@ def go_on(
             context.conversations.put(task_id, known)
         return GoneOn(settled)
     try:
-        return GoneOn(settled, claimed_of(context, task_id, then.claim_id, reply[1], known, raw_entries, sent_at))
+        return GoneOn(settled, claimed_of(context, task_id, then.claim_id, reply[1], known, read, sent_at))
     except ClaimUnreadableError as error:
         return GoneOn(settled, error)
 

@@ -31,6 +31,11 @@ All keys begin with `np:{<namespace>}:`; the braces are the hash tag, so one nam
 | sweep:guard        | string | expires   | economy only: keeps two sweeps from running at once                    |
 | health:<process>   | string | expires   | proof that the server takes writes of a worker process                |
 | notice:<task>:<event>:<prompt> | string | expires | whether somebody tells, or told, of an open prompt      |
+| cooling            | hash   | expires   | gates of models that take no calls now, and until when                  |
+| used:<gate>        | zset   | expires   | what calls of a model count for; score = until when                    |
+| gate:<gate>        | hash   | expires   | what is used of a model's limits, its open calls and waiting ones       |
+| gates              | zset   | expires   | gates of models with limits; score = last call                          |
+| queue:<gate>       | zset   | expires   | tasks that wait for a model; score = order                              |
 | damaged:<what>     | any    | expires   | a key of a wrong type, put aside by repair                              |
 | nudge              | pub/sub channel | - | ids of tasks whose flags changed                                      |
 
@@ -71,6 +76,8 @@ class Keys:
         self.sweep_guard = self.prefix + "sweep:guard"
         self.nudge = self.prefix + "nudge"
         self.ids = self.prefix + "ids"
+        self.gates = self.prefix + "gates"
+        self.cooling = self.prefix + "cooling"
         self.damaged = self.prefix + "damaged:"
         self.statuses = tuple(self.prefix + "status:" + status for status in STATUSES)
         self.script_keys = lru_cache(maxsize=4096)(self._script_keys)
@@ -122,6 +129,18 @@ class Keys:
     def notice(self, task_id: str, prompt_id: str, event: str) -> str:
         """How far the notice of a prompt has come."""
         return f"{self.prefix}notice:{task_id}:{event}:{prompt_id}"
+
+    def queue(self, gate: str) -> str:
+        """Tasks that wait for a model."""
+        return f"{self.prefix}queue:{gate}"
+
+    def used(self, gate: str) -> str:
+        """What calls of a model count for."""
+        return f"{self.prefix}used:{gate}"
+
+    def gate(self, gate: str) -> str:
+        """What is used of a model's limits."""
+        return f"{self.prefix}gate:{gate}"
 
     def status(self, status: Status) -> str:
         """Tasks of one status."""

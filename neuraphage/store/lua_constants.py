@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from neuraphage.decide.lifecycle import MOVES
 from neuraphage.model.base import SCHEMA_VERSION
+from neuraphage.model.capacity import CapacityReason
 from neuraphage.model.effect import MODEL_ENTRY, EffectState, MarkerName
 from neuraphage.model.event import EventKind
 from neuraphage.model.place import PLACES_OF, Place
@@ -34,6 +35,7 @@ WORDS: Mapping[str, type[StrEnum]] = {
     "EVENT": EventKind,
     "PROMPT": PromptKind,
     "MARKER": MarkerName,
+    "CAPACITY": CapacityReason,
     "POLICY": RecoveryPolicy,
     "REPAIR_MODE": RepairMode,
 }

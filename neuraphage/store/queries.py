@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from neuraphage.decide.resume import remaining_tools
+from neuraphage.decide.resume import remaining_tools, resume_point_of
 from neuraphage.errors import CorruptRecord, TaskNotFound
-from neuraphage.model.effect import JournalEntry
+from neuraphage.model.effect import JournalEntry, model_effect
 from neuraphage.model.event import Event
 from neuraphage.model.place import Place
 from neuraphage.model.task import PausedDetail, Status, TaskRecord
@@ -74,10 +74,11 @@ def _with_remaining_tools(context: StoreContext, record: TaskRecord, effects: in
         return record
     try:
         # the reply and the results behind it are no more entries than the turn has effects
-        left = remaining_tools(journal(context, record.task_id), conversation(context, record.task_id, -effects))
+        effects_of_turn = journal(context, record.task_id)
+        left = remaining_tools(effects_of_turn, conversation(context, record.task_id, -effects))
     except CorruptRecord:  # the next claim says so; until then the task can still be looked at
         return record
-    point = detail.resume_point.model_copy(update={"remaining_tools": left})
+    point = resume_point_of(record.marker, between_turns=model_effect(effects_of_turn) is None, remaining_tools=left)
     return record.model_copy(update={"detail": detail.model_copy(update={"resume_point": point})})
 
 

@@ -6,8 +6,9 @@ import contextlib
 
 from pydantic import ValidationError
 
+from neuraphage.decide.capacity import awaited
 from neuraphage.errors import AccessRefused
-from neuraphage.model.effect import EffectState, ToolEffect
+from neuraphage.model.effect import EffectState, Journal, ToolEffect
 from neuraphage.model.explanation import Holder, TaskFacts
 from neuraphage.model.place import Place
 from neuraphage.model.recovery import LoggedDecision, RecoveryDecision
@@ -35,6 +36,7 @@ def task_facts(context: StoreContext, task_id: str) -> TaskFacts:
         if record.place is not None:
             pipe.zscore(getattr(context.keys, record.place), task_id)
         published, suspect, unread, has_conversation, *scores = pipe.execute()
+    waiting: Journal = journal(context, task_id) if record.place == Place.TIMERS else {}
     due_ms = None if not scores or scores[0] is None else int(scores[0])
     return TaskFacts(
         record=record,
@@ -46,7 +48,8 @@ def task_facts(context: StoreContext, task_id: str) -> TaskFacts:
         has_conversation=bool(has_conversation),
         holder=_holder(context, record),
         workers=_workers(context) if record.place == Place.OUTBOX else None,
-        held=_held(context, record),
+        held=_held(waiting),
+        awaits=awaited(waiting),
         last_sweep_ms=last_sweep_ms(context),
         decisions=task_decisions(context, task_id),
     )
@@ -81,10 +84,9 @@ def _workers(context: StoreContext) -> int | None:
         return None
 
 
-def _held(context: StoreContext, record: TaskRecord) -> ToolEffect | None:
+def _held(waiting: Journal) -> ToolEffect | None:
     """The call that keeps a task in timers; none where it waits for something else there."""
-    entries = journal(context, record.task_id).values() if record.place == Place.TIMERS else ()
-    held = (entry for entry in entries if isinstance(entry, ToolEffect) and entry.state is EffectState.PLANNED)
+    held = (entry for entry in waiting.values() if isinstance(entry, ToolEffect) and entry.state is EffectState.PLANNED)
     return next((entry for entry in held if entry.held is not None), None)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from neuraphage.model.capacity import CallShare, Capacity, CapacityReason, ModelLimits
 from neuraphage.model.recovery import Evidence, RecoveryReport
 from neuraphage.model.task import TaskRecord, TaskSpec
 from neuraphage.ports import (
@@ -32,6 +33,7 @@ from neuraphage.settings import Settings
 from neuraphage.store import (
     access,
     audit,
+    capacity,
     claim,
     commit,
     go_on,
@@ -148,6 +150,30 @@ class RedisStore:
     def renew(self, leases_held: Sequence[Lease]) -> tuple[float, list[Renewal]]:
         """See leases.renew."""
         return leases.renew(self.context, self.clock, leases_held)
+
+    def admit_call(
+        self,
+        gate: str,
+        task_id: str,
+        *,
+        priority: int,
+        limits: ModelLimits | None = None,
+        share: CallShare | None = None,
+    ) -> Capacity:
+        """See capacity.admit_call."""
+        return capacity.admit_call(self.context, gate, task_id, priority, limits, share)
+
+    def settle_call(self, gate: str, task_id: str, limits: ModelLimits, used: CallShare, answered_ms: int) -> None:
+        """See capacity.settle_call."""
+        capacity.settle_call(self.context, gate, task_id, limits, used, answered_ms)
+
+    def cool_model(self, gate: str, why: CapacityReason, delay_s: float) -> None:
+        """See capacity.cool_model."""
+        capacity.cool_model(self.context, gate, why, delay_s)
+
+    def open_model(self, gate: str, task_id: str, *, is_limited: bool = False) -> None:
+        """See capacity.open_model."""
+        capacity.open_model(self.context, gate, task_id, is_limited=is_limited)
 
     def publish_live(self, task_id: str, deltas: Iterable[Delta]) -> bool:
         """See live.publish."""

@@ -179,6 +179,8 @@ class Driver:
     def _make_timer_due(self) -> None:
         """The wait before the next call of the model passes. It is long, so that no slow turn ever finds it over."""
         context = self._world.store.context
+        for gate, raw in context.client.hgetall(context.keys.cooling).items():
+            context.client.hset(context.keys.cooling, gate, orjson.dumps({**orjson.loads(raw), "till": 1}))
         turn = context.keys.turn(self._task_id)
         entry = orjson.loads(context.client.hget(turn, MODEL_ENTRY))
         context.client.hset(turn, MODEL_ENTRY, orjson.dumps({**entry, "retry_at_ms": 1}))

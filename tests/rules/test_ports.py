@@ -39,6 +39,7 @@ from neuraphage.waking import QueueWaker
 
 PARTS: dict[type, list[type]] = {
     ports.Accompanies: [RunCommand],
+    ports.CapacityStore: [RedisStore],
     ports.Clock: [SystemClock],
     ports.Detached: [CommandSpool, UnspooledCommands],
     ports.CountsTokens: [AnthropicClient],

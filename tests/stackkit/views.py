@@ -33,7 +33,7 @@ class TaskViews:
     # --- the model ---
 
     def control_model(self, what: str, body: Any = None) -> Any:
-        """Talk to the scripted model: `log`, `reset` or `faults`."""
+        """Talk to the scripted model: `log`, `reset`, `limit` or `faults`."""
         url = f"http://127.0.0.1:{self.plan.scripted_port}/_control/{what}"
         data = None if what == "log" else json.dumps(body).encode()
         with urllib.request.urlopen(urllib.request.Request(url, data=data), timeout=PATIENCE_S) as answer:

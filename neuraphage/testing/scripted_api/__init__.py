@@ -5,6 +5,7 @@ byte for byte. Faults are ordered by request and attempt; the log counts what re
 """
 
 from neuraphage.testing.scripted_api.faults import Fault
+from neuraphage.testing.scripted_api.limit import RateLimit
 from neuraphage.testing.scripted_api.script import (
     Pace,
     Script,
@@ -19,6 +20,7 @@ from neuraphage.testing.scripted_api.server import ScriptedServer
 __all__ = [
     "Fault",
     "Pace",
+    "RateLimit",
     "Script",
     "ScriptRequest",
     "ScriptedReply",

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from neuraphage.testing.scripted_api.limit import RateLimit
 from neuraphage.testing.scripted_api.script import Script
 from neuraphage.testing.scripted_api.server import listen, server_state, uvicorn_server
 
@@ -32,6 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             accepted_keys=options.accept_key,
             log_file=options.log_file,
             window_tokens=options.window_tokens,
+            limit=None if options.limit is None else RateLimit(options.limit, options.limit_window_s),
         )
         sock = _listening(options.host, options.port)
         if options.port_file is not None:
@@ -75,6 +77,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--accept-key", action="append", default=[], help="an API key to let in (default: any)")
     parser.add_argument("--log-file", type=Path, help="gets a line of JSON at each arrival and each end")
     parser.add_argument("--window-tokens", type=int, help="context window, which is enforced (default: none)")
+    parser.add_argument("--limit", type=int, help="requests within a window; others get 429 (default: no limit)")
+    parser.add_argument("--limit-window-s", type=float, default=60.0, help="length of that window (default: 60)")
     return parser
 
 

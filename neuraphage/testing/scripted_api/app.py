@@ -17,7 +17,8 @@ from starlette.routing import Route
 from neuraphage.testing.scripted_api.chat_message import chat_wire, script_body, whole_completion
 from neuraphage.testing.scripted_api.delivery import Delivery, Hang, Mark, Step, Wait, steps_of
 from neuraphage.testing.scripted_api.faults import ERROR_TYPES, Fault, FaultPlan
-from neuraphage.testing.scripted_api.log import COMPLETED, Entry, RequestLog
+from neuraphage.testing.scripted_api.limit import RateLimit
+from neuraphage.testing.scripted_api.log import COMPLETED, LIMITED, Entry, RequestLog
 from neuraphage.testing.scripted_api.message import compact, message_of, prompt_tokens
 from neuraphage.testing.scripted_api.prompt_cache import PromptCache
 from neuraphage.testing.scripted_api.rules import Refused, check_body
@@ -55,6 +56,7 @@ class ServerState:
         faults: faults on order.
         window_tokens: context window of every model; None for one without an end.
         cache: of prompts.
+        limit: how often it may be asked; None for as often as anybody likes.
     """
 
     scripts: Mapping[str, Script]
@@ -64,10 +66,18 @@ class ServerState:
     faults: FaultPlan = field(default_factory=FaultPlan)
     window_tokens: int | None = None
     cache: PromptCache = field(default_factory=PromptCache)
+    limit: RateLimit | None = None
 
     def __post_init__(self) -> None:
         if self.default not in self.scripts:
             raise ValueError(f"no script is named {self.default!r}; known: {', '.join(sorted(self.scripts))}")
+
+    def reset(self) -> None:
+        """Forget the log, the faults, the prompt cache and the limit."""
+        self.faults.clear()
+        self.cache.clear()
+        self.log.clear()
+        self.limit = None
 
 
 def create_app(state: ServerState) -> Starlette:
@@ -126,14 +136,21 @@ def _control_routes(state: ServerState) -> list[Route]:
     async def log(_: Request) -> Response:
         return JSONResponse(state.log.as_json())
 
+    async def limit(request: Request) -> Response:
+        try:
+            order = json.loads(await _read(request))
+            state.limit = None if order is None else RateLimit(**order)
+        except (TypeError, ValueError) as error:
+            return error_response(400, f"no such limit: {error}")
+        return JSONResponse({"limited": state.limit is not None})
+
     async def reset(_: Request) -> Response:
-        state.faults.clear()
-        state.cache.clear()
-        state.log.clear()
+        state.reset()
         return JSONResponse({"reset": True})
 
     return [
         Route("/_control/faults", add_faults, methods=["POST"]),
+        Route("/_control/limit", limit, methods=["POST"]),
         Route("/_control/log", log, methods=["GET"]),
         Route("/_control/reset", reset, methods=["POST"]),
     ]
@@ -162,17 +179,21 @@ def error_response(
 
 
 def _answer(asked: ScriptRequest, state: ServerState, entry: Entry, dialect: Dialect) -> Response:
+    is_allowed, told = (True, {}) if state.limit is None else state.limit.take()
+    if not is_allowed:
+        state.log.ended(entry, LIMITED)
+        return dialect.error(429, "This request would exceed your organization's rate limit.", None, told)
     fault = state.faults.take(entry.script, asked.turn, asked.request_hash, entry.attempt)
     if fault is not None and fault.status is not None:
         state.log.ended(entry, f"fault:{fault.kind}")
-        headers = {"retry-after": fault.retry_after} if fault.retry_after is not None else {}
+        headers = told | ({"retry-after": fault.retry_after} if fault.retry_after is not None else {})
         return dialect.error(fault.status, fault.message, fault.error_type, headers)
     try:
         steps = _steps(asked, state, state.scripts[entry.script], fault, dialect)
     except Exception as error:  # noqa: BLE001 - a script is the caller's code; its failure is an answer
         state.log.ended(entry, "refused:500")
         return dialect.error(500, f"script {entry.script!r} failed: {error!r}", None, None)
-    headers = {"request-id": f"req_{asked.request_hash[:24]}", "content-type": "application/json"}
+    headers = {"request-id": f"req_{asked.request_hash[:24]}", "content-type": "application/json", **told}
     if asked.body.get("stream"):
         headers |= {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
     return Delivery(steps, headers, lambda outcome: state.log.ended(entry, outcome))

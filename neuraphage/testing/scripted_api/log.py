@@ -16,6 +16,7 @@ MAX_ENTRIES = 100_000
 OPEN = "open"
 COMPLETED = "completed"
 CLOSED = "closed_by_client"
+LIMITED = "limited:429"
 
 
 @dataclass(slots=True)
@@ -27,7 +28,8 @@ class Entry:
         request_hash: hash of the body; empty when the body was refused.
         request_id: the X-Neuraphage-Request-Id header.
         script, turn, attempt: which script, how many assistant messages, which time this request came.
-        outcome: open, completed (message_stop was sent), closed_by_client, fault:<kind> or refused:<status>.
+        outcome: open, completed (message_stop was sent), closed_by_client, limited:429 (over the server's limit),
+            fault:<kind> or refused:<status>.
         received_at_s: Unix seconds.
         detail: why it was refused.
     """

@@ -13,6 +13,7 @@ import uvicorn
 
 from neuraphage.testing.scripted_api.app import ServerState, create_app
 from neuraphage.testing.scripted_api.faults import Fault, Kind
+from neuraphage.testing.scripted_api.limit import RateLimit
 from neuraphage.testing.scripted_api.log import RequestLog
 from neuraphage.testing.scripted_api.prompt_cache import PromptCache
 from neuraphage.testing.scripted_api.script import Script, echo
@@ -29,16 +30,16 @@ def server_state(
     log_file: Path | None = None,
     window_tokens: int | None = None,
     cache: PromptCache | None = None,
+    limit: RateLimit | None = None,
 ) -> ServerState:
     """A state whose default script is the named one, else the only one, else `echo`."""
     known: dict[str, Script] = dict(scripts or {})
     if default is None:
         default = next(iter(known)) if len(known) == 1 else "echo"
     known.setdefault("echo", echo)
-    log = RequestLog(log_file)
-    return ServerState(
-        known, default, frozenset(accepted_keys), log, window_tokens=window_tokens, cache=cache or PromptCache()
-    )
+    log, kept = RequestLog(log_file), cache or PromptCache()
+    more = {"window_tokens": window_tokens, "cache": kept, "limit": limit}
+    return ServerState(known, default, frozenset(accepted_keys), log, **more)  # type: ignore[arg-type]  # its own names
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -87,6 +88,7 @@ class ScriptedServer:
         port: 0 for any free one.
         window_tokens: context window, which is enforced; None for one without an end.
         cache: of prompts; None for one of its own.
+        limit: how often it may be asked; None for as often as anybody likes.
     """
 
     def __init__(
@@ -99,6 +101,7 @@ class ScriptedServer:
         port: int = 0,
         window_tokens: int | None = None,
         cache: PromptCache | None = None,
+        limit: RateLimit | None = None,
     ) -> None:
         self._state = server_state(
             scripts,
@@ -107,6 +110,7 @@ class ScriptedServer:
             log_file=log_file,
             window_tokens=window_tokens,
             cache=cache,
+            limit=limit,
         )
         self._port = port
         self._running: tuple[uvicorn.Server, threading.Thread, socket.socket] | None = None
@@ -156,8 +160,10 @@ class ScriptedServer:
         """Order a fault; see Fault for the conditions."""
         self._state.faults.add(Fault(kind=kind, **conditions))
 
+    def set_limit(self, limit: RateLimit | None) -> None:
+        """Enforce a limit from now on, or none."""
+        self._state.limit = limit
+
     def reset(self) -> None:
-        """Forget the log, the faults and the prompt cache."""
-        self._state.faults.clear()
-        self._state.cache.clear()
-        self._state.log.clear()
+        """Forget the log, the faults, the prompt cache and the limit."""
+        self._state.reset()

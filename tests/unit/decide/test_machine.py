@@ -38,6 +38,7 @@ from neuraphage.decide.actions import (
 )
 from neuraphage.decide.answers import MOST_REMEMBERED
 from neuraphage.decide.begun_call import Finding, Found
+from neuraphage.decide.capacity_actions import AskCapacity, WaitForCapacity
 from neuraphage.decide.context_bounds import ContextBounds
 from neuraphage.decide.machine import decide, move_of
 from neuraphage.decide.matrix import MATRIX, STARTED_SHAPES, Move, Origin, Shape, matrix_markdown
@@ -45,6 +46,7 @@ from neuraphage.decide.next_call import DESTRUCTIVE
 from neuraphage.decide.policy import NEVER_RUNS
 from neuraphage.decide.rules.reading import read_rule
 from neuraphage.decide.snapshot import Bounds, Snapshot, Stop
+from neuraphage.model.capacity import Capacity, CapacityReason
 from neuraphage.model.compaction import Compaction, Shortening
 from neuraphage.model.effect import (
     SUMMARY_ENTRY,
@@ -78,6 +80,7 @@ LONG_WORDS = {"role": "user", "content": [{"type": "text", "text": "x" * 3_000}]
 CONTEXT = ContextBounds(2_000, 1_000, 500, 100, 4)
 PLAN = Compaction(how=Shortening.SUMMARY, first=1, to=3, results_to=3, thoughts_to=3)
 BOUNDS = Bounds(max_continues=2, max_empty_replies=1)
+HELD = Capacity(is_admitted=False, why=CapacityReason.OVERLOADED, due_ms=NOW_MS + 7, until_ms=NOW_MS + 5)
 
 
 def record(**more: Any) -> TaskRecord:
@@ -509,6 +512,28 @@ def test_over_its_rate_a_call_waits_before_its_approval_is_looked_at() -> None:
     assert decide(unlimited) == LookAtSeal(CALL)
 
 
+@pytest.mark.parametrize(
+    "entries",
+    [
+        (),
+        (model_entry(EffectState.PLANNED, FENCE, awaits=(CapacityReason.OVERLOADED, 5)),),
+        (model_entry(EffectState.STARTED, FENCE - 1),),
+        (model_entry(EffectState.FAILED, FENCE, retry_at_ms=NOW_MS - 1),),
+    ],
+    ids=["first", "planned", "interrupted", "failed"],
+)
+def test_before_each_call_of_a_model_that_may_take_none_it_is_asked(entries: tuple[JournalEntry, ...]) -> None:
+    """Whatever call it is; who is admitted calls, who is not waits until then. A limit of the task goes first."""
+    assert decide(turn(*entries, asks_capacity=True)) == AskCapacity()
+    held = turn(*entries, asks_capacity=True, capacity=HELD)
+    assert decide(held) == WaitForCapacity(NOW_MS + 7, CapacityReason.OVERLOADED, NOW_MS + 5)
+    admitted = turn(*entries, asks_capacity=True, capacity=Capacity(is_admitted=True))
+    assert isinstance(decide(admitted), CallModel)
+    assert isinstance(decide(turn(*entries)), CallModel)
+    at_limit = turn(*entries, asks_capacity=True, record={"limits": Limits(max_turns=0)})
+    assert isinstance(decide(at_limit), StopAtLimit)
+
+
 @pytest.mark.parametrize("effect_class", [EffectClass.CHECKABLE, EffectClass.OPAQUE])
 def test_what_stays_unknown_is_told_or_asked(effect_class: EffectClass) -> None:
     """As the task wants it: the model is told, or a person says."""
@@ -630,6 +655,8 @@ def test_every_action_is_decided_somewhere() -> None:
         decide(over_its_rate()),
         decide(sent_before(Finding.ENDED)),
         decide(turn(entries=[LONG_WORDS], context=CONTEXT, can_count=True)),
+        decide(turn(asks_capacity=True)),
+        decide(turn(asks_capacity=True, capacity=HELD)),
     ]
     assert {type(action) for action in actions} == set(get_args(Action))
 

@@ -30,6 +30,8 @@ ROWS: list[tuple[FaultKind, list[float | None]]] = [
     (FaultKind.CONTEXT_OVERFLOW, [0.0]),
     (FaultKind.BAD_HISTORY, [0.0]),
 ]
+HEARD = {FaultKind.RATE_LIMITED, FaultKind.OVERLOADED}
+"""Faults whose answer may name the wait."""
 
 
 def waits(kind: FaultKind, count: int) -> list[float | None]:
@@ -61,10 +63,16 @@ def test_a_rate_limit_waits_as_long_as_it_says(asked_s: float | None, wait_s: fl
     assert after_fault(FaultKind.RATE_LIMITED, 2, asked_s, 3) == RetryDecision(wait_s, 2)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in FaultKind if kind is not FaultKind.RATE_LIMITED])
-def test_only_a_rate_limit_is_heard(kind: FaultKind) -> None:
-    """A wait named by any other answer changes nothing: a 529 waits 30 s each."""
+@pytest.mark.parametrize("kind", [kind for kind in FaultKind if kind not in HEARD])
+def test_only_a_refusal_for_too_many_calls_is_heard(kind: FaultKind) -> None:
+    """A wait named by any other answer changes nothing."""
     assert after_fault(kind, 0, 999.0) == after_fault(kind, 0, None)
+
+
+def test_an_overloaded_provider_names_its_own_wait() -> None:
+    """And that is waited for instead of 30 s; the count of tries is the same."""
+    assert after_fault(FaultKind.OVERLOADED, 0, 999.0) == RetryDecision(999.0, 1)
+    assert after_fault(FaultKind.OVERLOADED, 3, 999.0) == RetryDecision(None, 4)
 
 
 def test_a_history_that_is_refused_is_sent_once_more_and_plainly() -> None:

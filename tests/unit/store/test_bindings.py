@@ -12,7 +12,7 @@ from neuraphage.model.place import Place
 from neuraphage.model.task import Status
 from neuraphage.ports import Changes
 from neuraphage.store import lua_constants, sentences
-from neuraphage.store.bindings import BINDINGS, CHANGE_GROUPS, CHANGES, CLAIMING, FINISHING, SIGNALS
+from neuraphage.store.bindings import BINDINGS, CHANGE_GROUPS, CHANGES, CLAIMING, FINISHING, GAUGE, SIGNALS
 from neuraphage.store.encode import change_groups
 from neuraphage.store.keys import TASK_KEY_NAMES
 from neuraphage.store.scripts import Script, script, source_of
@@ -25,7 +25,7 @@ LUA = {
 }
 OTHERWISE_USED = {"pause", "cancel", "list"}
 """Words that are something else too: flags are fields of the record, and a list is a type of keys."""
-SHARED = {"prelude", "access", CHANGES, FINISHING, CLAIMING, SIGNALS}
+SHARED = {"prelude", "access", CHANGES, FINISHING, CLAIMING, GAUGE, SIGNALS}
 
 
 _TOKEN = re.compile(r"""--[^\n]*|'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|\[\[(.*?)\]\]""", re.DOTALL)

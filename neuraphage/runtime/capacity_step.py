@@ -1,0 +1,183 @@
+"""What a turn asks and tells of its model: whether it takes calls now, and what calls have used of its limits.
+
+Nothing, while no limits are set and no call was refused.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from neuraphage.decide.capacity import cooling_after, is_unanswered, shows_capacity
+from neuraphage.decide.capacity_actions import WaitForCapacity
+from neuraphage.decide.hashing import canonical
+from neuraphage.decide.model_family import gate_of
+from neuraphage.decide.model_limits import estimated_tokens, limits_of
+from neuraphage.errors import ModelFault, StoreError
+from neuraphage.model.capacity import CallShare, Capacity, CapacityReason
+from neuraphage.model.effect import MODEL_ENTRY, EffectState, ModelEffect
+from neuraphage.model.event import Event, EventKind
+from neuraphage.model.message import ModelReply
+from neuraphage.model.usage import Usage
+from neuraphage.ports import Delta
+from neuraphage.runtime.services import Services
+from neuraphage.runtime.unit_of_work import UnitOfWork
+
+log = logging.getLogger(__name__)
+
+STALE_S = 2.0
+"""A call that is sent so long after it was let in is let in once more: it counts from when it is sent."""
+
+
+class CapacityStep:
+    """The gate of one turn's model.
+
+    Args:
+        services: the ports.
+        work: the working copy.
+    """
+
+    def __init__(self, services: Services, work: UnitOfWork) -> None:
+        self._services = services
+        self._work = work
+        model = work.record.choice.model
+        self._gate = gate_of(services.key_pool, model)
+        self._limits = limits_of(services.settings.model_limits, model)
+        self._share: CallShare | None = None
+        self._asked_s = 0.0
+        self._sent_s = 0.0
+        self.found: Capacity | None = None
+        """What was answered for the next call."""
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether it is to be asked before a call."""
+        return self._limits is not None or self._gate in self._work.cooling
+
+    def ask(self) -> None:
+        """Ask whether the model takes a call now.
+
+        Raises:
+            StoreUnavailable: the store stayed away.
+        """
+        record, store = self._work.record, self._services.store
+        if self._limits is not None and self._share is None:
+            self._share = self._wanted()
+        self._asked_s = self._services.clock.boottime_s()
+        self.found = self._work.asked(
+            lambda: store.admit_call(
+                self._gate, record.task_id, priority=record.spec.priority, limits=self._limits, share=self._share
+            )
+        )
+
+    def hold(self, action: WaitForCapacity) -> None:
+        """Note that the call waits; told once for each reason."""
+        work = self._work
+        stored = work.journal.get(MODEL_ENTRY)
+        before = stored if isinstance(stored, ModelEffect) else None
+        planned = before or ModelEffect(state=EffectState.PLANNED, fence=work.held.lease.fence)
+        entry = planned.model_copy(update={"awaits": (action.why, action.until_ms)})
+        if before is not None and before.awaits == entry.awaits:
+            return
+        data = {"why": action.why.value, "until_ms": action.until_ms}
+        work.note(journal=[entry], events=[Event(kind=EventKind.REQUEST_HELD, data=data)])
+
+    def begun(self, show: Callable[[Delta], None]) -> Callable[[Delta], None]:
+        """The call is sent now.
+
+        Args:
+            show: shows pieces of the reply.
+
+        Returns:
+            The same; the first piece tells that the provider has taken the call.
+
+        Raises:
+            StoreUnavailable: the store stayed away.
+        """
+        clock = self._services.clock
+        if self._share is not None and clock.boottime_s() - self._asked_s > STALE_S:
+            self.ask()
+        self._sent_s = clock.boottime_s()
+        if self.found is None or not self.found.probes:
+            return show
+
+        def first_shown(delta: Delta) -> None:
+            self._taken()
+            show(delta)
+
+        return first_shown
+
+    # --- what came of the call ---
+
+    def replied(self, reply: ModelReply) -> None:
+        """The reply is there."""
+        self._taken()
+        answered_s = max(0.0, (reply.total_ms - reply.first_token_ms) / 1000)
+        self._settle(reply.usage, answered_s)
+        left_s = reply.exhausted_s - answered_s
+        if left_s > 0 and self._limits is None:  # limits that are set are kept by themselves
+            self._tell(lambda: self._services.store.cool_model(self._gate, CapacityReason.EXHAUSTED, left_s))
+        self.found = None
+
+    def failed(self, fault: ModelFault) -> None:
+        """The call has failed; what that says of the model is told to all workers."""
+        cooling = cooling_after(fault.kind, fault.retry_after_s)
+        if cooling is not None:
+            why, delay_s = cooling
+            self._tell(lambda: self._services.store.cool_model(self._gate, why, delay_s))
+            self._work.cooling |= {self._gate}
+        elif shows_capacity(fault.kind):
+            self._taken()
+        if fault.usage is not None:
+            self._settle(Usage(**fault.usage))
+        elif self._share is not None:
+            self._settle(Usage(input_tokens=self._share.input_tokens if is_unanswered(fault.kind) else 0))
+        self.found = None
+
+    def given_up(self) -> None:
+        """A person has ended it, and nobody knows what it has used."""
+        if self._share is not None:
+            share = self._share
+            self._settle(Usage(input_tokens=share.input_tokens, output_tokens=share.output_tokens))
+
+    def _taken(self) -> None:
+        """The provider has taken the call."""
+        found = self.found
+        if found is not None and found.probes:
+            self.found = found.model_copy(update={"probes": False})
+            task_id, is_limited = self._work.record.task_id, self._limits is not None
+            self._tell(lambda: self._services.store.open_model(self._gate, task_id, is_limited=is_limited))
+
+    def _settle(self, usage: Usage, answered_s: float = 0.0) -> None:
+        share, limits, self._share = self._share, self._limits, None
+        if share is None or limits is None:
+            return
+        read = usage.input_tokens + usage.cache_creation_input_tokens
+        used = CallShare(ticket=share.ticket, input_tokens=read, output_tokens=usage.output_tokens)
+        # the provider has counted it no later than it began to answer, and no earlier than it was sent
+        took_s = self._services.clock.boottime_s() - self._sent_s
+        answered_ms = int(min(answered_s, took_s) * 1000)
+        task_id = self._work.record.task_id
+        self._tell(lambda: self._services.store.settle_call(self._gate, task_id, limits, used, answered_ms))
+
+    def _wanted(self) -> CallShare:
+        """What the next call may take at most, as far as can be known before."""
+        work, record = self._work, self._work.record
+        before = work.model_effect
+        attempt = 1 if before is None else before.attempt + 1
+        chars = 0
+        if self._limits is not None and self._limits.input_tokens is not None:
+            tools = [[d.name, d.description, d.input_schema] for d in self._services.declarations.values()]
+            chars = len(canonical([entry["content"] for entry in work.entries])) + len(canonical(tools))
+        return CallShare(
+            ticket=f"{record.resets}.{record.counters.iteration}.{attempt}",
+            input_tokens=estimated_tokens(chars),
+            output_tokens=record.spec.max_tokens,
+        )
+
+    def _tell(self, tell: Callable[[], None]) -> None:
+        """Advice to others: without it they find out by themselves. It never holds up an outcome that is paid for."""
+        try:
+            tell()
+        except StoreError as error:
+            log.warning("%s: other workers were not told: %s", self._gate, error)
