@@ -22,6 +22,7 @@ from neuraphage.decide.server_pair import beside, refuse_one_database
 from neuraphage.decide.server_url import check_server_url
 from neuraphage.errors import SettingsError
 from neuraphage.setting_context import ContextSettings
+from neuraphage.setting_provider import ProviderSettings
 from neuraphage.setting_relations import clashes
 from neuraphage.setting_sources import PREFIX, layers
 from neuraphage.setting_values import (
@@ -32,7 +33,6 @@ from neuraphage.setting_values import (
     BlockedHosts,
     CommandWords,
     LoopbackUrl,
-    ModelLimitLines,
     OneOrWord,
     PerMinute,
     RecoveryPolicy,
@@ -46,7 +46,7 @@ from neuraphage.setting_values import (
 )
 
 
-class Settings(ContextSettings):
+class Settings(ContextSettings, ProviderSettings):
     """All settings. Every limit of the product is here, named, with its unit last.
 
     pydantic-settings is not used: it doubles the time until a command begins, and the layers need checks of their own.
@@ -133,27 +133,12 @@ class Settings(ContextSettings):
     """Longest silence inside a stream."""
     call_timeout_s: SocketSeconds = 900.0
     """Longest whole call."""
-    relay: Literal["on", "off"] = "on"
-    """Whether a process of this host holds the connections to the provider, so that a reply outlives its worker."""
-    relay_calls: int = Field(default=1_024, ge=1, le=10_000)
-    """Calls that it holds at one time; a worker makes further ones itself."""
-    relay_quota_bytes: int = Field(default=1024**3, gt=0, le=MAX_AMOUNT)
-    """Answers that it keeps on the disk; over it the oldest go, and while that does not help it takes no call."""
-    relay_retention_s: Seconds = 3_600.0
-    """How long it keeps an answer that no worker has said to have stored."""
     max_continues: int = Field(default=10, ge=0, le=MAX_AMOUNT)
     """Consecutive turns that ended by max_tokens or pause_turn, with or without calls."""
     escalate_after: int = Field(default=0, ge=0, le=MAX_AMOUNT)
     """Failed turns in a row after which a task is given the next tier: cheap, worker, expert. 0 for never."""
     max_empty_replies: int = Field(default=3, ge=0, le=MAX_AMOUNT)
     """Consecutive replies without words and calls after which the model is asked again; the next one fails the task."""
-
-    key_pool: str = Field(default="", pattern=r"^[A-Za-z0-9_.-]{0,64}$")
-    """Name of the API key, for workers that share its limits; by default a short salted hash of it."""
-    model_limits: ModelLimitLines = ()
-    """What all workers of a key may use within a minute, as `claude-sonnet requests=50`; see docs/rate-limits.md."""
-    model_limit_window_s: Seconds = 60.0
-    """Over what time these limits hold; a shorter one has the calls spread more evenly."""
 
     # turns
     turns_per_message: Annotated[Literal[1, "auto"], OneOrWord] = 1

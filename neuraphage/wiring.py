@@ -5,32 +5,23 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from neuraphage.client_wiring import build_store, redactor
 from neuraphage.data_folder import SANDBOX, SPOOL, WAYS
 from neuraphage.decide.cost import cost_microusd
-from neuraphage.decide.model_ids import Provider
 from neuraphage.decide.server_url import socket_of
 from neuraphage.errors import SpoolError
 from neuraphage.llm import (
-    AnthropicClient,
-    BedrockClient,
     ModelTable,
-    OpenAIClient,
     PriceTable,
-    RoutedClient,
-    VertexClient,
 )
-from neuraphage.llm.key_pool import key_pool_name
 from neuraphage.model.sandbox import CommandLimits, SandboxKind
 from neuraphage.model.usage import Usage
-from neuraphage.model_access import require_access
+from neuraphage.model_wiring import build_model, build_relay, key_pool
 from neuraphage.own_rules import OwnRules, rules_file
 from neuraphage.ports import (
-    ModelClient,
     NoNotices,
     NoRelay,
     ProcessRow,
@@ -41,8 +32,6 @@ from neuraphage.ports import (
     ToolBox,
 )
 from neuraphage.redaction.ends import Redact
-from neuraphage.relay.reply_relay import ReplyRelay
-from neuraphage.relay_wiring import relay_limits, relay_place
 from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.health import HealthReporter, health_folder
 from neuraphage.runtime.host import host_id, this_process
@@ -71,7 +60,7 @@ from neuraphage.trusted_projects import TrustedRules, trust_file
 from neuraphage.waking import build_dispatcher
 
 if TYPE_CHECKING:
-    import httpx2
+    pass
 
 log = logging.getLogger(__name__)
 
@@ -141,57 +130,6 @@ def spool_identity(settings: Settings) -> str:
         return ""  # said at the first command, by the tool that needs it
 
 
-def build_relay(settings: Settings) -> ReplyRelay | None:
-    """What holds calls of the model on this host; None where the settings want none."""
-    if settings.relay == "off":
-        return None
-    return ReplyRelay(relay_place(settings), relay_limits(settings))
-
-
-def build_model(settings: Settings, relay: ReplyRelay | None = None) -> ModelClient:
-    """The clients of the providers that can be called, behind one that chooses by the model's id.
-
-    Args:
-        settings: where the provider is.
-        relay: holds its calls; None for calls that end with this process.
-
-    Raises:
-        SettingsError: no model can be called, or an address is none.
-    """
-    access = require_access(settings)
-    timeouts: dict[str, Any] = {
-        "connect_timeout_s": settings.connect_timeout_s,
-        "read_timeout_s": settings.read_timeout_s,
-        "call_timeout_s": settings.call_timeout_s,
-    }
-    clients: dict[Provider, ModelClient] = {}
-    if access.anthropic_key is not None:
-        way = None if relay is None else partial(_relay_transport, relay)
-        clients[Provider.ANTHROPIC] = AnthropicClient(
-            settings.anthropic_base_url, access.anthropic_key, **timeouts, transport=way
-        )
-    if access.openai is not None:
-        clients[Provider.OPENAI] = OpenAIClient(access.openai.base_url, access.openai.key, **timeouts)
-    if access.bedrock_region:
-        clients[Provider.BEDROCK] = BedrockClient(access.bedrock_region, **timeouts)
-    if access.vertex_region:
-        clients[Provider.VERTEX] = VertexClient(access.vertex_region, access.vertex_project or None, **timeouts)
-    return RoutedClient(clients, access.missing)
-
-
-def _relay_transport(relay: ReplyRelay) -> httpx2.BaseTransport:
-    from neuraphage.relay.transport import RelayTransport  # noqa: PLC0415 - imports the HTTP client, as the SDK does
-
-    return RelayTransport(relay)
-
-
-def _key_pool(settings: Settings) -> str:
-    """The name of the key that models are called with; those of each provider have gates of their own."""
-    access = require_access(settings)
-    key = access.anthropic_key or (None if access.openai is None else access.openai.key)
-    return key_pool_name("" if key is None else key.get_secret_value(), settings.namespace)
-
-
 def build_toolbox(settings: Settings, redact: Redact, sandbox: Sandbox | None = None) -> ToolBox:
     """The built-in tools and those of others; what cannot be loaded is logged, and left out."""
     loaded = load_tools(settings.tools, redact=redact)
@@ -234,7 +172,7 @@ def build_services(settings: Settings, store: RedisStore) -> Services:
         notices=build_notices(settings, store),
         relay=relay or NoRelay(),
         model_facts=ModelTable.packaged().facts,
-        key_pool=settings.key_pool or _key_pool(settings),
+        key_pool=settings.key_pool or key_pool(settings),
     )
 
 

@@ -18,18 +18,17 @@ from neuraphage.decide.sendable import without_broken_signatures
 from neuraphage.decide.surrogates import whole_text
 from neuraphage.decide.tiers import fallen_back
 from neuraphage.decide.tool_input import why_unusable
-from neuraphage.decide.working_dir_notes import working_dir_note
 from neuraphage.errors import CancelRequested, FaultKind, ModelFault
 from neuraphage.model.cache_use import CacheUse
 from neuraphage.model.effect import SUMMARY_ENTRY, EffectState, Marker, MarkerName, ModelEffect
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.message import Entry, ModelReply, ModelRequest
-from neuraphage.model.prompt import PromptKind
 from neuraphage.model.tool import ToolResult
 from neuraphage.model.usage import Usage
 from neuraphage.runtime.capacity_step import CapacityStep
 from neuraphage.runtime.live_view import LiveView
 from neuraphage.runtime.other_model import changed, escalate
+from neuraphage.runtime.request_inputs import take_inputs, tell_of_place
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_result import note_result
 from neuraphage.runtime.unit_of_work import UnitOfWork
@@ -64,8 +63,8 @@ class ModelStep:
         iteration = work.record.counters.iteration
         before = work.model_effect
         if before is None or before.attempt == 0:
-            self._tell_of_place(iteration)
-            self._take_inputs(iteration)
+            tell_of_place(self._services, work, iteration)
+            take_inputs(self._services, work, iteration)
             escalate(self._services, work)
         fence = work.held.lease.fence
         entry = ModelEffect(
@@ -143,38 +142,6 @@ class ModelStep:
             events=[Event(kind=EventKind.REQUEST_SENT, data=data)],
         )
         self._work.begin_effect()
-
-    def _tell_of_place(self, iteration: int) -> None:
-        """A working directory that went, or came back, is told with the next request: to the model and to people."""
-        working_dir = self._work.record.spec.working_dir
-        if working_dir is None:
-            return
-        report = self._services.files.problem(working_dir)
-        if report is not None:
-            report = self._services.redaction.text(report)
-        note = working_dir_note(self._work.entries, report)
-        if note is None:
-            return
-        kind = EventKind.WORKING_DIR_BACK if report is None else EventKind.WORKING_DIR_LOST
-        log.warning("%s", note, extra={"task": self._work.record.task_id})
-        self._work.note(
-            entries=[Entry(role="user", content=[{"type": "text", "text": note}], turn=iteration)],
-            events=[Event(kind=kind, data={"path": working_dir, "report": report})],
-        )
-
-    def _take_inputs(self, iteration: int) -> None:
-        """What people wrote becomes part of the conversation with this request, never in mid-turn."""
-        work = self._work
-        for prompt in [p for p in work.prompts.values() if p.kind is PromptKind.CONVERSATION]:
-            work.close_prompt(prompt.prompt_id)
-        texts = []
-        for raw, item in list(work.inbox):
-            if item.kind == "input":
-                texts.append(self._services.redaction.text(item.text))
-                work.consume(raw)
-        blocks = [{"type": "text", "text": text} for text in texts if text.strip()]
-        if blocks:
-            work.note(entries=[Entry(role="user", content=blocks, turn=iteration)])
 
     def request(self, entry: ModelEffect, call: str = "") -> ModelRequest:
         """The request of a call as the conversation stands; `call` names it for a relay."""

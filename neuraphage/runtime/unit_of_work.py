@@ -40,6 +40,7 @@ from neuraphage.ports import (
 )
 from neuraphage.runtime.held_lease import HeldLease
 from neuraphage.runtime.patience import persistently
+from neuraphage.runtime.pending import together
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.turn_chain import Claim, TurnChain
 
@@ -144,22 +145,8 @@ class UnitOfWork:
         """Note changes; the working copy shows them at once, the next write stores them."""
         new_entries, new_journal = tuple(entries), tuple(journal)
         self.marker = marker or self.marker
-        pending = self._pending
-        totals = dict(pending.add)
-        for name, amount in (add or {}).items():
-            totals[name] = totals.get(name, 0) + amount
-        latest = {entry.key: entry for entry in pending.journal}
-        latest.update({entry.key: entry for entry in new_journal})
-        self._pending = replace(
-            pending,
-            entries=pending.entries + new_entries,
-            journal=tuple(latest.values()),
-            marker=marker or pending.marker,
-            add=totals,
-            outcome=pending.outcome or outcome,
-            events=pending.events + tuple(events),
-            model=model or pending.model,
-        )
+        more = Changes(new_entries, new_journal, marker, add or {}, outcome, events=tuple(events), model=model)
+        self._pending = together(self._pending, more)
         if model is not None:
             self.record = self.record.model_copy(update={"model": model.after})
         self.entries.extend(entry.model_dump(by_alias=True) for entry in new_entries)
@@ -212,11 +199,7 @@ class UnitOfWork:
         self._await_start()
 
     def begin_announced(self, entry: ModelEffect) -> None:
-        """The call that the claim announced starts now.
-
-        Raises:
-            LeaseLost, CancelRequested, StoreUnavailable: as begin_effect.
-        """
+        """The call that the claim announced starts now; raises what begin_effect does."""
         self._await_start()
         self._announced = None
         self.journal[entry.key] = entry
@@ -297,11 +280,7 @@ class UnitOfWork:
         held.flag(cancel=answer.cancel, pause=answer.pause, lost=not answer.held)
 
     def asked(self, ask: Callable[[], A]) -> A:
-        """What the store answers to a question that is safe to repeat, held until it does.
-
-        Raises:
-            StoreUnavailable: the store stayed away.
-        """
+        """What the store answers to a question that is safe to repeat; raises StoreUnavailable when it stays away."""
         return persistently(ask, lambda: self.held.lost, self._draining)
 
     def _write(self, what: str, write: Callable[[], T]) -> T:

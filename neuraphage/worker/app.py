@@ -20,6 +20,7 @@ from neuraphage.configuration import load_or_exit
 from neuraphage.data_folder import make_data_folder, note_user
 from neuraphage.errors import BadInput
 from neuraphage.model_access import eager_providers, model_access
+from neuraphage.model_wiring import build_model
 from neuraphage.own_rules import OwnRules, rules_file
 from neuraphage.queue.app import make_app
 from neuraphage.queue.patched.consumer import ConsumerState, is_closed, is_consuming
@@ -31,7 +32,7 @@ from neuraphage.runtime.health import HealthReporter
 from neuraphage.runtime.process import WorkerProcess
 from neuraphage.runtime.watcher import Watcher
 from neuraphage.trusted_projects import TrustedRules, trust_file
-from neuraphage.wiring import build_health, build_model, build_process, build_sandbox, build_watcher
+from neuraphage.wiring import build_health, build_process, build_sandbox, build_watcher
 from neuraphage.worker.logs import configure
 from neuraphage.worker.model_sdk import expect_turns
 from neuraphage.worker.options import refusal

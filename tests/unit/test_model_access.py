@@ -11,8 +11,8 @@ from neuraphage.decide.model_ids import ModelId, Provider, check_model, split_mo
 from neuraphage.errors import BadInput, SettingsError
 from neuraphage.llm import BedrockClient
 from neuraphage.model_access import OpenAIAccess, eager_providers, model_access, require_access
+from neuraphage.model_wiring import build_model
 from neuraphage.settings import Settings
-from neuraphage.wiring import build_model
 
 LOCAL = "http://127.0.0.1:8080/v1"
 THEIRS = "https://api.openai.com/v1"

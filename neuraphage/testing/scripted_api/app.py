@@ -3,45 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from neuraphage.testing.scripted_api.chat_message import chat_wire, script_body, whole_completion
+from neuraphage.testing.scripted_api.accepting import (
+    ApiError,
+    accepted_body,
+    accepted_chat,
+    accepted_messages,
+    read_body,
+)
+from neuraphage.testing.scripted_api.chat_message import chat_wire, whole_completion
 from neuraphage.testing.scripted_api.delivery import Delivery, Hang, Mark, Step, Wait, steps_of
 from neuraphage.testing.scripted_api.faults import ERROR_TYPES, Fault, FaultPlan
 from neuraphage.testing.scripted_api.limit import RateLimit
 from neuraphage.testing.scripted_api.log import COMPLETED, LIMITED, Entry, RequestLog
 from neuraphage.testing.scripted_api.message import compact, message_of, prompt_tokens
 from neuraphage.testing.scripted_api.prompt_cache import PromptCache
-from neuraphage.testing.scripted_api.rules import Refused, check_body
 from neuraphage.testing.scripted_api.script import Script, ScriptRequest
-from neuraphage.testing.scripted_api.shape import CountTokensBody, MessagesBody
+from neuraphage.testing.scripted_api.shape import CountTokensBody
 from neuraphage.testing.scripted_api.wire import Wire, messages_wire
 
-MAX_BODY_BYTES = 32 * 1024 * 1024
 REQUEST_ID_HEADER = "x-neuraphage-request-id"
-
-
-class ApiError(Exception):
-    """An answer in the API's error shape.
-
-    Args:
-        status: HTTP status.
-        message: text of the error.
-    """
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
-        self.message = message
 
 
 @dataclass(slots=True)
@@ -86,7 +76,7 @@ def create_app(state: ServerState) -> Starlette:
     async def answered(request: Request, dialect: Dialect) -> Response:
         request_id = request.headers.get(REQUEST_ID_HEADER, "")
         try:
-            body = await dialect.accepted(request, state)
+            body = await dialect.accepted(request, state.accepted_keys)
             asked = ScriptRequest.of(body)
             name = _script_name(asked, state)
             _check_window(body, state)
@@ -105,7 +95,7 @@ def create_app(state: ServerState) -> Starlette:
 
     async def count_tokens(request: Request) -> Response:
         try:
-            body = await _accepted_body(request, state, CountTokensBody)
+            body = await accepted_body(request, state.accepted_keys, CountTokensBody)
         except ApiError as error:
             return error_response(error.status, error.message)
         return JSONResponse({"input_tokens": prompt_tokens(body)})
@@ -125,7 +115,7 @@ def create_app(state: ServerState) -> Starlette:
 def _control_routes(state: ServerState) -> list[Route]:
     async def add_faults(request: Request) -> Response:
         try:
-            orders = json.loads(await _read(request))
+            orders = json.loads(await read_body(request))
             faults = [Fault.model_validate(order) for order in (orders if isinstance(orders, list) else [orders])]
             for fault in faults:
                 state.faults.add(fault)
@@ -138,7 +128,7 @@ def _control_routes(state: ServerState) -> list[Route]:
 
     async def limit(request: Request) -> Response:
         try:
-            order = json.loads(await _read(request))
+            order = json.loads(await read_body(request))
             state.limit = None if order is None else RateLimit(**order)
         except (TypeError, ValueError) as error:
             return error_response(400, f"no such limit: {error}")
@@ -226,72 +216,6 @@ def _whole_steps(message: dict[str, Any], delay_s: float, fault: Fault | None) -
     return [mark, whole[: len(whole) // 2], Hang()]
 
 
-async def _accepted_body(request: Request, state: ServerState, shape: type[BaseModel]) -> dict[str, Any]:
-    """The checked body of a request of the Messages API.
-
-    Raises:
-        ApiError: key, version, size, JSON or the API's rules.
-    """
-    # The current SDK sends its API key as a bearer token, older ones as x-api-key; the API takes both.
-    key = request.headers.get("x-api-key", "") or _bearer(request)
-    if not key:
-        raise ApiError(401, "x-api-key header is required")
-    if state.accepted_keys and key not in state.accepted_keys:
-        raise ApiError(401, "invalid x-api-key")
-    if not request.headers.get("anthropic-version"):
-        raise ApiError(400, "anthropic-version: header is required")
-
-    def checked(body: Any) -> dict[str, Any]:
-        check_body(body, shape)
-        whole: dict[str, Any] = body
-        return whole
-
-    return await _parsed(request, checked)
-
-
-async def _accepted_chat(request: Request, state: ServerState) -> dict[str, Any]:
-    """The checked body of Chat Completions, as a script sees it. As a local server it wants no key unless it has some.
-
-    Raises:
-        ApiError: key, size, JSON or the API's rules.
-    """
-    if state.accepted_keys and _bearer(request) not in state.accepted_keys:
-        raise ApiError(401, "Incorrect API key provided")
-    return await _parsed(request, script_body)
-
-
-async def _accepted_messages(request: Request, state: ServerState) -> dict[str, Any]:
-    return await _accepted_body(request, state, MessagesBody)
-
-
-def _bearer(request: Request) -> str:
-    return request.headers.get("authorization", "").removeprefix("Bearer ")
-
-
-async def _parsed(request: Request, checked: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-    raw = await _read(request)
-    try:
-        # As strict as the API, which takes neither NaN nor half a character.
-        return checked(orjson.loads(raw))
-    except Refused as refused:
-        raise ApiError(400, str(refused)) from None
-    except (ValueError, RecursionError) as error:
-        raise ApiError(400, f"The request body is not valid JSON: {error}") from None
-
-
-async def _read(request: Request) -> bytes:
-    """The body, at most MAX_BODY_BYTES; a longer one is read to its end, so that the client gets the answer."""
-    chunks: list[bytes] = []
-    total_bytes = 0
-    async for chunk in request.stream():
-        total_bytes += len(chunk)
-        if total_bytes <= MAX_BODY_BYTES:
-            chunks.append(chunk)
-    if total_bytes > MAX_BODY_BYTES:
-        raise ApiError(413, "Request exceeds the maximum allowed number of bytes.")
-    return b"".join(chunks)
-
-
 def _check_window(body: dict[str, Any], state: ServerState) -> None:
     tokens = prompt_tokens(body)
     if state.window_tokens is not None and tokens > state.window_tokens:
@@ -324,11 +248,11 @@ class Dialect:
         whole: the answer that is not streamed.
     """
 
-    accepted: Callable[[Request, ServerState], Awaitable[dict[str, Any]]]
+    accepted: Callable[[Request, Collection[str]], Awaitable[dict[str, Any]]]
     error: Callable[[int, str, str | None, Mapping[str, str] | None], Response]
     wire: Callable[[ScriptRequest, dict[str, Any], int], Wire]
     whole: Callable[[dict[str, Any]], dict[str, Any]]
 
 
-MESSAGES = Dialect(_accepted_messages, error_response, messages_wire, lambda message: message)
-CHAT = Dialect(_accepted_chat, chat_error, chat_wire, whole_completion)
+MESSAGES = Dialect(accepted_messages, error_response, messages_wire, lambda message: message)
+CHAT = Dialect(accepted_chat, chat_error, chat_wire, whole_completion)

@@ -23,8 +23,8 @@ LUA = {
     for f in files("neuraphage.store").iterdir()
     if f.name.endswith(".lua")
 }
-OTHERWISE_USED = {"pause", "cancel", "list"}
-"""Words that are something else too: flags are fields of the record, and a list is a type of keys."""
+OTHERWISE_USED = {"pause", "cancel", "list", "model"}
+"""Words that are something else too: flags and the model are fields of the record, and a list is a type of keys."""
 SHARED = {"prelude", "access", CHANGES, FINISHING, CLAIMING, GAUGE, SIGNALS}
 
 

@@ -1,0 +1,47 @@
+"""What goes into the conversation with the first request of a turn: what became of the directory, what people wrote."""
+
+from __future__ import annotations
+
+import logging
+
+from neuraphage.decide.working_dir_notes import working_dir_note
+from neuraphage.model.event import Event, EventKind
+from neuraphage.model.message import Entry
+from neuraphage.model.prompt import PromptKind
+from neuraphage.runtime.services import Services
+from neuraphage.runtime.unit_of_work import UnitOfWork
+
+log = logging.getLogger(__name__)
+
+
+def tell_of_place(services: Services, work: UnitOfWork, iteration: int) -> None:
+    """A working directory that went, or came back, is told with the next request: to the model and to people."""
+    working_dir = work.record.spec.working_dir
+    if working_dir is None:
+        return
+    report = services.files.problem(working_dir)
+    if report is not None:
+        report = services.redaction.text(report)
+    note = working_dir_note(work.entries, report)
+    if note is None:
+        return
+    kind = EventKind.WORKING_DIR_BACK if report is None else EventKind.WORKING_DIR_LOST
+    log.warning("%s", note, extra={"task": work.record.task_id})
+    work.note(
+        entries=[Entry(role="user", content=[{"type": "text", "text": note}], turn=iteration)],
+        events=[Event(kind=kind, data={"path": working_dir, "report": report})],
+    )
+
+
+def take_inputs(services: Services, work: UnitOfWork, iteration: int) -> None:
+    """What people wrote becomes part of the conversation with this request, never in mid-turn."""
+    for prompt in [p for p in work.prompts.values() if p.kind is PromptKind.CONVERSATION]:
+        work.close_prompt(prompt.prompt_id)
+    texts = []
+    for raw, item in list(work.inbox):
+        if item.kind == "input":
+            texts.append(services.redaction.text(item.text))
+            work.consume(raw)
+    blocks = [{"type": "text", "text": text} for text in texts if text.strip()]
+    if blocks:
+        work.note(entries=[Entry(role="user", content=blocks, turn=iteration)])
