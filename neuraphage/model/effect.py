@@ -187,9 +187,9 @@ Journal = Mapping[str, JournalEntry]
 
 
 def model_effect(journal: Journal) -> ModelEffect | None:
-    """The turn's call of the model, once it was announced."""
+    """The turn's call of the model, once it was announced, or while it waits for something that comes first."""
     entry = journal.get(MODEL_ENTRY)
-    return entry if isinstance(entry, ModelEffect) and entry.state is not EffectState.PLANNED else None
+    return entry if isinstance(entry, ModelEffect) else None
 
 
 def summary_effect(journal: Journal) -> ModelEffect | None:

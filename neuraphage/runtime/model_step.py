@@ -70,7 +70,7 @@ class ModelStep:
         entry = ModelEffect(
             state=EffectState.STARTED,
             fence=fence,
-            request_id=before.request_id if before else request_id(work.record.task_id, work.record.seq),
+            request_id=(before and before.request_id) or request_id(work.record.task_id, work.record.seq),
             attempt=before.attempt + 1 if before else 1,
             faults=before.faults if before else 0,
             plain=before is not None and (before.plain or is_sent_plain(before.fault)),

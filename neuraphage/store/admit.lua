@@ -23,8 +23,10 @@ end
 
 -- What those need that stand before this task and are expected: who is overdue for long is not waited for.
 local function needed_before()
-  local score, before = redis.call('ZSCORE', QUEUE, given.task) or now + given.behind_ms, no_need()
-  for _, task in ipairs(redis.call('ZRANGEBYSCORE', QUEUE, '-inf', '(' .. score, 'LIMIT', 0, given.looks_max)) do
+  -- a newcomer stands behind those that came in the same millisecond
+  local score, before = redis.call('ZSCORE', QUEUE, given.task), no_need()
+  local last = score and '(' .. score or now + given.behind_ms
+  for _, task in ipairs(redis.call('ZRANGEBYSCORE', QUEUE, '-inf', last, 'LIMIT', 0, given.looks_max)) do
     local other = task ~= given.task and decoded('w:' .. task)
     if other and other.due + given.keep_ms < now then
       redis.call('ZREM', QUEUE, task)

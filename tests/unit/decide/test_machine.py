@@ -524,13 +524,14 @@ def test_over_its_rate_a_call_waits_before_its_approval_is_looked_at() -> None:
 )
 def test_before_each_call_of_a_model_that_may_take_none_it_is_asked(entries: tuple[JournalEntry, ...]) -> None:
     """Whatever call it is; who is admitted calls, who is not waits until then. A limit of the task goes first."""
-    assert decide(turn(*entries, asks_capacity=True)) == AskCapacity()
-    held = turn(*entries, asks_capacity=True, capacity=HELD)
+    asks = {"asks_capacity": True, "reply_found": Finding.UNKNOWN}
+    assert decide(turn(*entries, **asks)) == AskCapacity()
+    held = turn(*entries, **asks, capacity=HELD)
     assert decide(held) == WaitForCapacity(NOW_MS + 7, CapacityReason.OVERLOADED, NOW_MS + 5)
-    admitted = turn(*entries, asks_capacity=True, capacity=Capacity(is_admitted=True))
+    admitted = turn(*entries, **asks, capacity=Capacity(is_admitted=True))
     assert isinstance(decide(admitted), CallModel)
-    assert isinstance(decide(turn(*entries)), CallModel)
-    at_limit = turn(*entries, asks_capacity=True, record={"limits": Limits(max_turns=0)})
+    assert isinstance(decide(turn(*entries, reply_found=Finding.UNKNOWN)), CallModel)
+    at_limit = turn(*entries, **asks, record={"limits": Limits(max_turns=0)})
     assert isinstance(decide(at_limit), StopAtLimit)
 
 

@@ -5,7 +5,7 @@ import copy
 import httpx2
 import pytest
 
-from neuraphage.testing.scripted_api import ScriptedServer, app
+from neuraphage.testing.scripted_api import ScriptedServer, accepting
 from neuraphage.testing.scripted_api.script import sign
 
 HEADERS = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
@@ -211,7 +211,7 @@ def test_count_tokens_takes_no_max_tokens(url):
 
 def test_a_body_over_the_limit_is_413(url, monkeypatch):
     """A request over the size limit is read to its end and refused with request_too_large."""
-    monkeypatch.setattr(app, "MAX_BODY_BYTES", 10_000)
+    monkeypatch.setattr(accepting, "MAX_BODY_BYTES", 10_000)
     answer = _post(url, _body("x" * 200_000))
     assert (answer.status_code, answer.json()["error"]["type"]) == (413, "request_too_large")
     assert _post(url, _body("x" * 5_000)).status_code == 200
@@ -219,7 +219,7 @@ def test_a_body_over_the_limit_is_413(url, monkeypatch):
 
 def test_the_limit_is_the_api_limit():
     """32 MB."""
-    assert app.MAX_BODY_BYTES == 32 * 1024 * 1024
+    assert accepting.MAX_BODY_BYTES == 32 * 1024 * 1024
 
 
 def test_unknown_endpoints_are_404(url):

@@ -30,6 +30,9 @@ FULL = TaskSpec(
     worktree="/w/.worktrees/x",
     permission_timeout_s=300.0,
     created_at_ms=1,
+    tier="worker",
+    fallbacks=("n",),
+    extra={"top_k": 1},
 )
 
 
