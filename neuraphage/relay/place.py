@@ -16,20 +16,16 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from neuraphage.private_files import FILE_MODE, private_folder
+from neuraphage.proc.socket_path import short_path
 from neuraphage.relay.entry import CallEntry
 
 CURRENT, STARTING, CALLS = "current", "starting", "calls"
 _SOCKET = "s-"
 _BACKLOG = 512
-_MOST_BYTES = 100
-"""A socket's path has room for 104 bytes (macOS) or 108."""
-_OPEN_FOLDERS = Path("/proc/self/fd")
-"""By it a folder has a short path, wherever it is (Linux)."""
 
 
 class RelayPlace:
@@ -72,7 +68,7 @@ class RelayPlace:
         name = f"{_SOCKET}{secrets.token_hex(6)}"
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            with _short(self.root, name) as path:
+            with short_path(self.root / name) as path:
                 listener.bind(path)
             (self.root / name).chmod(FILE_MODE)
             listener.listen(_BACKLOG)
@@ -127,7 +123,7 @@ class RelayPlace:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connection.settimeout(timeout_s)
         try:
-            with _short(self.root, name) as path:
+            with short_path(self.root / name) as path:
                 connection.connect(path)
         except OSError:
             connection.close()
@@ -152,16 +148,3 @@ class RelayPlace:
             for path in self.root.glob(f"{_SOCKET}*"):
                 if not self.is_alive(path.name):
                     path.unlink(missing_ok=True)
-
-
-@contextmanager
-def _short(folder: Path, name: str) -> Iterator[str]:
-    """A path of a name in a folder that a socket has room for."""
-    if len(os.fsencode(folder / name)) <= _MOST_BYTES or not _OPEN_FOLDERS.is_dir():
-        yield str(folder / name)
-        return
-    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield str(_OPEN_FOLDERS / str(opened) / name)
-    finally:
-        os.close(opened)

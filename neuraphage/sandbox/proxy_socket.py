@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import socket
 from pathlib import Path
 
 from neuraphage.errors import SpoolError
 from neuraphage.private_files import FILE_MODE, private_folder
+from neuraphage.proc.socket_path import short_path
 
 _BACKLOG = 128
-_MOST_BYTES = 100
-"""A socket's path has room for 104 bytes (macOS) or 108; it may be made under a name that is longer by some."""
-_OPEN_FOLDERS = Path("/proc/self/fd")
-"""By it a folder has a short path, wherever it is (Linux)."""
 
 
 def listening(path: Path) -> socket.socket:
@@ -45,7 +41,8 @@ def listening(path: Path) -> socket.socket:
 def _put_in_place(listener: socket.socket, path: Path) -> None:
     # under another name first: what is at the path listens, and is private, from its first instant
     made = path.with_name(f".{secrets.token_hex(3)}")
-    _bind(listener, made)
+    with short_path(made) as name:
+        listener.bind(name)
     try:
         made.chmod(FILE_MODE)
         listener.listen(_BACKLOG)
@@ -53,14 +50,3 @@ def _put_in_place(listener: socket.socket, path: Path) -> None:
     except OSError:
         made.unlink(missing_ok=True)
         raise
-
-
-def _bind(listener: socket.socket, path: Path) -> None:
-    if len(os.fsencode(path)) <= _MOST_BYTES or not _OPEN_FOLDERS.is_dir():
-        listener.bind(str(path))
-        return
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        listener.bind(str(_OPEN_FOLDERS / str(folder) / path.name))
-    finally:
-        os.close(folder)
