@@ -177,6 +177,7 @@ class Story:
         entry = orjson.loads(self.admin.hget(self.keys.turn(FIRST), "model"))
         self.admin.hset(self.keys.turn(FIRST), "model", orjson.dumps({**entry, "retry_at_ms": 1}))
         self.admin.zadd(self.keys.timers, {FIRST: 1})
+        self.admin.delete(self.keys.cooling)
 
     def _look(self, task_id: str) -> None:
         row = self.admin.hgetall(self.keys.task(task_id))

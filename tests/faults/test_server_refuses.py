@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from fault_server import FaultServer
 from fault_world import World, stamps
 
 from neuraphage.errors import StoreUnavailable
-from neuraphage.ports import Delta, Lease, Renewal
+from neuraphage.ports import Lease, Renewal
 from neuraphage.runtime.live_view import SLOW_S
 from patience import PATIENCE_S
 from stackkit.scripts import task_prompt, turn
@@ -99,16 +99,16 @@ def test_a_frozen_server_does_not_hold_up_a_stream(
     """Live text is for viewers: a paid stream waits for one bundle of it at most, and sends no other after that."""
     slow = {"between_events_s": 0.02, "chunk_chars": 4}
     with World(server, tmp_path, socket_timeout_s=SLOW_S + 0.1) as world:
-        publish, replied, bundles = world.store.publish_live, threading.Event(), 0
+        look, replied, bundles = world.store.live_shown, threading.Event(), 0
 
-        def publish_live(task_id: str, deltas: Iterable[Delta]) -> None:
+        def live_shown(task_id: str, call: str) -> int | None:
             nonlocal bundles
             bundles += 1
             if bundles == 1:  # the first: a slow disk may end the showing before a second one
                 server.freeze()
-            publish(task_id, deltas)
+            return look(task_id, call)
 
-        monkeypatch.setattr(world.store, "publish_live", publish_live)
+        monkeypatch.setattr(world.store, "live_shown", live_shown)
         world.model.after_reply = lambda request: replied.set()
         task = world.submit(task_prompt(turn("word " * 90, **slow)))
         world.start()
