@@ -50,6 +50,7 @@ SCRIPTS = [
     "fire",
     "republish",
     "delete",
+    "cool",
 ]
 FIRST, SECOND = f"task-{uuid.UUID(int=1)}", f"task-{uuid.UUID(int=2)}"
 MORE_THAN_ONE_CALL_TRIES = 6
