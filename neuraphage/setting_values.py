@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from neuraphage.decide.allowed_hosts import read_allowed_host, read_denied_host
 from neuraphage.decide.loopback import check_loopback_url
+from neuraphage.decide.own_prices import read_label_limit, read_price
 from neuraphage.decide.rules.reading import read_rule
 from neuraphage.errors import BadInput
 
@@ -25,6 +26,8 @@ SocketSeconds = Annotated[float, Field(ge=0.001, le=7 * 86_400.0)]
 """A time that a socket waits; it takes no more than 24 days."""
 PerMinute = Annotated[int, Field(ge=1, le=10_000)] | Literal["none"]
 """How many within a minute; "none" for no limit."""
+CostOrNone = Annotated[int, Field(ge=0, le=MAX_AMOUNT)] | Literal["none"]
+"""Micro-dollars; "none" for no limit."""
 _DOTTED = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
 _TOOL_REFERENCE = re.compile(f"{_DOTTED}:{_DOTTED}")
 _TOOL_REFERENCE_CHARS = 500
@@ -82,6 +85,12 @@ AllowedHosts = Annotated[tuple[str, ...], _MANY, BeforeValidator(_words), _reada
 """Hosts, each as `pypi.org`, `*.pythonhosted.org` or `host:port`."""
 BlockedHosts = Annotated[tuple[str, ...], _MANY, BeforeValidator(_words), _readable_by(read_denied_host)]
 """Hosts in the same forms; without a port every one is meant."""
+
+
+Prices = Annotated[tuple[str, ...], _MANY, BeforeValidator(_lines), _readable_by(read_price)]
+"""Prices of models, each as `MODEL INPUT OUTPUT` or `MODEL INPUT OUTPUT CACHE_WRITE CACHE_READ`."""
+LabelLimits = Annotated[tuple[str, ...], _MANY, BeforeValidator(_lines), _readable_by(read_label_limit)]
+"""Limits of labels, each as `team=web 5000000`."""
 
 
 def _shell_words(value: Any) -> Any:

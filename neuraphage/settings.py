@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal, Self
 
 from platformdirs import user_data_path
 from pydantic import (
-    BaseModel,
     ConfigDict,
     Field,
     SecretStr,
@@ -23,6 +22,7 @@ from pydantic import (
 from neuraphage.decide.server_pair import beside, refuse_one_database
 from neuraphage.decide.server_url import check_server_url
 from neuraphage.errors import SettingsError
+from neuraphage.money_settings import MoneySettings
 from neuraphage.setting_relations import clashes
 from neuraphage.setting_sources import PREFIX, layers
 from neuraphage.setting_values import (
@@ -51,7 +51,7 @@ def _usual_data_dir() -> Path:
         return Path("~/neuraphage")
 
 
-class Settings(BaseModel):
+class Settings(MoneySettings):
     """All settings. Every limit of the product is here, named, with its unit last.
 
     pydantic-settings is not used: it doubles the time until a command begins, and the layers need checks of their own.

@@ -10,15 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuraphage import own_secrets
-from neuraphage.client_wiring import API_KEY_VARIABLE, build_store, redactor
+from neuraphage.client_wiring import API_KEY_VARIABLE, build_store, price_table, redactor
 from neuraphage.data_folder import RELAY, SANDBOX, SPOOL, WAYS
-from neuraphage.decide.cost import cost_microusd
 from neuraphage.decide.hashing import sha256_hex
 from neuraphage.decide.server_url import socket_of
 from neuraphage.errors import SettingsError, SpoolError
-from neuraphage.llm import AnthropicClient, PriceTable
+from neuraphage.llm import AnthropicClient
 from neuraphage.model.sandbox import CommandLimits, SandboxKind
-from neuraphage.model.usage import Usage
 from neuraphage.own_rules import OwnRules, rules_file
 from neuraphage.ports import (
     ModelClient,
@@ -195,12 +193,7 @@ def build_shell() -> ShellReader:
 
 def build_services(settings: Settings, store: RedisStore) -> Services:
     """Every port of a worker process."""
-    prices = PriceTable.packaged()
     redaction, relay = redactor(), build_relay(settings)
-
-    def cost(model: str, usage: Usage) -> int:
-        return cost_microusd(usage, prices.quote(model).price)
-
     return Services(
         settings=settings,
         clock=store.clock,
@@ -212,7 +205,7 @@ def build_services(settings: Settings, store: RedisStore) -> Services:
         shell=build_shell(),
         files=LocalTurnFiles(),
         redaction=redaction,
-        cost_microusd=cost,
+        quote=price_table(settings).quote,
         new_claim_id=lambda: secrets.token_hex(8),
         own_rules=OwnRules(rules_file()),
         project_rules=TrustedRules(trust_file()),

@@ -15,6 +15,7 @@ from neuraphage.settings import Settings
 if TYPE_CHECKING:
     from neuraphage.api.service import TaskService
     from neuraphage.model.tool_traits import ToolTraits
+    from neuraphage.model.usage import PriceQuote
     from neuraphage.ports import AddRule, Clock, ReadStore, Redaction, TaskStore, Waker, WorkingFiles
 
 _WHOLE_ID = re.compile(r"task-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -39,6 +40,7 @@ class ApiPorts:
         who: name of the person who uses it, for others who answer the same task.
         close: closes the connections that the seams share.
         calling_task: id of the task whose command gives the orders, which are then refused; empty when none does.
+        quote: the price of a model by the settings; None where nobody asks.
     """
 
     settings: Settings
@@ -55,6 +57,7 @@ class ApiPorts:
     who: str
     close: Callable[[], None]
     calling_task: str = ""
+    quote: Callable[[str], PriceQuote] | None = None
 
 
 class ApiBase:

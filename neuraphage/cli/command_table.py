@@ -50,6 +50,8 @@ TABLE = {
     "retry": CommandEntry("task_commands", "Go on with a failed task from where it stopped.", orders=True),
     "limit": CommandEntry("task_commands", "Set the limits of a task, from its next model call on.", orders=True),
     "list": CommandEntry("list_command", "List tasks, newest first."),
+    "cost": CommandEntry("cost_commands", "Show what was spent, tasks that are deleted included."),
+    "pools": CommandEntry("cost_commands", "Show pools of money, or set the limit of one."),
     "show": CommandEntry("read_commands", "Show one task in full."),
     "checkpoint": CommandEntry("read_commands", "Show what a task would go on from."),
     "events": CommandEntry("events_command", "Show what happened to a task, oldest first."),

@@ -19,6 +19,7 @@ from neuraphage.cli.flags import chosen_flags
 from neuraphage.cli.hints import command_line
 from neuraphage.configuration import ShownSetting, masked_url, shown
 from neuraphage.errors import StackError
+from neuraphage.money_settings import MoneySettings
 from neuraphage.setting_sources import LOWER_ONLY_KEYS, PROJECT_KEYS, project_file, user_file, variable
 from neuraphage.settings import Settings
 from neuraphage.stack_note import note_path, settings_of_running_stack
@@ -125,8 +126,10 @@ def _default(name: str) -> Any:
 
 def _meanings() -> dict[str, str]:
     """The line under each setting in the source, by its name."""
-    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(Settings))).body
-    lines: list[ast.stmt] = getattr(tree, "body", [])
+    lines: list[ast.stmt] = []
+    for part in (Settings, MoneySettings):
+        (tree,) = ast.parse(textwrap.dedent(inspect.getsource(part))).body
+        lines += getattr(tree, "body", [])
     found = {}
     for line, below in itertools.pairwise(lines):
         is_text = isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)

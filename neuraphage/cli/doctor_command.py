@@ -20,7 +20,7 @@ from neuraphage.cli.connection import load_settings, server_settings
 from neuraphage.cli.console import harmless, out, print_json, print_wrapped
 from neuraphage.cli.hints import typed_here
 from neuraphage.cli.own_findings import own_findings
-from neuraphage.client_wiring import API_KEY_VARIABLE, stored_form
+from neuraphage.client_wiring import API_KEY_VARIABLE, price_table, stored_form
 from neuraphage.data_folder import data_bytes, folder_problem, free_bytes, quota_warnings
 from neuraphage.decide import host_findings, server_findings
 from neuraphage.decide.findings import Finding, Level
@@ -75,6 +75,9 @@ def _findings(settings: Settings) -> Iterator[Finding]:
         is_set=bool(os.environ.get(API_KEY_VARIABLE)),
         workers_here=len(host_health(settings)),
         plays_script=script_of_running_stack(settings.data_dir) is not None,
+    )
+    yield host_findings.price_finding(
+        settings.default_model, is_known=price_table(settings).quote(settings.default_model).known
     )
     yield _tools(settings)
     kind, why_none = found_sandbox(settings)

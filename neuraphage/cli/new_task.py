@@ -10,6 +10,7 @@ from pathlib import Path
 import neuraphage
 from neuraphage.cli.connection import load_settings
 from neuraphage.cli.console import complain
+from neuraphage.decide.own_prices import read_price
 from neuraphage.errors import BadInput
 from neuraphage.model.limits import MOST_TURNS
 from neuraphage.stack_note import script_of_running_stack
@@ -94,9 +95,13 @@ def _check_model(model: str, script: str | None) -> None:
     may_know = model.startswith(NEWER) or settings.anthropic_base_url or settings.names_servers
     if not may_know:
         raise BadInput(f"--model {model}: there is no such model at the provider's own address; {meant}")
-    complain(f"warning: --model {model} is not in the price table: it counts as the dearest model; {meant}")
+    complain(
+        f"warning: no price is known here for --model {model}, and a worker without one does not ask it: set `prices`"
+        f" where workers run (docs/money.md); {meant}"
+    )
 
 
 def known_models() -> list[str]:
-    """The ids in the price table of this release."""
-    return list(json.loads(_PRICES.read_text(encoding="utf-8"))["models"])
+    """The ids in the price table of this release, and those of the settings."""
+    own = [read_price(text)[0] for text in load_settings().prices]
+    return [*json.loads(_PRICES.read_text(encoding="utf-8"))["models"], *own]

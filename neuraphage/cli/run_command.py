@@ -16,12 +16,14 @@ from neuraphage.cli.answer_command import Seen
 from neuraphage.cli.arguments import (
     AsJson,
     Force,
+    Labels,
     MaxCost,
     MaxTurns,
     PermissionTimeout,
     TaskMode,
     Tools,
     existing_dir,
+    labels_of,
     timeout_s,
 )
 from neuraphage.cli.completion import task_ids
@@ -79,6 +81,7 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     max_cost: MaxCost = None,
     mode: TaskMode = None,
     permission_timeout: PermissionTimeout = None,
+    label: Labels = None,
     resume: Resume = None,
     answer: Annotated[str | None, typer.Option(help="With --resume: answer what it asks.")] = None,
     to: Annotated[list[str] | None, typer.Option("--prompt", help="With --answer: the prompts that it is for.")] = None,
@@ -99,7 +102,9 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     """
     has_text = prompt is not None or file is not None
     _refuse_at_odds(has_text, resume, answer, script, is_precise=bool(to or seen))
-    new = _NewTask(directory, model, allow, auto_allow_sandboxed, max_turns, max_cost, mode, permission_timeout, force)
+    new = _NewTask(
+        directory, model, allow, auto_allow_sandboxed, max_turns, max_cost, mode, permission_timeout, force, label
+    )
     settings = load_settings()
     if resume is not None:
         new.refuse_for_one_that_goes_on()
@@ -140,6 +145,7 @@ class _NewTask:
     mode: Mode | None
     permission_timeout: str | None
     force: bool
+    label: list[str] | None
 
     def refuse_for_one_that_goes_on(self) -> None:
         """A task that is resumed keeps what it was given.
@@ -154,6 +160,7 @@ class _NewTask:
             "--auto-allow-sandboxed": self.auto_allow_sandboxed or None,
             "--mode": self.mode,
             "--permission-timeout": self.permission_timeout,
+            "--label": self.label,
         }
         given = [name for name, value in options.items() if value not in (None, [])]
         if given:
@@ -166,6 +173,7 @@ class _NewTask:
             BadInput: the directory is none or too wide, or a time is none.
         """
         timeout_s(self.permission_timeout)
+        labels_of(self.label)
         if not self.force:
             require_narrow(LocalFiles(), self._working_dir, settings.data_dir)
 
@@ -180,6 +188,7 @@ class _NewTask:
             max_cost_usd=self.max_cost,
             mode=self.mode or Mode.AUTONOMOUS,
             permission_timeout_s=timeout_s(self.permission_timeout),
+            labels=labels_of(self.label),
             force=self.force,
             followed=True,
         )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neuraphage.decide.snapshot import Stop
+from neuraphage.model.money import Shortage
 from neuraphage.model.rule import Rule
 from neuraphage.model.tool import ToolCall, ToolResult
 from neuraphage.model.tool_traits import RatedKind
@@ -73,6 +74,17 @@ class WaitForRate:
     call: ToolCall
     kind: RatedKind
     most: int
+    due_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class WaitForMoney:
+    """Give the lease back since a pool has no room for the next call of the model; no process waits.
+
+    One that is used up pauses the task, unless somebody has raised it meanwhile; else it is asked again at `due_ms`.
+    """
+
+    shortage: Shortage
     due_ms: int
 
 
@@ -265,6 +277,7 @@ Action = (
     | GiveBack
     | WaitUntil
     | WaitForRate
+    | WaitForMoney
     | TakeAnswers
     | AskPeople
     | AskWhatHappened

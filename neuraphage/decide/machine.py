@@ -15,22 +15,20 @@ from neuraphage.decide.actions import (
     AskWhatHappened,
     Attach,
     AttachReply,
-    CallModel,
     Fail,
     GiveBack,
     LookAfter,
     PutBack,
     Record,
     RunTool,
-    StopAtLimit,
     TakeAnswers,
     WaitUntil,
 )
 from neuraphage.decide.begun_call import Finding, Found
+from neuraphage.decide.calling import call_of_model
 from neuraphage.decide.control import endings_last
 from neuraphage.decide.given_result import forbidden_result, of_other_tools_result
 from neuraphage.decide.host_requests import host_asked, hosts_to_ask
-from neuraphage.decide.limits import limit_failure
 from neuraphage.decide.matrix import MATRIX, STARTED_SHAPES, Move, Origin, Shape
 from neuraphage.decide.next_call import is_forbidden, next_call
 from neuraphage.decide.retry import advice, can_be_retried
@@ -63,7 +61,10 @@ def decide(snapshot: Snapshot) -> Action:
         return _settled(snapshot, entry, call, found)
     match move:
         case Move.CALL_MODEL | Move.CALL_RETRY | Move.CALL_AGAIN | Move.ASK_REPLY:
-            return _sent_before(snapshot) if move is Move.ASK_REPLY else _call(snapshot, move is Move.CALL_AGAIN)
+            before = entry if isinstance(entry, ModelEffect) else None
+            again = move is Move.CALL_AGAIN
+            is_sent = move is Move.ASK_REPLY
+            return _sent_before(snapshot, before) if is_sent else call_of_model(snapshot, before, may_be_billed=again)
         case Move.TAKE_ANSWERS:
             return TakeAnswers()
         case Move.ANNOUNCE:
@@ -92,13 +93,7 @@ def move_of(snapshot: Snapshot) -> tuple[Move, JournalEntry | None, ToolCall | N
     return MATRIX[shape, origin], entry, call
 
 
-def _call(snapshot: Snapshot, may_be_billed: bool) -> Action:
-    """The model is called, unless a limit is reached."""
-    reached = limit_failure(snapshot.record)
-    return CallModel(may_be_billed=may_be_billed) if reached is None else StopAtLimit(reached)
-
-
-def _sent_before(snapshot: Snapshot) -> Action:
+def _sent_before(snapshot: Snapshot, before: ModelEffect | None) -> Action:
     """A former lease had sent a call. A reply that a relay holds is paid already, whatever the limits say."""
     match snapshot.reply_found:
         case None:
@@ -106,7 +101,7 @@ def _sent_before(snapshot: Snapshot) -> Action:
         case Finding.RUNNING | Finding.ENDED:
             return AttachReply()
         case found:
-            return _call(snapshot, found is not Finding.SEALED)
+            return call_of_model(snapshot, before, may_be_billed=found is not Finding.SEALED)
 
 
 def _after_failure(move: Move, entry: ModelEffect) -> Action:

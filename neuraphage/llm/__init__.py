@@ -5,6 +5,6 @@ retries; the turn's timers do.
 """
 
 from neuraphage.llm.client import AnthropicClient, is_sdk_loaded, load_sdk
-from neuraphage.llm.pricing import PriceQuote, PriceTable
+from neuraphage.llm.pricing import PriceTable
 
-__all__ = ["AnthropicClient", "PriceQuote", "PriceTable", "is_sdk_loaded", "load_sdk"]
+__all__ = ["AnthropicClient", "PriceTable", "is_sdk_loaded", "load_sdk"]

@@ -61,6 +61,8 @@ class EventKind(StrEnum):
     """It stands until it is resumed."""
     LIMITS_CHANGED = "LimitsChanged"
     """A person set its limits."""
+    BUDGET_WARNING = "BudgetWarning"
+    """Half, three quarters or nine tenths of a pool of money are used."""
     TASK_RETRIED = "TaskRetried"
     """A person had it go on from where it failed."""
     REPLY_SUPERSEDED = "ReplySuperseded"

@@ -10,6 +10,7 @@ from pydantic import Field
 from neuraphage.model.base import SCHEMA_VERSION, Frozen
 from neuraphage.model.effect import Marker
 from neuraphage.model.limits import Limits
+from neuraphage.model.money import MAX_LABELS, LabelName, LabelValue, Shortage
 from neuraphage.model.prompt import Prompt
 from neuraphage.model.usage import Counters
 
@@ -113,12 +114,13 @@ class BlockedDetail(Frozen):
 
 
 class PausedDetail(Frozen):
-    """Detail of Paused; `reason` is user or recovery."""
+    """Detail of Paused; `reason` is user, recovery or money, the latter with the pool that is used up."""
 
     status: Literal[Status.PAUSED] = Status.PAUSED
     paused_at_ms: int
     resume_point: ResumePoint
     reason: str = "user"
+    shortage: Shortage | None = None
 
 
 class CompletedDetail(Frozen):
@@ -199,7 +201,8 @@ class TaskSpec(Frozen):
         parent_id: the task that spawned this one.
         depth: how many parents it has.
         blocked_by: tasks that must end first (stored, not yet acted on).
-        tags: free labels.
+        tags: free words.
+        labels: what its money is counted under, as `team` to `web`; a label may have a pool of its own.
         worktree: path of a git worktree made for the task.
         permission_timeout_s: seconds until an unanswered permission counts as denied; None for no limit.
         created_at_ms: server time.
@@ -222,6 +225,7 @@ class TaskSpec(Frozen):
     depth: int = Field(default=0, ge=0, le=10)
     blocked_by: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    labels: dict[LabelName, LabelValue] = Field(default_factory=dict, max_length=MAX_LABELS)
     worktree: str | None = None
     permission_timeout_s: float | None = Field(default=None, gt=0)
     created_at_ms: int = 0
@@ -251,7 +255,10 @@ class TaskRecord(Frozen):
         created_at_ms: create.
         limits: that hold now: those of create until a person sets others.
         turns_from: turns done when the present piece of work began; the limit of turns counts from there.
+        reserved_microusd: what its call under way may cost of pools; 0 where no pool is.
+        shortage: the pool that its next call waits for; None while it does not wait for one.
         resets: how often it began anew; shown to nobody, it tells the calls of one conversation from those of the next.
+        cost_by_day: micro-dollars by day (since 1970-01-01, UTC), of the days from the release on that counts them.
     """
 
     spec: TaskSpec
@@ -275,7 +282,10 @@ class TaskRecord(Frozen):
     created_at_ms: int = 0
     limits: Limits = Limits()
     turns_from: int = 0
+    reserved_microusd: int = 0
+    shortage: Shortage | None = None
     resets: int = Field(default=0, exclude=True)
+    cost_by_day: dict[int, int] = Field(default_factory=dict, exclude=True)
     schema_version: int = SCHEMA_VERSION
 
     @property

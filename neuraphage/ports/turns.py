@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from neuraphage.model.effect import JournalEntry, Marker
 from neuraphage.model.event import Event
 from neuraphage.model.message import Entry
+from neuraphage.model.money import Shortage
 from neuraphage.model.prompt import InboxItem, Prompt
 from neuraphage.model.task import Status, TaskRecord
 from neuraphage.ports.effects import Delta
@@ -37,6 +38,8 @@ class CommitVerdict(StrEnum):
     """Another lease has taken over (or the task is gone): nothing was written."""
     LOST = "LOST"
     """An earlier write of this lease is missing (the server lost its tail): nothing was written."""
+    NO_MONEY = "NO_MONEY"
+    """A pool has no room for the call that a commit announces: nothing was written, and the lease stands."""
     CANCELLED = "CANCELLED"
     """The task is over: nothing was written by commit; suspend and finish ended it as Cancelled."""
 
@@ -106,6 +109,8 @@ class Changes:
         prompts_opened, prompts_closed: prompts, prompt ids.
         grants: tool name, or tool name and pattern -> granted or denied, remembered.
         events: appended to the history.
+        model: what `add` tells of was spent on it.
+        reserve_microusd: what the task is to hold of its pools: what a call may cost, 0 once settled; None leaves it.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -118,6 +123,8 @@ class Changes:
     prompts_closed: tuple[str, ...] = ()
     grants: Mapping[str, str] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
+    model: str = ""
+    reserve_microusd: int | None = None
 
 
 class SuspendTo(StrEnum):
@@ -126,6 +133,8 @@ class SuspendTo(StrEnum):
     WAIT = "wait"
     """Open prompts: WaitingForUser, or the outbox if an answer is there already."""
     TIMER = "timer"
+    MONEY = "money"
+    """Paused: a pool of money is used up."""
     PAUSE = "pause"
     """Paused, or the outbox if the flag is gone."""
     SHUTDOWN = "shutdown"
@@ -190,16 +199,18 @@ class Committed:
     """Answer of commit.
 
     Args:
-        verdict: COMMITTED, STALE, LOST or CANCELLED.
+        verdict: COMMITTED, STALE, LOST, CANCELLED or NO_MONEY.
         pause, cancel: flags people have set.
         sent_at_boottime_s: local send time; the lease runs on from there. 0 when this try renewed nothing: it was
             renewed just before, or an earlier try had written it, and the lease may be over since.
+        shortage: NO_MONEY: the pool.
     """
 
     verdict: CommitVerdict
     pause: bool = False
     cancel: bool = False
     sent_at_boottime_s: float = 0.0
+    shortage: Shortage | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,10 @@ from neuraphage.model.message import Entry, ModelReply, ModelRequest
 from neuraphage.model.prompt import PromptKind
 from neuraphage.model.tool import ToolResult
 from neuraphage.model.usage import Usage
+from neuraphage.runtime.call_cost import CallCost
 from neuraphage.runtime.live_view import LiveView
+from neuraphage.runtime.no_money import NoMoney
+from neuraphage.runtime.savepoint import savepoint
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_result import note_result
 from neuraphage.runtime.unit_of_work import UnitOfWork
@@ -46,6 +49,7 @@ class ModelStep:
     def __init__(self, services: Services, work: UnitOfWork) -> None:
         self._services = services
         self._work = work
+        self._cost = CallCost(services, work.record.spec.model)
 
     def call(self, *, resend: bool) -> None:
         """Commit the intent, call, and note the reply or the fault.
@@ -55,8 +59,9 @@ class ModelStep:
 
         Raises:
             LeaseLost, CancelRequested, StoreUnavailable: nothing is noted.
+            NoMoney: a pool has no room for it; nothing is noted.
         """
-        work = self._work
+        work, take_back = self._work, savepoint(self._work)
         iteration = work.record.counters.iteration
         before = work.model_effect
         if before is None:
@@ -71,11 +76,18 @@ class ModelStep:
             faults=before.faults if before else 0,
             plain=before is not None and (before.plain or is_sent_plain(before.fault)),
         )
+        request = self._request(entry)
         if work.is_announced(entry):
             work.begin_announced(entry)
         else:
-            self._announce(entry, resend=resend)
-        self._read_reply(entry)
+            cost = self._cost.worst_case_microusd(request)
+            entry = entry.model_copy(update={"reserved_microusd": cost})
+            try:
+                self._announce(entry, self._cost.lost_microusd(before, cost), resend=resend)
+            except NoMoney:
+                take_back()
+                raise
+        self._read_reply(entry, request)
 
     def settle(self) -> Finding:
         """Find out what came of the call that a former lease had sent."""
@@ -97,15 +109,15 @@ class ModelStep:
         data = {"request_id": entry.request_id, "attempt": entry.attempt, "fence": entry.fence}
         self._work.note(journal=[entry], events=[Event(kind=EventKind.REQUEST_ATTACHED, data=data)])
         self._work.begin_effect()
-        self._read_reply(entry)
+        self._read_reply(entry, self._request(entry))
 
-    def _read_reply(self, entry: ModelEffect) -> None:
+    def _read_reply(self, entry: ModelEffect, request: ModelRequest) -> None:
         """Note the reply or the fault of an announced call. What a relay holds is let go when that is stored."""
         work, services = self._work, self._services
-        call = call_id(entry.request_id or "", entry.attempt)
+        call = request.call_id
         view = LiveView(services, work.record.task_id, call)
         try:
-            reply = services.model.call(self._request(entry, call), view.show, work.held)
+            reply = services.model.call(request, view.show, work.held)
             self._check_size(reply)
         except ModelFault as fault:
             self._note_fault(entry, fault)
@@ -121,12 +133,14 @@ class ModelStep:
             work.held.detachable = False
         work.when_written(lambda: services.relay.stored(call))
 
-    def _announce(self, entry: ModelEffect, *, resend: bool) -> None:
+    def _announce(self, entry: ModelEffect, lost_microusd: int, *, resend: bool) -> None:
         data: dict[str, Any] = {"request_id": entry.request_id, "attempt": entry.attempt, "fence": entry.fence}
         self._work.note(
             journal=[entry],
             marker=Marker(name=MarkerName.REQUEST_SENT, request_id=entry.request_id),
-            add={"model_resends": 1} if resend else None,
+            add={"model_resends": 1, "recovery_cost_microusd": lost_microusd} if resend else None,
+            model=self._work.record.spec.model,
+            reserve_microusd=entry.reserved_microusd,
             events=[Event(kind=EventKind.REQUEST_SENT, data=data)],
         )
         self._work.begin_effect()
@@ -163,7 +177,7 @@ class ModelStep:
         if blocks:
             work.note(entries=[Entry(role="user", content=blocks, turn=iteration)])
 
-    def _request(self, entry: ModelEffect, call: str) -> ModelRequest:
+    def _request(self, entry: ModelEffect) -> ModelRequest:
         spec = self._work.record.spec
         system = SYSTEM_TEXT + (f"\n\n{spec.system}" if spec.system else "")
         tools = [
@@ -178,7 +192,7 @@ class ModelStep:
             tools=tools,
             max_tokens=spec.max_tokens,
             extra={},
-            call_id=call,
+            call_id=call_id(entry.request_id or "", entry.attempt),
             task_id=self._work.record.task_id,
         )
 
@@ -187,7 +201,7 @@ class ModelStep:
         decision = after_fault(fault.kind, entry.faults, fault.retry_after_s, entry.attempt, plain=entry.plain)
         retry_at_ms = None if decision.delay_s is None else work.now_ms() + int(decision.delay_s * 1000)
         text = whole_text(self._services.redaction.text(fault.detail))[:2_000]
-        spent = self._spent(fault.model, Usage(**fault.usage)) if fault.usage is not None else {}
+        spent = self._cost.spent(fault.model, Usage(**fault.usage)) if fault.usage is not None else {}
         failed = entry.model_copy(
             update={
                 "state": EffectState.FAILED,
@@ -204,17 +218,13 @@ class ModelStep:
             "retry_at_ms": retry_at_ms,
             "cost_microusd": spent.get("cost_microusd", 0),
         }
-        work.note(journal=[failed], add=spent, events=[Event(kind=EventKind.REQUEST_FAILED, data=data)])
+        events = [Event(kind=EventKind.REQUEST_FAILED, data=data)]
+        work.note(journal=[failed], add=spent, events=events, **self._settled(entry))
 
-    def _spent(self, model: str, usage: Usage) -> dict[str, int]:
-        """What a reply adds to the counters, whether it is kept or not."""
-        return {
-            "input_tokens": usage.input_tokens,
-            "output_tokens": usage.output_tokens,
-            "cache_write_tokens": usage.cache_creation_input_tokens,
-            "cache_read_tokens": usage.cache_read_input_tokens,
-            "cost_microusd": self._services.cost_microusd(model or self._work.record.spec.model, usage),
-        }
+    def _settled(self, entry: ModelEffect) -> dict[str, Any]:
+        """With the outcome of a call what it had reserved is given back."""
+        model = self._work.record.spec.model
+        return {"model": model, "reserve_microusd": 0 if entry.reserved_microusd else None}
 
     def _note_reply(self, entry: ModelEffect, reply: ModelReply) -> None:
         work, services = self._work, self._services
@@ -231,7 +241,7 @@ class ModelStep:
             supersedes=None,
         )
         digest = sha256_hex(content)
-        spent = self._spent(reply.model, reply.usage)
+        spent = self._cost.spent(reply.model, reply.usage)
         done = entry.model_copy(
             update={
                 "state": EffectState.COMPLETED,
@@ -247,6 +257,7 @@ class ModelStep:
             outcome=True,
             add={"model_calls": 1, **spent},
             events=[Event(kind=EventKind.RESPONSE_RECEIVED, data=data)],
+            **self._settled(entry),
         )
         raw_inputs = {
             mine["id"]: reply.invalid_inputs[sent["id"]]

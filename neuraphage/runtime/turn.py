@@ -30,6 +30,7 @@ from neuraphage.decide.actions import (
     StopAtLimit,
     TakeAnswers,
     VoidApproval,
+    WaitForMoney,
     WaitForRate,
     WaitUntil,
 )
@@ -44,6 +45,7 @@ from neuraphage.model.effect import Permission
 from neuraphage.ports import Settled, SuspendTo
 from neuraphage.runtime.begun_calls import BegunCalls
 from neuraphage.runtime.model_step import ModelStep
+from neuraphage.runtime.no_money import NoMoney
 from neuraphage.runtime.people_step import PeopleStep
 from neuraphage.runtime.seals import Seals
 from neuraphage.runtime.services import Services
@@ -141,7 +143,7 @@ class Turn:
             case Record():
                 self._seals.decided(action.call, Permission.DENIED, action.denied_by)
                 self._tools.note(action.call, action.result)
-            case WaitUntil() | WaitForRate():
+            case WaitUntil() | WaitForRate() | WaitForMoney():
                 return self._wait(action)
             case AskPeople() | AskHosts() | AskWhatHappened():
                 return self._ask(action)
@@ -151,8 +153,11 @@ class Turn:
                 assert_never(action)
         return None
 
-    def _wait(self, action: WaitUntil | WaitForRate) -> Settled:
-        """A timer wakes the task; until then no process is busy with it."""
+    def _wait(self, action: WaitUntil | WaitForRate | WaitForMoney) -> Settled:
+        """A timer or a person wakes the task; until then no process is busy with it."""
+        if isinstance(action, WaitForMoney):
+            to = SuspendTo.MONEY if action.shortage.is_exhausted else SuspendTo.TIMER
+            return self._work.suspend(to, due_ms=action.due_ms, detail=action.shortage.model_dump())
         if isinstance(action, WaitForRate):
             self._tools.hold(action)
         return self._work.suspend(SuspendTo.TIMER, due_ms=action.due_ms)
@@ -194,6 +199,8 @@ class Turn:
                     self._facts.reply_found = self._model.settle()
                 case AttachReply():
                     self._model.attach()
+        except NoMoney as short:
+            self._facts.shortage = short.shortage
         finally:
             self._work.held.effect_since_s = None
 

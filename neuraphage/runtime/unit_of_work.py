@@ -28,6 +28,7 @@ from neuraphage.model.message import Entry
 from neuraphage.model.prompt import InboxItem, Prompt
 from neuraphage.ports import Changes, Claimed, Committed, CommitVerdict, FinishTo, GoneOn, Settled, SuspendTo
 from neuraphage.runtime.held_lease import HeldLease
+from neuraphage.runtime.no_money import NoMoney
 from neuraphage.runtime.patience import persistently
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.turn_chain import Claim, TurnChain
@@ -115,6 +116,8 @@ class UnitOfWork:
         add: Mapping[str, int] | None = None,
         outcome: bool = False,
         events: Iterable[Event] = (),
+        model: str = "",
+        reserve_microusd: int | None = None,
     ) -> None:
         """Note changes; the working copy shows them at once, the next write stores them."""
         new_entries, new_journal = tuple(entries), tuple(journal)
@@ -133,6 +136,8 @@ class UnitOfWork:
             add=totals,
             outcome=pending.outcome or outcome,
             events=pending.events + tuple(events),
+            model=model or pending.model,
+            reserve_microusd=pending.reserve_microusd if reserve_microusd is None else reserve_microusd,
         )
         self.entries.extend(entry.model_dump(by_alias=True) for entry in new_entries)
         self.journal.update({entry.key: entry for entry in new_journal})
@@ -174,9 +179,12 @@ class UnitOfWork:
         Raises:
             LeaseLost: another lease has taken over; nothing may start.
             CancelRequested: a person cancelled, or the task is over already.
+            NoMoney: a pool has no room for the call that is announced; nothing was written, all stays noted.
             StoreUnavailable: the store stayed away; nothing may start without its marker.
         """
         answer = self._write("commit", partial(self._services.store.commit, self.held.lease, self._pending))
+        if answer.shortage is not None:
+            raise NoMoney(answer.shortage)
         self._pending, self._announced = Changes(), None
         over = answer.verdict is CommitVerdict.CANCELLED  # another process had recovered and ended it
         self.held.renewed(answer.sent_at_boottime_s)
@@ -192,6 +200,11 @@ class UnitOfWork:
         self._await_start()
         self._announced = None
         self.journal[entry.key] = entry
+
+    def give_announced_up(self, error: str) -> None:
+        """Note a call that the claim announced, if any, as failed: nobody takes it for billed, a retry asks anew."""
+        if self._announced is not None:
+            self.note(journal=[self._announced.model_copy(update={"state": EffectState.FAILED, "error": error})])
 
     def _await_start(self) -> None:
         """The confirmation may have come so late that the lease is over by this machine's own clock."""
@@ -275,8 +288,9 @@ class UnitOfWork:
             self.held.flag(lost=True)
             lost = WriteLost if answer.verdict is CommitVerdict.LOST else LeaseLost
             raise lost(f"{self.held.lease.task_id}: {what} answered {answer.verdict.value}")
-        self.held.advance_token()
-        when_written, self._when_written = self._when_written, []
-        for told in when_written:
-            told()
+        if answer.verdict is not CommitVerdict.NO_MONEY:
+            self.held.advance_token()
+            when_written, self._when_written = self._when_written, []
+            for told in when_written:
+                told()
         return answer

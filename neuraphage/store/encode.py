@@ -71,7 +71,7 @@ def spec_bytes(spec: TaskSpec) -> bytes:
     """JSON of a spec without what is empty by default; other defaults stay, for a later release may change them."""
     defaults = _defaults(TaskSpec)
     plain = spec.model_dump(mode="json", exclude_none=True)
-    return orjson.dumps({name: value for name, value in plain.items() if value not in ("", []) or defaults[name]})
+    return orjson.dumps({name: value for name, value in plain.items() if value not in ("", [], {}) or defaults[name]})
 
 
 def entry_bytes(entry: Entry) -> bytes:

@@ -68,7 +68,11 @@ def damaged_indexes(context: StoreContext, mode: RepairMode) -> list[RepairResul
 def _kinds(keys: Keys) -> dict[str, str]:
     zsets = (keys.outbox, keys.leases, keys.timers, keys.waits, keys.deadlines, keys.retention, keys.tombstones)
     kinds = dict.fromkeys((*zsets, keys.ids, *keys.statuses), "zset")
-    return kinds | dict.fromkeys((keys.suspects, keys.processes, keys.sweep), "hash") | {keys.report: "string"}
+    return (
+        kinds
+        | dict.fromkeys((keys.suspects, keys.processes, keys.sweep, keys.ledger, keys.pools), "hash")
+        | {keys.report: "string"}
+    )
 
 
 def survey(context: StoreContext, mode: RepairMode, batch: int) -> Iterator[list[RepairResult]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from neuraphage.decide.answers import plain_word
 from neuraphage.errors import BadInput
 from neuraphage.model.message import Entry
+from neuraphage.model.money import label_texts
 from neuraphage.model.prompt import InboxItem
 from neuraphage.model.task import StartedReason, Status, TaskSpec
 from neuraphage.ports import Signal, SignalKind, Signalled, SignalVerdict
@@ -48,6 +49,7 @@ def create(context: StoreContext, spec: TaskSpec, key: str) -> tuple[bool, str]:
         "spec": whole,
         "entry": entry,
         "name": spec.name,
+        "labels": "\n".join(label_texts(spec.labels)),
         **spec.limits.model_dump(),
         "reason": StartedReason.USER_REQUEST.value,
         "events_max": context.settings.events_max,
