@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+import sys
 import time
+from typing import Any
 
 from neuraphage.relay.limits import RelayLimits
 from neuraphage.relay.place import RelayPlace
@@ -17,6 +19,8 @@ log = logging.getLogger(__name__)
 LOOK_S = 0.25
 """How often it is looked whether the relay is of use."""
 EXPIRE_S = 30.0
+_KEEPS_SOCKET: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
+"""Python 3.13 would look for the socket by the name that it was bound by, which may be that of an opened folder."""
 
 
 async def run_relay(place: RelayPlace, limits: RelayLimits, *, stays: bool) -> None:
@@ -39,7 +43,7 @@ async def run_relay(place: RelayPlace, limits: RelayLimits, *, stays: bool) -> N
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, told.set)
-    serving = await asyncio.start_unix_server(server.serve, sock=listener)
+    serving = await asyncio.start_unix_server(server.serve, sock=listener, **_KEEPS_SOCKET)
     place.make_current(link, name)
     log.info("the relay takes calls at %s", place.root / name)
     try:

@@ -35,6 +35,7 @@ from storekit import text_entry
 
 COMMANDS = sorted(get_command(app).commands)  # type: ignore[attr-defined]  # the app has commands, so it is a group
 RECORD_NAMES = {
+    "model",
     "spec", "status", "detail", "marker", "counters", "seq", "fence", "claim_id", "owner", "lease_until_ms", "place",
     "pause_requested", "cancel_requested", "prompts", "grants", "started_reason", "unsafe_until_ms", "saved_at_ms",
     "created_at_ms", "limits", "turns_from", "schema_version",
