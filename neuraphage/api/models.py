@@ -29,9 +29,10 @@ class Models(ApiBase):
             IllegalMove: the task was cancelled.
             BadInput: there is no such tier, or the id is none. Else see the class.
         """
+        service = self._service  # first of all: inside a command of a task there is none
         choice, full_id = resolved(model, self.settings.tiers), self.find(task_id)
         turn = self._ports.reads.get(full_id).counters.iteration
-        return self._service.set_model(full_id, choice.model_copy(update={"since_turn": turn}), reason, key)
+        return service.set_model(full_id, choice.model_copy(update={"since_turn": turn}), reason, key)
 
 
 def asked_models(
