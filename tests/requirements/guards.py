@@ -218,12 +218,12 @@ GUARDS = (
     ),
     Bug(
         "model-inputs-of-a-fresh-request-only", MODEL,
-        "            self._take_inputs(iteration)\n", "        self._take_inputs(iteration)\n",
+        "        if before is None or before.attempt == 0:\n", "        if True:\n",
         UNIT + "test_absent_owners.py::test_a_call_made_again_takes_in_no_new_input",
     ),
     Bug(
         "model-repeats-the-request-id", MODEL,
-        "request_id=before.request_id if before else request_id(", "request_id=request_id(",
+        "request_id=(before and before.request_id) or request_id(", "request_id=request_id(",
         UNIT + "test_absent_owners.py::test_a_call_whose_process_died_is_made_again_and_counted",
     ),
     # what a claim has announced
