@@ -7,13 +7,12 @@ from typing import Any
 
 from celery import signals
 
-from neuraphage import wiring
+from neuraphage import model_wiring, wiring
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.message import ModelReply, ModelRequest
 from neuraphage.model.tool import Probe, ProbeVerdict, ToolDeclaration, ToolResult
 from neuraphage.model.usage import Usage
 from neuraphage.ports import Delta, Interrupt, ToolContext
-from neuraphage.settings import Settings
 from neuraphage.tools.control_tools import complete_task
 from neuraphage.tools.registry import StaticToolBox
 from tests.benchmarks.workload import TOOL, mark_ready, model_text, run_tool
@@ -70,7 +69,7 @@ class NoteTool:
         return Probe(verdict=ProbeVerdict.UNKNOWN)
 
 
-def _model(settings: Settings) -> FakeModel:
+def _model(*_: Any) -> FakeModel:
     return FakeModel()
 
 
@@ -79,7 +78,8 @@ def _toolbox(*_: Any) -> StaticToolBox:
 
 
 signals.worker_ready.connect(mark_ready)
-vars(wiring).update(build_model=_model, build_toolbox=_toolbox)
+vars(model_wiring).update(build_model=_model)
+vars(wiring).update(build_model=_model, build_relay=lambda _: None, key_pool=lambda _: "none", build_toolbox=_toolbox)
 
 from workers.app import app  # noqa: E402 - the app is built from the parts put in above
 
