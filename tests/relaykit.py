@@ -24,6 +24,8 @@ from patience import PATIENCE_S
 
 KEY = "sk-ant-relay-test-0123456789"
 SLOW = Pace(between_events_s=0.05, chunk_chars=4)
+HELD, GO = "hold it", "go"
+"""A prompt whose reply is held, and the file that lets it go on."""
 TEXT = "One two three four five six seven eight nine ten."
 
 

@@ -114,8 +114,8 @@ def _sent_before(snapshot: Snapshot, entry: JournalEntry | None) -> Action:
             return AskReply()
         case Finding.RUNNING | Finding.ENDED:
             return AttachReply()
-        case found:
-            return _call(snapshot, entry, found is not Finding.SEALED)
+        case _:
+            return _call(snapshot, entry, True)
 
 
 def _after_failure(move: Move, entry: ModelEffect) -> Action:

@@ -64,7 +64,7 @@ class ReplyRelay:
         """Find out what became of a call that a former lease announced; one that nobody has taken never will be.
 
         Returns:
-            RUNNING or ENDED: its answer can be had under this id. SEALED: it was not sent. UNKNOWN: nobody can tell.
+            RUNNING or ENDED: its answer can be had under this id. UNKNOWN: nobody can tell.
         """
         entry = self._place.entry(call_id)
         try:

@@ -427,9 +427,8 @@ def test_a_reply_that_outlived_its_worker_is_read(found: Finding) -> None:
 
 
 def test_a_repeated_call_may_be_billed_twice() -> None:
-    """Where nobody knows of it, or its reply had begun; a call that was refused costs nothing, nor one never sent."""
+    """Where nobody knows of it, or its reply had begun; a call that was refused costs nothing."""
     assert decide(sent_before(Finding.UNKNOWN)) == CallModel(may_be_billed=True)
-    assert decide(sent_before(Finding.SEALED)) == CallModel()
     assert decide(state_of(Shape.CALL_DUE_BEGUN, Origin.INHERITED)) == CallModel(may_be_billed=True)
     assert decide(state_of(Shape.CALL_DUE, Origin.INHERITED)) == CallModel()
 

@@ -7,14 +7,15 @@ from pathlib import Path
 
 from neuraphage.relay.limits import RelayLimits
 from neuraphage.relay.place import RelayPlace
-from relaykit import Host
+from relaykit import HELD, Host
 
 
 def main() -> None:
     root, url, call_id = sys.argv[1:]
     host = Host(RelayPlace(Path(root)), url, RelayLimits())
     _, client = host.process()
-    host.call(client, call_id, lambda delta: print(delta.text, flush=True))
+    request = host.request(call_id, HELD)
+    client.call(request, lambda delta: print(delta.text, flush=True), host.interrupt)
     print("whole", flush=True)
 
 

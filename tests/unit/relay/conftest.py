@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from neuraphage.relay.limits import RelayLimits
 from neuraphage.relay.place import RelayPlace
-from neuraphage.testing.scripted_api import ScriptedServer, reply
-from relaykit import SLOW, TEXT, Host
+from neuraphage.testing.scripted_api import ScriptedReply, ScriptedServer, ScriptRequest, reply
+from relaykit import GO, HELD, SLOW, TEXT, Host
 
 
 @pytest.fixture
-def provider() -> Iterator[ScriptedServer]:
-    """So slow that a test can act in the midst of a reply."""
-    with ScriptedServer({"main": lambda _: reply(TEXT, pace=SLOW)}) as server:
+def provider(tmp_path: Path) -> Iterator[ScriptedServer]:
+    """It writes slowly; a reply to HELD stands still in its midst until the file GO is there, on any machine."""
+    held = replace(SLOW, until=tmp_path / GO)
+
+    def script(request: ScriptRequest) -> ScriptedReply:
+        return reply(TEXT, pace=held if HELD in str(request.body["messages"]) else SLOW)
+
+    with ScriptedServer({"main": script}) as server:
         yield server
 
 

@@ -18,7 +18,7 @@ from neuraphage.model.detached import DetachedState
 from neuraphage.ports import Delta
 from neuraphage.relay.entry import DIRECT, NEVER
 from neuraphage.testing.scripted_api import ScriptedServer
-from relaykit import TEXT, Host, relay_process
+from relaykit import GO, HELD, TEXT, Host, relay_process
 from turnkit import until
 
 CALLER = Path(__file__).with_name("caller.py")
@@ -44,7 +44,7 @@ def started(host: Host, call_id: str) -> tuple[threading.Thread, list[Delta], li
 
     def run() -> None:
         try:
-            host.call(client, call_id, pieces.append)
+            client.call(host.request(call_id, HELD), pieces.append, host.interrupt)
         except BaseException as error:
             ended.append(error)
             relay.leave(call_id)
@@ -66,6 +66,7 @@ def test_a_killed_worker_costs_nothing(host: Host, provider: ScriptedServer, cal
     worker.stdout.close()
     relay, _ = host.process()
     assert relay.settle(call_id) is Finding.RUNNING
+    (host.place.root.parent / GO).touch()
     assert text_of(host, call_id) == TEXT
     assert received(provider) == 1
 
@@ -96,6 +97,7 @@ def test_a_lost_lease_leaves_the_call(host: Host, provider: ScriptedServer, call
     thread.join()
     assert isinstance(ended[0], LeaseLost)
     host.interrupt.raises = None
+    (host.place.root.parent / GO).touch()
     assert text_of(host, call_id) == TEXT
     assert received(provider) == 1
 
