@@ -117,7 +117,7 @@ class FaultKind(StrEnum):
     BAD_HISTORY = "bad_history"
     """400 about the messages themselves: something that the provider had sent is not taken back."""
     CONTEXT_OVERFLOW = "context_overflow"
-    """400: the conversation does not fit into the model's context window."""
+    """400 or 413: the conversation does not fit into the model's window, or has more bytes than a request may."""
     AUTHENTICATION = "authentication"
     """401: the key is missing or wrong."""
     PERMISSION = "permission"
@@ -125,7 +125,7 @@ class FaultKind(StrEnum):
     NOT_FOUND = "not_found"
     """404: no such model."""
     TOO_LARGE = "too_large"
-    """413: the request is over the API's size limit. Or the reply is over `max_entry_bytes`."""
+    """The reply is over `max_entry_bytes`. In what earlier releases stored: also a 413."""
 
 
 class ModelFault(NeuraphageError):

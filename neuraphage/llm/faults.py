@@ -30,7 +30,7 @@ _BY_ERROR_TYPE = {
     "billing_error": FaultKind.PERMISSION,
     "permission_error": FaultKind.PERMISSION,
     "not_found_error": FaultKind.NOT_FOUND,
-    "request_too_large": FaultKind.TOO_LARGE,
+    "request_too_large": FaultKind.CONTEXT_OVERFLOW,
     "rate_limit_error": FaultKind.RATE_LIMITED,
     "timeout_error": FaultKind.TIMEOUT,
     "api_error": FaultKind.SERVER_ERROR,
@@ -145,7 +145,7 @@ def _by_words(kind: FaultKind, error_code: object, message: str) -> FaultKind:
     """
     if isinstance(error_code, str) and error_code in _ACCOUNT_CODES:
         return FaultKind.PERMISSION
-    if kind not in (FaultKind.BAD_REQUEST, FaultKind.TOO_LARGE):
+    if kind not in (FaultKind.BAD_REQUEST, FaultKind.CONTEXT_OVERFLOW):
         return kind
     if any(words in message.lower() for words in _ACCOUNT_WORDS):
         return FaultKind.PERMISSION

@@ -25,19 +25,28 @@ BY_STATUS = {
     404: FaultKind.NOT_FOUND,
     408: FaultKind.TIMEOUT,
     409: FaultKind.SERVER_ERROR,  # a lock on the provider's side: the SDK retries it too
-    413: FaultKind.TOO_LARGE,
+    413: FaultKind.CONTEXT_OVERFLOW,  # in bytes, as the others in tokens: a shorter conversation is what helps
     429: FaultKind.RATE_LIMITED,
     499: FaultKind.NETWORK,  # a proxy between says that we hung up; we did not
     529: FaultKind.OVERLOADED,
 }
 
-# 400s of which the words alone tell what is wrong; those of servers that speak an API's language too.
+# 400s of which the words alone tell what is wrong; those of servers that speak an API's language too. That too many
+# tokens come and one is to wait (Bedrock) says nothing of the length.
 OVERFLOW = re.compile(
-    r"prompt is too long|input is too long|too many (?:total text bytes|tokens)"
-    r"|exceeds? (?:the )?(?:available )?context|context[ _](?:length|window|limit|size)[ _](?:is |has been )?exceed"
-    r"|maximum context length|maximum prompt length|greater than the context length|reduce the length of the messages",
+    r"(?:prompt|input|request|conversation) (?:is )?too (?:long|large)"
+    r"|too many (?:total text bytes|tokens(?!, please wait))"
+    r"|exceed(?:s|ed)? (?:the )?(?:(?:model'?s? |available |max(?:imum)? )*context|max(?:imum)? allowed input length)"
+    r"|exceeded model token limit|token limit exceeded|surpass\w* the (?:model'?s )?context"
+    r"|(?:context|model_context)[ _](?:length|window|limit|size)[ _](?:is |has been )?exceed"
+    r"|(?:input|prompt) token count.{0,40} exceeds|input tokens exceed"
+    r"|max(?:imum)? (?:model )?(?:context|prompt) (?:length|size)|context size is \d"
+    r"|(?:greater|longer) than the (?:model'?s |maximum )*context length"
+    r"|reduce the length of the (?:messages|input|prompt)",
     re.IGNORECASE,
 )
+NEVER_FITS = re.compile(r"request too large for .{1,200} tokens per min", re.IGNORECASE | re.DOTALL)
+"""Told as a refusal for too many calls, but one request alone is over what a minute has: no wait helps."""
 HISTORY = re.compile(r"\bmessages(?:\.\d+|\[\d+\]|:)|`?(?:redacted_)?thinking`? block|`?signature`? in", re.IGNORECASE)
 
 # First match wins, so each class stands before its bases.

@@ -196,7 +196,7 @@ def test_the_same_request_gets_the_same_reply(ask, answers, server):
         ("401", FaultKind.AUTHENTICATION),
         ("403", FaultKind.PERMISSION),
         ("404", FaultKind.NOT_FOUND),
-        ("413", FaultKind.TOO_LARGE),
+        ("413", FaultKind.CONTEXT_OVERFLOW),
         ("422", FaultKind.BAD_REQUEST),
         ("429", FaultKind.RATE_LIMITED),
         ("500", FaultKind.SERVER_ERROR),

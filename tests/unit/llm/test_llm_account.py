@@ -73,7 +73,7 @@ def test_a_refusal_names_its_request():
         (400, "This endpoint's maximum context length is 1048576 tokens.", FaultKind.CONTEXT_OVERFLOW),
         (400, "Input is too long for requested model.", FaultKind.CONTEXT_OVERFLOW),
         (413, "Prompt is too long", FaultKind.CONTEXT_OVERFLOW),
-        (413, "Request exceeds the maximum size", FaultKind.TOO_LARGE),
+        (413, "Request exceeds the maximum size", FaultKind.CONTEXT_OVERFLOW),
         (400, "messages.5.content.0: Invalid `signature` in `thinking` block", FaultKind.BAD_HISTORY),
         (400, "messages: text content blocks must contain non-whitespace text", FaultKind.BAD_HISTORY),
         (400, "messages.27: The final block in an assistant message cannot be `thinking`.", FaultKind.BAD_HISTORY),

@@ -29,7 +29,7 @@ KEY = "sk-ant-test-key-0123456789"
         ("401", FaultKind.AUTHENTICATION),
         ("403", FaultKind.PERMISSION),
         ("404", FaultKind.NOT_FOUND),
-        ("413", FaultKind.TOO_LARGE),
+        ("413", FaultKind.CONTEXT_OVERFLOW),
         ("422", FaultKind.BAD_REQUEST),
         ("429", FaultKind.RATE_LIMITED),
         ("500", FaultKind.SERVER_ERROR),
@@ -72,7 +72,7 @@ def test_a_stream_that_ends_early_never_counts_as_a_reply(call, server, fault, a
         ("permission_error", FaultKind.PERMISSION),
         ("billing_error", FaultKind.PERMISSION),
         ("not_found_error", FaultKind.NOT_FOUND),
-        ("request_too_large", FaultKind.TOO_LARGE),
+        ("request_too_large", FaultKind.CONTEXT_OVERFLOW),
         ("brand_new_error", FaultKind.SERVER_ERROR),
     ],
 )

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from neuraphage.decide.retry import OVERLOADED_DELAY_S, RATE_LIMITED_DEFAULT_S
-from neuraphage.llm import AnthropicClient
+from neuraphage.llm import AnthropicClient, OpenAIClient
 from neuraphage.model.effect import MODEL_ENTRY
 from neuraphage.model.task import Status
 from neuraphage.testing.scripted_api import RateLimit, ScriptedServer
@@ -113,3 +113,25 @@ def test_as_long_as_it_refuses_each_wait_costs_one_call(rig: Rig, api: ScriptedS
     assert {rig.get(task_id).status for task_id in tasks} == {Status.RUNNING}
     attempts = [rig.journal(task_id)[MODEL_ENTRY].attempt for task_id in tasks]
     assert attempts == [5, 0, 0, 0]
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+def test_a_request_of_too_many_bytes_goes_on_shorter(api: ScriptedServer, tmp_path: Path, provider: str) -> None:
+    """A 413 costs one summary, as a 400 for length does, and the same request goes out again."""
+    chat = provider == "openai"
+    key = "sk-test-of-refusals"
+    client = OpenAIClient(f"{api.url}/v1", key) if chat else AnthropicClient(api.url, key)
+    rig = new_rig(tmp_path, client)
+    task_id = rig.run("Say 1.", model="openai:scripted-1" if chat else "scripted-1")
+    for number in (2, 3):
+        rig.people.send(task_id, f"Say {number}. " + "word " * 8_000, key=str(number))
+        rig.drain()
+    api.set_fault("413", attempts=(), times=1)
+    rig.people.send(task_id, "Say 4.", key="4")
+    rig.drain()
+    assert rig.get(task_id).status is Status.COMPLETED
+    assert outcomes(api) == [*["completed"] * 3, "fault:413", *["completed"] * 2]
+    assert rig.kinds(task_id).count("ContextCompacted") == 1
+    refused, again = api.log()["entries"][3], api.log()["entries"][5]
+    assert (refused["request_id"], refused["attempt"]) == (again["request_id"], 1)
+    rig.check()
