@@ -25,3 +25,5 @@ class ContextSettings(BaseModel):
     """Entries at the end of a conversation that stay whole, as far as they fit."""
     context_summary_tokens: int = Field(default=4_096, ge=100, le=MAX_AMOUNT)
     """Longest summary; an eighth of the window at most."""
+    git_timeout_s: float = Field(default=2.0, ge=0, le=60)
+    """For all that git is asked for branch and state of the working directory; 0 tells the model nothing of git."""

@@ -14,6 +14,7 @@ from neuraphage.decide.compacted import Rows, compaction_in, sent_blocks
 from neuraphage.decide.context_bounds import ContextBounds
 from neuraphage.decide.context_size import tokens_of
 from neuraphage.decide.conversation import CONTINUE_TEXT, numbered_visible
+from neuraphage.decide.git_notes import is_git_note
 from neuraphage.decide.replies import NUDGES, Stop, stop_of
 from neuraphage.model.compaction import Compaction, Shortening
 
@@ -214,4 +215,6 @@ def _said(rows: Rows, old: Compaction, cut: int) -> tuple[str, ...]:
 
 
 def _is_said(block: Mapping[str, Any]) -> bool:
-    return block.get("type") == "text" and block["text"].strip() != "" and block["text"] not in _OURS
+    if block.get("type") != "text" or not block["text"].strip():
+        return False
+    return block["text"] not in _OURS and not is_git_note(block["text"])

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from neuraphage.decide.files_seen import SeenFile
+from neuraphage.model.git_state import GitState
 from neuraphage.model.tool import FileSight
 from neuraphage.ports.tools import ToolContext
 
@@ -64,6 +65,15 @@ class TurnFiles(Protocol):
 
     def problem(self, working_dir: str) -> str | None:
         """What keeps a working directory from being used and what a person can do about it; None when it can be."""
+        ...
+
+    def git_state(self, working_dir: str, timeout_s: float) -> GitState | None:
+        """Branch and state of the repository that a directory is in; None where there is none, or no git.
+
+        Args:
+            working_dir: absolute path.
+            timeout_s: for all that git is asked; 0 asks nothing.
+        """
         ...
 
     def sight(self, path: str, context: ToolContext) -> FileSight | None:

@@ -28,7 +28,7 @@ from neuraphage.model.usage import Usage
 from neuraphage.runtime.capacity_step import CapacityStep
 from neuraphage.runtime.live_view import LiveView
 from neuraphage.runtime.other_model import changed, escalate
-from neuraphage.runtime.request_inputs import take_inputs, tell_of_place
+from neuraphage.runtime.request_inputs import take_inputs, tell_of_git, tell_of_place
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_result import note_result
 from neuraphage.runtime.unit_of_work import UnitOfWork
@@ -64,6 +64,7 @@ class ModelStep:
         before = work.model_effect
         if before is None or before.attempt == 0:
             tell_of_place(self._services, work, iteration)
+            tell_of_git(self._services, work, iteration)
             take_inputs(self._services, work, iteration)
             escalate(self._services, work)
         fence = work.held.lease.fence

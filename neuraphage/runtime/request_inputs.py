@@ -1,9 +1,11 @@
-"""What goes into the conversation with the first request of a turn: what became of the directory, what people wrote."""
+"""What goes into the conversation with the first request of a turn: the directory, git, what people wrote."""
 
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
+from neuraphage.decide.git_notes import git_note, is_asked
 from neuraphage.decide.working_dir_notes import working_dir_note
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.message import Entry
@@ -31,6 +33,19 @@ def tell_of_place(services: Services, work: UnitOfWork, iteration: int) -> None:
         entries=[Entry(role="user", content=[{"type": "text", "text": note}], turn=iteration)],
         events=[Event(kind=kind, data={"path": working_dir, "report": report})],
     )
+
+
+def tell_of_git(services: Services, work: UnitOfWork, iteration: int) -> None:
+    """Branch and state of the repository, where they are asked for and are not what was said last."""
+    working_dir = work.record.spec.working_dir
+    if working_dir is None or not is_asked(work.entries, any(item.kind == "input" for _, item in work.inbox)):
+        return
+    state = services.files.git_state(working_dir, services.settings.git_timeout_s)
+    if state is not None:
+        state = replace(state, branch=services.redaction.text(state.branch))
+    note = git_note(work.entries, state)
+    if note is not None:
+        work.note(entries=[Entry(role="user", content=[{"type": "text", "text": note}], turn=iteration)])
 
 
 def take_inputs(services: Services, work: UnitOfWork, iteration: int) -> None:

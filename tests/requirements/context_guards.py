@@ -46,6 +46,11 @@ CONTEXT_GUARDS = (
         TURNS + "test_an_announced_call_that_is_not_sent_yet_is_put_back",
     ),
     Bug(
+        "filters-of-a-repository-are-off", "neuraphage/tools/git_state.py",
+        "git.ask(*_STATUS, more=filters)", "git.ask(*_STATUS)",
+        "tests/unit/tools/test_git_state.py::test_a_repository_runs_nothing",
+    ),
+    Bug(
         "an-hour-has-its-own-price", "neuraphage/decide/cost.py",
         "for_an_hour * price.hour_write_microusd", "for_an_hour * price.cache_write_microusd",
         "tests/unit/llm/test_llm_money_and_request.py::test_what_is_kept_for_an_hour_costs_twice",
