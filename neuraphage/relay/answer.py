@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator
 
 from neuraphage.model.detached import DetachedState
 from neuraphage.relay import frames
-from neuraphage.relay.entry import CallEntry, End, Head, end_from, head_from
-from neuraphage.relay.frames import BadFrame
+from neuraphage.relay.entry import CallEntry
+from neuraphage.relay.frames import BadFrame, FrameBuffer
+from neuraphage.relay.kept import End, Head, end_from, head_from
 
 POLL_S = 0.1
+READ_BYTES = 128 * 1024
 _CUT = "the connection to the relay ended"
 
 
@@ -41,6 +43,12 @@ class Stream:
         self._poll = poll
         self._silence_s = silence_s
         self._polled_s = time.monotonic()
+        self._buffer = FrameBuffer()
+
+    @property
+    def taken_bytes(self) -> int:
+        """Of the frames that were read."""
+        return self._buffer.taken_bytes
 
     def frame(self, limit_s: float | None = None) -> tuple[int, bytes]:
         """The next frame.
@@ -58,29 +66,25 @@ class Stream:
             self._polled_s = now_s
             self._poll()
         try:
-            kind, size_bytes = frames.checked(
-                self._exactly(frames.HEADER.size, until_s), (frames.JSON, frames.DATA), frames.MAX_JSON_BYTES
-            )
+            while (frame := self._buffer.next()) is None:
+                self._buffer.add(self._some(until_s))
         except BadFrame as error:
             raise ConnectionError(str(error)) from None
-        return kind, self._exactly(size_bytes, until_s)
+        return frame
 
-    def _exactly(self, size_bytes: int, until_s: float) -> bytes:
-        parts: list[bytes] = []
-        while size_bytes:
+    def _some(self, until_s: float) -> bytes:
+        while True:
             try:
-                part = self._connection.recv(size_bytes)
+                data = self._connection.recv(READ_BYTES)
             except TimeoutError:
                 self._poll()
                 if time.monotonic() > until_s:
                     raise AnswerSilent(f"the relay said nothing for {self._silence_s:g} s") from None
                 continue
-            if not part:
+            if not data:
                 self._poll()  # what hung up may be ourselves
                 raise ConnectionError(_CUT)
-            parts.append(part)
-            size_bytes -= len(part)
-        return b"".join(parts)
+            return data
 
 
 class Answer:
@@ -96,7 +100,7 @@ class Answer:
         self._entry = entry
         self._stream = stream
         self._is_alive = is_alive
-        self._offset = 0
+        self._files: FrameBuffer | None = None
         self.ended: End | None = None
         """Set when all of it was read."""
 
@@ -106,22 +110,14 @@ class Answer:
         Raises:
             AnswerLost, AnswerSilent: see there.
         """
-        if self._stream is not None:
-            try:
-                _, text = self._stream.frame()
-                value = frames.parsed(text)
-                if "head" in value:
-                    return head_from(value["head"])
-                return self._over(end_from(value["end"]))
-            except ConnectionError:
-                self._stream = None
-            except (BadFrame, KeyError, TypeError, ValueError) as error:
-                raise AnswerLost(f"what the relay said is no answer: {error!r}") from None
-        end = self._end_of_files()
-        head = self._entry.head()
-        if head is None and not end.fault:
-            raise AnswerLost("the files hold no head of the answer")
-        return self._over(end) if head is None else head
+        kind, content = self._frame()
+        try:
+            value = frames.parsed(content) if kind == frames.JSON else {}
+            if "state" in value:  # the first frame of a file, which the relay sends, too
+                return self.head()
+            return head_from(value["head"]) if "head" in value else self._over(end_from(value["end"]))
+        except (BadFrame, KeyError, TypeError, ValueError) as error:
+            raise AnswerLost(f"what the relay said is no answer: {error!r}") from None
 
     def body(self) -> Iterator[bytes]:
         """The body in pieces, to its end; `ended` is set then.
@@ -129,33 +125,45 @@ class Answer:
         Raises:
             AnswerLost, AnswerSilent: see there.
         """
-        while self._stream is not None:
+        while True:
+            kind, content = self._frame()
+            if kind == frames.DATA:
+                yield content
+                continue
             try:
-                kind, data = self._stream.frame()
-                if kind == frames.JSON:
-                    self._over(end_from(frames.parsed(data)["end"]))
-                    return
-            except ConnectionError:
-                self._stream = None
-                break
+                self._over(end_from(frames.parsed(content)["end"]))
             except (BadFrame, KeyError, TypeError, ValueError) as error:
                 raise AnswerLost(f"what the relay said is no answer: {error!r}") from None
-            self._offset += len(data)
-            yield data
-        end = self._end_of_files()
+            return
+
+    def _frame(self) -> tuple[int, bytes]:
+        """The next frame: from the relay, or where that is gone from the file, which goes on where it ended."""
+        if self._stream is not None:
+            try:
+                return self._stream.frame()
+            except ConnectionError:
+                offset, self._stream = self._stream.taken_bytes, None
+                self._files = self._rest(offset)
+        if self._files is None:
+            self._files = self._rest(0)
         try:
-            rest = self._entry.body()[self._offset :]
+            frame = self._files.next()
+        except BadFrame as error:
+            raise AnswerLost(f"what is kept is no answer: {error}") from None
+        if frame is None:
+            raise AnswerLost("what is kept has no end")
+        return frame
+
+    def _rest(self, offset: int) -> FrameBuffer:
+        """What the file holds from an offset on: all of an answer that is over."""
+        if self._entry.state(is_alive=self._is_alive()) is not DetachedState.DONE:
+            raise AnswerLost("the relay that held the call is gone, and with it the rest of the answer")
+        buffer = FrameBuffer()
+        try:
+            buffer.add(self._entry.rest(offset))
         except OSError as error:
             raise AnswerLost(f"the answer cannot be read: {error.strerror or error}") from None
-        if rest:
-            yield rest
-        self._over(end)
-
-    def _end_of_files(self) -> End:
-        """How it ended, from the files: they hold all of an answer that is over."""
-        if self._entry.state(is_alive=self._is_alive()) is DetachedState.DONE and (end := self._entry.end()):
-            return end
-        raise AnswerLost("the relay that held the call is gone, and with it the rest of the answer")
+        return buffer
 
     def _over(self, end: End) -> End:
         self.ended = end

@@ -1,96 +1,55 @@
 """What is kept of one call: a folder that is made whole at once, so that each call id is decided exactly once.
 
-    CALL-ID/call.json   the relay that sends it (its socket), the task, when it was taken; no header and no body
-    CALL-ID/head.json   status and headers of the answer
-    CALL-ID/body        the answer as it came; it holds what the model wrote, so it is of this user alone
-    CALL-ID/end.json    how it ended, with length and checksum of the body: what a power cut has torn is not believed
-    CALL-ID/sealed      instead of all these: it is never sent by a relay, with the reason
+    CALL-ID/answer   what readers are sent, frame by frame: who sends the call (a relay's socket), the task, and when
+                     it was taken; status and headers of the answer; its body as it came; how it ended, with length and
+                     checksum of all before it: what a power cut has torn is not believed
+    CALL-ID/sealed   instead: it is never sent by a relay, with the reason
 
-Reading changes nothing. A record that is missing or torn says that the call is lost, never that it was whole.
+No header and no body of the request is kept. The answer is what the model wrote, so it is of this user alone. Reading
+changes nothing. A file that is missing or torn says that the call is lost, never that it was whole.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
 import shutil
-import zlib
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import orjson
 
 from neuraphage.errors import RelayError
 from neuraphage.model.detached import DetachedState
-from neuraphage.private_files import private_folder, write_new_private
+from neuraphage.private_files import FOLDER_MODE, make_private, private_folder
+from neuraphage.relay import frames
+from neuraphage.relay.kept import Kept, kept_of
 
 NEVER = "never"
 """Sealed before anybody sent it: it was not sent, and never will be."""
 DIRECT = "direct"
 """Sealed by a worker that sends the request itself: whether it was sent is not known here."""
-CALL, HEAD, BODY, END, SEALED = "call.json", "head.json", "body", "end.json", "sealed"
+ANSWER, SEALED = "answer", "sealed"
 CALL_ID = re.compile(r"[0-9a-f]{16,64}")
 _MADE = ".made-"
+_FIRST_BYTES = 4_096
+"""The first frame is shorter."""
 
 
 @dataclass(frozen=True, slots=True)
-class End:
-    """How a call ended.
+class Begun:
+    """A call that this process has taken.
 
     Args:
-        fault: name of the HTTP client's exception that broke it off; empty for an answer that came to its end.
-        text: of the exception.
-        body_bytes: of the answer.
-        crc: CRC-32 of the body.
+        path: of its file.
+        file: descriptor of that, to write at its end and to read.
+        first: what is in it: the frame that says who has taken the call.
     """
 
-    fault: str = ""
-    text: str = ""
-    body_bytes: int = 0
-    crc: int = 0
-
-    def as_json(self) -> dict[str, Any]:
-        """As it is stored and sent."""
-        return {"fault": self.fault, "text": self.text, "body_bytes": self.body_bytes, "crc": self.crc}
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """What an answer begins with.
-
-    Args:
-        status: of HTTP.
-        headers: in order.
-    """
-
-    status: int
-    headers: tuple[tuple[str, str], ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """As it is stored and sent."""
-        return {"status": self.status, "headers": self.headers}
-
-
-def end_from(value: Mapping[str, Any]) -> End:
-    """Read what `End.as_json` wrote.
-
-    Raises:
-        KeyError, TypeError, ValueError: it is something else.
-    """
-    return End(str(value["fault"]), str(value["text"]), int(value["body_bytes"]), int(value["crc"]))
-
-
-def head_from(value: Mapping[str, Any]) -> Head:
-    """Read what `Head.as_json` wrote.
-
-    Raises:
-        KeyError, TypeError, ValueError: it is something else.
-    """
-    return Head(int(value["status"]), tuple((str(name), str(text)) for name, text in value["headers"]))
+    path: Path
+    file: int
+    first: bytes
 
 
 class CallEntry:
@@ -103,7 +62,7 @@ class CallEntry:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def begin(self, relay: str, task_id: str, at_ms: int) -> bool:
+    def begin(self, relay: str, task_id: str, at_ms: int) -> Begun | None:
         """Take the call, unless it was taken or sealed before.
 
         Args:
@@ -112,12 +71,14 @@ class CallEntry:
             at_ms: Unix milliseconds.
 
         Returns:
-            Whether it is this one's to send.
+            What it is written to; None where it is not this one's to send.
 
         Raises:
             OSError: it cannot be written.
         """
-        return self._decide(CALL, orjson.dumps({"relay": relay, "task": task_id, "at_ms": at_ms}))
+        first = frames.json_frame({"state": "running", "relay": relay, "task": task_id, "at_ms": at_ms})
+        file = self._decide(ANSWER, first)
+        return None if file is None else Begun(self.path / ANSWER, file, first)
 
     def seal(self, why: str) -> bool:
         """Keep every relay from sending it, unless one has taken it.
@@ -132,12 +93,17 @@ class CallEntry:
             RelayError: the seal cannot be written.
         """
         try:
-            return self._decide(SEALED, why.encode())
+            private_folder(self.path.parent)
+            file = self._decide(SEALED, why.encode())
         except OSError as error:
             raise RelayError(
                 f"cannot seal the model call {self.path}: {error.strerror or error}; check the space and the rights of"
                 " the data folder"
             ) from error
+        if file is None:
+            return False
+        os.close(file)
+        return True
 
     def state(self, is_alive: bool | None = None) -> DetachedState:
         """What is known of it.
@@ -147,11 +113,12 @@ class CallEntry:
         """
         if (self.path / SEALED).exists():
             return DetachedState.SEALED
-        if not (self.path / CALL).exists():
+        if not (self.path / ANSWER).exists():
             return DetachedState.ABSENT
-        if (self.path / END).exists():
-            return DetachedState.LOST if self.end() is None else DetachedState.DONE
-        return DetachedState.LOST if is_alive is False else DetachedState.RUNNING
+        kept = self.kept()
+        if kept.end is not None:
+            return DetachedState.DONE
+        return DetachedState.LOST if kept.is_torn or is_alive is False else DetachedState.RUNNING
 
     def sealed_by(self) -> str:
         """NEVER or DIRECT; empty when it is not sealed, or nobody can tell."""
@@ -162,53 +129,65 @@ class CallEntry:
 
     def relay(self) -> str:
         """Name of the socket of the relay that took it; empty when nobody can tell."""
-        found = _read(self.path / CALL).get("relay")
-        return found if isinstance(found, str) and "/" not in found else ""
-
-    def head(self) -> Head | None:
-        """What the answer began with; None for none."""
         try:
-            return head_from(_read(self.path / HEAD))
-        except (KeyError, TypeError, ValueError):
-            return None
+            with (self.path / ANSWER).open("rb") as file:
+                return kept_of(file.read(_FIRST_BYTES)).relay
+        except OSError:
+            return ""
 
-    def end(self) -> End | None:
-        """How it ended; None while it goes on, and when the body is not the one that the end tells of."""
+    def kept(self) -> Kept:
+        """All of the answer that is there."""
         try:
-            end = end_from(_read(self.path / END))
-            body = (self.path / BODY).read_bytes()
-        except (KeyError, TypeError, ValueError, OSError):
-            return None
-        return end if (len(body), zlib.crc32(body)) == (end.body_bytes, end.crc) else None
+            return kept_of((self.path / ANSWER).read_bytes())
+        except OSError:
+            return Kept()
 
-    def body(self) -> bytes:
-        """All of the answer that is there.
+    def rest(self, offset: int) -> bytes:
+        """The frames of an answer that is over, from an offset on.
 
         Raises:
-            OSError: it cannot be read.
+            OSError: they cannot be read.
         """
-        return (self.path / BODY).read_bytes()
+        with (self.path / ANSWER).open("rb") as file:
+            file.seek(offset)
+            return file.read()
 
     def remove(self) -> None:
-        """Delete it, in one step for all who look."""
-        gone = self.path.with_name(f"{_MADE}{secrets.token_hex(8)}")
+        """Delete it; a reader that has its file open reads on."""
         with suppress(OSError):
-            self.path.rename(gone)
-        shutil.rmtree(gone, ignore_errors=True)
+            try:
+                (self.path / ANSWER).unlink()
+            except FileNotFoundError:
+                (self.path / SEALED).unlink()
+            self.path.rmdir()  # unless somebody has decided it anew since
 
-    def _decide(self, name: str, text: bytes) -> bool:
-        """Put a folder with this file in place, unless there is one: a rename replaces no folder that holds a file."""
+    def _decide(self, name: str, text: bytes) -> int | None:
+        """Put a folder with this file in place, unless there is one: a rename replaces no folder that holds a file.
+
+        Returns:
+            The file, open; None for who came late.
+        """
         made = self.path.with_name(f"{_MADE}{secrets.token_hex(8)}")
-        private_folder(made)
+        made.mkdir(mode=FOLDER_MODE)
+        made.chmod(FOLDER_MODE)  # the umask may have taken even that away
+        file = -1
         try:
-            write_new_private(made / name, text)
+            file = make_private(made / name, os.O_RDWR | os.O_APPEND)
+            _write_whole(file, text)
             made.rename(self.path)
-        except OSError:
+        except BaseException as error:
+            if file >= 0:
+                os.close(file)
             shutil.rmtree(made, ignore_errors=True)
-            if self.path.exists():
-                return False
+            if isinstance(error, OSError) and self.path.exists():
+                return None
             raise
-        return True
+        return file
+
+
+def _write_whole(file: int, text: bytes) -> None:
+    if os.write(file, text) != len(text):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def entries_in(root: Path) -> list[CallEntry]:
@@ -218,12 +197,3 @@ def entries_in(root: Path) -> list[CallEntry]:
     except FileNotFoundError:
         return []
     return [CallEntry(root / name) for name in names if CALL_ID.fullmatch(name)]
-
-
-def _read(path: Path) -> dict[str, Any]:
-    """What a record holds; empty when it is missing or torn."""
-    try:
-        value = orjson.loads(path.read_bytes())
-    except (OSError, orjson.JSONDecodeError):
-        return {}
-    return value if isinstance(value, dict) else {}

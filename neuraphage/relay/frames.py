@@ -2,7 +2,7 @@
 
 A request is one JSON frame, of an order followed by one frame with the body to send. The answer is JSON frames and data
 frames: first whether the relay has the call, then the head, then the body in pieces, then how it ended. A connection
-that ends before that tells nothing of the call.
+that ends before that tells nothing of the call. The file of a call holds the very same frames (see entry.py).
 """
 
 from __future__ import annotations
@@ -38,6 +38,14 @@ def data_header(size_bytes: int) -> bytes:
     return HEADER.pack(DATA, size_bytes)
 
 
+def data_frames(data: bytes) -> bytes:
+    """A piece of an answer as frames."""
+    if len(data) <= PIECE_BYTES:
+        return data_header(len(data)) + data
+    pieces = (data[at : at + PIECE_BYTES] for at in range(0, len(data), PIECE_BYTES))
+    return b"".join(data_header(len(piece)) + piece for piece in pieces)
+
+
 def parsed(text: bytes) -> dict[str, Any]:
     """What a JSON frame says.
 
@@ -63,6 +71,37 @@ def checked(header: bytes, kinds: tuple[int, ...], most_bytes: int) -> tuple[int
     if kind not in kinds or size_bytes > most_bytes:
         raise BadFrame(f"a frame of kind {kind} with {size_bytes} bytes")
     return kind, size_bytes
+
+
+class FrameBuffer:
+    """Frames of an answer, out of bytes that come in any pieces."""
+
+    def __init__(self) -> None:
+        self.taken_bytes = 0
+        """Of the frames that were given out."""
+        self._come = b""
+        self._at = 0
+
+    def add(self, data: bytes) -> None:
+        """Take in what came."""
+        self._come, self._at = self._come[self._at :] + data, 0
+
+    def next(self) -> tuple[int, bytes] | None:
+        """The next frame, kind and content; None while it is not whole.
+
+        Raises:
+            BadFrame: what came is none.
+        """
+        begin = self._at + HEADER.size
+        if len(self._come) < begin:
+            return None
+        kind, size_bytes = checked(self._come[self._at : begin], (JSON, DATA), MAX_JSON_BYTES)
+        end = begin + size_bytes
+        if len(self._come) < end:
+            return None
+        self.taken_bytes += end - self._at
+        self._at = end
+        return kind, self._come[begin:end]
 
 
 async def read_frame(reader: asyncio.StreamReader, kind: int, most_bytes: int) -> bytes:

@@ -25,7 +25,8 @@ from neuraphage.relay.entry import CallEntry
 
 CURRENT, STARTING, CALLS = "current", "starting", "calls"
 _SOCKET = "s-"
-_BACKLOG = 512
+BACKLOG = 1_024
+"""Connections that wait to be taken; the kernel may allow fewer."""
 
 
 class RelayPlace:
@@ -71,7 +72,7 @@ class RelayPlace:
             with short_path(self.root / name) as path:
                 listener.bind(path)
             (self.root / name).chmod(FILE_MODE)
-            listener.listen(_BACKLOG)
+            listener.listen(BACKLOG)
         except OSError:
             listener.close()
             raise

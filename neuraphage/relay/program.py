@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 from neuraphage.relay.limits import RelayLimits
-from neuraphage.relay.place import RelayPlace
+from neuraphage.relay.place import BACKLOG, RelayPlace
 from neuraphage.relay.retention import expire
 from neuraphage.relay.server import RelayServer
 
@@ -43,7 +43,7 @@ async def run_relay(place: RelayPlace, limits: RelayLimits, *, stays: bool) -> N
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, told.set)
-    serving = await asyncio.start_unix_server(server.serve, sock=listener, **_KEEPS_SOCKET)
+    serving = await asyncio.start_unix_server(server.serve, sock=listener, backlog=BACKLOG, **_KEEPS_SOCKET)
     place.make_current(link, name)
     log.info("the relay takes calls at %s", place.root / name)
     try:

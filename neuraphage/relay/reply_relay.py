@@ -150,8 +150,8 @@ class ReplyRelay:
             return None
         try:
             connection.settimeout(ANSWER_S)
-            connection.sendall(frames.json_frame(_head_of(order)))
-            connection.sendall(frames.data_header(len(order.body)) + order.body)
+            head = frames.json_frame(_head_of(order)) + frames.data_header(len(order.body))
+            connection.sendall(head + order.body)
             stream = Stream(connection, poll, silence_s)
             _, text = stream.frame(ANSWER_S)
             said = frames.parsed(text)

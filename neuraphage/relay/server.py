@@ -27,6 +27,8 @@ LINGER_S = 10.0
 """Longest wait for readers of answers that are over: the files have them, too."""
 STORED = b"s"
 """What a reader sends when what it made of the answer is stored: the files are of no use any more."""
+STORED_S = 0.1
+"""So long the end of an answer waits for its reader to store what it made of it, before it is synced to the disk."""
 _DRAIN_LOOK_S = 0.05
 _CREDENTIALS = struct.Struct("3i")
 
@@ -72,6 +74,8 @@ class RelayServer:
             log.warning("what came at the relay's socket is no order: %r", error)
         except (OSError, asyncio.IncompleteReadError, TimeoutError):
             pass  # who asked is gone, or stands still
+        except asyncio.CancelledError:
+            pass  # this process ends, and who only stays is let go; else asyncio itself complains of it
         finally:
             self.connections -= 1
             self.used_s = time.monotonic()
@@ -139,16 +143,26 @@ class RelayServer:
             return f"calls under way have put out {self.kept_bytes} bytes"
         entry = self._place.entry(order.call_id)
         try:
-            if not entry.begin(self._name, order.task_id, int(time.time() * 1000)):
-                return None
+            begun = entry.begin(self._name, order.task_id, int(time.time() * 1000))
         except OSError as error:
             return f"it cannot write to {entry.path}: {error.strerror or error}"
-        recording = Recording(entry, self._limits.answer_bytes)
+        if begun is None:
+            return None
+        recording = Recording(begun, self._limits.answer_bytes)
         self._recordings[order.call_id] = recording
-        task = asyncio.create_task(self._sender.send(order, recording))
+        task = asyncio.create_task(self._hold(order, recording))
         self._tasks[order.call_id] = task
         task.add_done_callback(lambda _: self._over(order.call_id))
         return None
+
+    async def _hold(self, order: Order, recording: Recording) -> None:
+        """One call, to its end on the disk; what its reader stores at once is not written there."""
+        await self._sender.send(order, recording)
+        if self._readers.get(order.call_id):
+            with suppress(TimeoutError):
+                await asyncio.wait_for(recording.stored.wait(), STORED_S)
+        if not recording.stored.is_set():
+            await recording.sync()
 
     def _over(self, call_id: str) -> None:
         """A call is over; what was kept in memory of it goes with its last reader."""
@@ -164,7 +178,7 @@ class RelayServer:
 
     def _forget_stored(self, call_id: str, recording: Recording) -> None:
         """The files of a call that is over and stored go; who still reads has them open."""
-        if recording.is_stored and call_id not in self._tasks:
+        if recording.stored.is_set() and call_id not in self._tasks:
             self._place.entry(call_id).remove()
 
     def _cancel(self, call_id: str) -> None:
@@ -183,10 +197,10 @@ class RelayServer:
         leaving = asyncio.create_task(reader.read(1))
         leaving.add_done_callback(lambda _: recording.tell())
         try:
-            await _say(writer, {"state": "running"})
             if await _send_answer(recording, writer, leaving):
                 await leaving
-            recording.is_stored |= leaving.done() and leaving.result() == STORED
+            if leaving.done() and leaving.result() == STORED:
+                recording.stored.set()
             self._forget_stored(call_id, recording)
         finally:
             leaving.cancel()
@@ -199,19 +213,14 @@ class RelayServer:
 
 async def _send_answer(recording: Recording, writer: asyncio.StreamWriter, leaving: asyncio.Task[bytes]) -> bool:
     """Send all of an answer as it comes; returns whether the reader stayed for all of it."""
-    offset, has_head = 0, False
+    offset = 0
     while not leaving.done():
-        ended = recording.ended
-        if recording.head is not None and not has_head:
-            writer.write(frames.json_frame({"head": recording.head.as_json()}))
-            has_head = True
-        piece = recording.read(offset, frames.PIECE_BYTES)
-        if piece:
-            writer.write(frames.data_header(len(piece)) + piece)
-            await writer.drain()
+        if offset < recording.size_bytes:
+            piece = recording.read(offset, frames.PIECE_BYTES)
             offset += len(piece)
-        elif ended is not None:
-            await _say(writer, {"end": ended.as_json()})
+            writer.write(piece)
+            await writer.drain()
+        elif recording.ended is not None:
             return True
         else:
             await recording.change()

@@ -10,7 +10,7 @@ import httpx2
 
 from neuraphage.errors import RelayError
 from neuraphage.relay.answer import Answer, AnswerLost, AnswerSilent
-from neuraphage.relay.entry import End
+from neuraphage.relay.kept import End
 from neuraphage.relay.order import Order
 from neuraphage.relay.reply_relay import NotTaken, ReplyRelay
 

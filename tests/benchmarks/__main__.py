@@ -16,6 +16,7 @@ from tests.benchmarks import (
     judging,
     memory,
     recovery,
+    relayed,
     report,
     scale,
     speed,
@@ -65,6 +66,9 @@ PARTS: dict[str, Callable[[Path, int], list[report.Row]]] = {
     "sandbox": lambda folder, rounds: report.sandbox_rows(confined.wall_ms(folder, 8 * rounds)),
     "rules": lambda _, rounds: report.judging_rows(*judging.wall_ms(4 * rounds)),
     "assembling": lambda _, rounds: report.assembling_rows(*assembling.wall_ms(20 * rounds)),
+    "relay": lambda folder, rounds: report.relay_rows(
+        relayed.calls_ms(folder, 40 * rounds), relayed.turns_ms(folder, rounds), relayed.streams(folder, 200, 10.0)
+    ),
     "memory": lambda folder, _: report.memory_rows(memory.busy_rss_bytes(folder), memory.idle_cpu_percent(folder)),
 }
 

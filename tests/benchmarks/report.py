@@ -140,6 +140,22 @@ def judging_rows(lines_ms: Sequence[float], read_ms: Sequence[float]) -> list[Ro
     ]
 
 
+def relay_rows(
+    calls_ms: dict[str, list[float]], turns_ms: dict[str, list[float]], streams: tuple[float, float, float]
+) -> list[Row]:
+    """A call and a turn without the relay and with it, and a relay with many streams."""
+    (calls_off, calls_on), (turns_off, turns_on) = calls_ms.values(), turns_ms.values()
+    megabytes, share, events_per_s = streams
+    return [
+        Row("a call on loopback without the relay, ms", spread(calls_off)),
+        Row("with it, ms", spread(calls_on)),
+        Row("a turn that calls a provider on loopback, without the relay, ms", spread(turns_off)),
+        Row("with it, of that", spread(_ratios(turns_on, turns_off)), "1.15 at most"),
+        Row("memory of a relay with 200 streams, MB", f"{megabytes:.0f}", "120 at most"),
+        Row("its CPU, of a core, percent", f"{share:.0%}, {events_per_s:.0f} events/s each", "25 at 50 events/s each"),
+    ]
+
+
 def memory_rows(rss_bytes: int, idle_percent: tuple[float, float]) -> list[Row]:
     """A busy and an idle worker."""
     watching, not_watching = idle_percent

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandboxkit import find_bubblewrap
-from tests.benchmarks import commands, confined, judging, memory, recovery, report, scale, speed, start, view
+from tests.benchmarks import commands, confined, judging, memory, recovery, relayed, report, scale, speed, start, view
 from tests.benchmarks.__main__ import PARTS
 from tests.benchmarks.contenders import TOGETHER, Pool
 from tests.benchmarks.workload import FOLDER_VARIABLE
@@ -124,6 +124,17 @@ def test_each_kind_of_confinement_is_timed(folder: Path) -> None:
     assert len(report.sandbox_rows(found)) == len(confined.KINDS)
 
 
+def test_a_relay_is_timed_and_weighed(folder: Path) -> None:
+    """Calls and turns of both kinds (that each is whole is checked while it is measured), and streams that come."""
+    calls, turns = relayed.calls_ms(folder, 2), relayed.turns_ms(folder, 1, 3)
+    assert [len(values) for values in (*calls.values(), *turns.values())] == [2, 2, 1, 1]
+    megabytes, share, events_per_s = relayed.streams(folder, 4, 1.0)
+    assert megabytes > 5
+    assert share >= 0
+    assert events_per_s > 1
+    assert len(report.relay_rows(calls, turns, (megabytes, share, events_per_s))) == 6
+
+
 def test_each_line_is_judged() -> None:
     """Every line once, and as many calls that read; that they are judged rightly is checked while it is measured."""
     lines, reads = judging.wall_ms(1)
@@ -134,4 +145,4 @@ def test_each_line_is_judged() -> None:
 def test_every_part_has_a_test_here() -> None:
     """A part that is added is tried small, too."""
     speeds, tried = {"threads", "prefork", "few"}, {"bytes", "kill", "child", "hang", "scale", "view", "commands"}
-    assert set(PARTS) == speeds | tried | {"start", "memory", "sandbox", "rules", "assembling"}
+    assert set(PARTS) == speeds | tried | {"start", "memory", "sandbox", "rules", "relay", "assembling"}

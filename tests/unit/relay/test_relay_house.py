@@ -13,9 +13,11 @@ import pytest
 
 from neuraphage.model.detached import DetachedState
 from neuraphage.relay import frames
-from neuraphage.relay.entry import BODY, DIRECT, END, NEVER, CallEntry
+from neuraphage.relay.entry import ANSWER, DIRECT, NEVER, CallEntry
+from neuraphage.relay.kept import Head
 from neuraphage.relay.limits import RelayLimits
 from neuraphage.relay.place import RelayPlace
+from neuraphage.relay.recording import Recording
 from neuraphage.relay.retention import expire
 from neuraphage.testing.scripted_api import ScriptedServer
 from relaykit import TEXT, Host, relay_process
@@ -151,18 +153,15 @@ def test_an_answer_that_cannot_be_kept_is_read_all_the_same(host: Host, call_id:
 
 def made(place: RelayPlace, number: int, body: bytes = b"x" * 1_000, age_s: float = 0.0) -> CallEntry:
     """A call that is over."""
-    from zlib import crc32
-
-    import orjson
-
     entry = place.entry(f"{number:032x}")
-    assert entry.begin("s-none", "task", 0)
-    (entry.path / "head.json").write_bytes(orjson.dumps({"status": 200, "headers": []}))
-    (entry.path / BODY).write_bytes(body)
-    end = {"fault": "", "text": "", "body_bytes": len(body), "crc": crc32(body)}
-    (entry.path / END).write_bytes(orjson.dumps(end))
-    for path in entry.path.iterdir():
-        os.utime(path, (time.time() - age_s,) * 2)
+    begun = entry.begin("s-none", "task", 0)
+    assert begun is not None
+    recording = Recording(begun, 1_000_000)
+    recording.begin(Head(200, (("content-type", "text/plain"),)))
+    recording.add(body)
+    recording.finish()
+    recording.close()
+    os.utime(entry.path / ANSWER, (time.time() - age_s,) * 2)
     return entry
 
 
@@ -175,28 +174,47 @@ def test_answers_go_by_age_and_the_oldest_by_size(place: RelayPlace) -> None:
     assert left <= 4_000
 
 
-@pytest.mark.parametrize("spoil", ["short", "zeros", "no end", "no body", "torn end"])
+def test_an_answer_is_kept_as_it_came(place: RelayPlace) -> None:
+    """Who took the call, its head, its body, and that it is whole."""
+    kept = made(place, 1).kept()
+    assert (kept.relay, kept.head, kept.body) == ("s-none", Head(200, (("content-type", "text/plain"),)), b"x" * 1_000)
+    assert kept.end is not None
+    assert place.entry(f"{1:032x}").state(is_alive=False) is DetachedState.DONE
+
+
+@pytest.mark.parametrize("spoil", ["short", "zeros", "no end", "no body", "torn end", "nothing", "more"])
 def test_a_torn_answer_is_lost(place: RelayPlace, spoil: str) -> None:
     """What a power cut leaves is never taken for whole."""
     entry = made(place, 1)
+    path = entry.path / ANSWER
+    data = path.read_bytes()
+    body, end = data.index(b"x" * 1_000), data.rindex(b"J\0\0\0")
     match spoil:
         case "short":
-            (entry.path / BODY).write_bytes(b"x" * 999)
+            path.write_bytes(data[: body + 10] + data[body + 11 :])
         case "zeros":
-            (entry.path / BODY).write_bytes(bytes(1_000))
+            path.write_bytes(data[:body] + bytes(1_000) + data[body + 1_000 :])
         case "no end":
-            (entry.path / END).unlink()
+            path.write_bytes(data[:end])
         case "no body":
-            (entry.path / BODY).unlink()
+            path.write_bytes(data[: body - frames.HEADER.size] + data[end:])
         case "torn end":
-            (entry.path / END).write_bytes(b'{"fault": ""')
+            path.write_bytes(data[:-1])
+        case "nothing":
+            path.write_bytes(b"")
+        case "more":
+            path.write_bytes(
+                data[: body - frames.HEADER.size] + frames.data_frames(b"y") + data[body - frames.HEADER.size :]
+            )
     assert entry.state(is_alive=False) is DetachedState.LOST
 
 
 def test_each_call_is_decided_once(place: RelayPlace) -> None:
     """Taken or sealed, by whoever comes first."""
     one, two = place.entry("1" * 32), place.entry("2" * 32)
-    assert one.begin("s-a", "task", 0)
+    begun = one.begin("s-a", "task", 0)
+    assert begun is not None
+    os.close(begun.file)
     assert not one.begin("s-b", "task", 0)
     assert not one.seal(NEVER)
     assert two.seal(NEVER)
