@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, Field
 
 from neuraphage.setting_values import MAX_AMOUNT
@@ -25,5 +27,13 @@ class ContextSettings(BaseModel):
     """Entries at the end of a conversation that stay whole, as far as they fit."""
     context_summary_tokens: int = Field(default=4_096, ge=100, le=MAX_AMOUNT)
     """Longest summary; an eighth of the window at most."""
+    images: Literal["auto", "on", "off"] = "auto"
+    """Whether models get images and documents: as far as it is known of each, always, or never."""
+    attachment_max_bytes: int = Field(default=3_750_000, ge=0, le=30_000_000)
+    """Largest image or document; as base64, as it is sent, it has a third more, and the provider takes 5 MB."""
+    attachments_max: int = Field(default=20, ge=0, le=600)
+    """Images and documents of a task; of more than 20 in a request the provider takes smaller ones alone."""
+    attachments_total_max_bytes: int = Field(default=20_000_000, ge=0, le=24_000_000)
+    """All of them together; a request may have 32 MB."""
     git_timeout_s: float = Field(default=2.0, ge=0, le=60)
     """For all that git is asked for branch and state of the working directory; 0 tells the model nothing of git."""

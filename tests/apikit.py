@@ -10,6 +10,7 @@ from typing import Any
 from neuraphage.api import Api, ApiPorts
 from neuraphage.decide.files_seen import SeenFile
 from neuraphage.errors import StoreUnavailable, TaskNotFound
+from neuraphage.model.attachment import Attachment
 from neuraphage.model.effect import JournalEntry, Marker, MarkerName
 from neuraphage.model.event import Event
 from neuraphage.model.explanation import TaskFacts
@@ -40,7 +41,7 @@ class Rows:
         self.read: list[str] = []
         self.away = 0
 
-    def create(self, spec: TaskSpec, key: str) -> tuple[bool, str]:
+    def create(self, spec: TaskSpec, key: str, attachments: Sequence[Attachment] = ()) -> tuple[bool, str]:
         detail, marker = QueuedDetail(queued_at_ms=0), Marker(name=MarkerName.TASK_CREATED)
         self.tasks[spec.task_id] = TaskRecord(
             spec=spec,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from neuraphage.api.base import ApiBase
+from neuraphage.decide.attachments import takes_images
 from neuraphage.decide.request_extra import check_extra
 from neuraphage.decide.tiers import resolved
 from neuraphage.errors import BadInput
@@ -33,6 +34,15 @@ class Models(ApiBase):
         choice, full_id = resolved(model, self.settings.tiers), self.find(task_id)
         turn = self._ports.reads.get(full_id).counters.iteration
         return service.set_model(full_id, choice.model_copy(update={"since_turn": turn}), reason, key)
+
+    def sees(self, model: str | None = None) -> bool:
+        """Whether a model is sent images and documents; else a line of text stands for each.
+
+        Args:
+            model: an id, or the name of a tier; None for that of the settings.
+        """
+        called = resolved(model or self.settings.default_model, self.settings.tiers).model
+        return takes_images(self.settings.images, called, self._ports.model_facts(called))
 
 
 def asked_models(

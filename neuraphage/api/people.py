@@ -9,9 +9,11 @@ from neuraphage.api.base import ApiBase
 from neuraphage.errors import NeuraphageError, PromptNotOpen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from neuraphage.api.checking import Attachable
     from neuraphage.decide.fate import Fate
+    from neuraphage.model.attachment import Attachment
     from neuraphage.model.event import Event
     from neuraphage.ports import Signalled
 
@@ -19,20 +21,30 @@ if TYPE_CHECKING:
 class People(ApiBase):
     """Messages and answers. See `Tasks` for arguments and errors of each request."""
 
-    def send(self, task_id: str, text: str, *, key: str | None = None) -> Signalled:
+    def send(
+        self, task_id: str, text: str, *, key: str | None = None, attachments: Iterable[Attachable] = ()
+    ) -> Signalled:
         """Send a message to the model; it is read with the next request. A completed task goes on with it.
 
         The limit of turns counts anew from a message that finds the task completed, or waiting for one.
 
         Args:
             text: the message.
+            attachments: images and documents that the model is shown with it; see `submit`.
 
         Raises:
             IllegalMove: the task has failed or was cancelled.
             LimitReached: the task is completed and has spent its money; raise its limit first.
             BadInput: the text is empty or too long, or too many messages are unread. Else see the class.
         """
-        return self._service.send(self.find(task_id), text, key)
+        full_id, service, given = self.find(task_id), self._service, tuple(attachments)
+        shown: tuple[Attachment, ...] = ()
+        if given:
+            from neuraphage.api.checking import attached  # noqa: PLC0415 - few messages have some
+            from neuraphage.decide.attachments import held_sizes  # noqa: PLC0415 - as above
+
+            shown = attached(self.settings, given, held_sizes(self._ports.reads.conversation(full_id, 0)))
+        return service.send(full_id, text, key, shown)
 
     def answer(self, task_id: str, text: str, *, prompt_id: str | None = None, key: str | None = None) -> Signalled:
         """Answer an open prompt.

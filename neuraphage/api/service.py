@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from neuraphage.api.refusing import refused
@@ -15,6 +16,7 @@ from neuraphage.errors import (
     PromptNotOpen,
     SettingsError,
 )
+from neuraphage.model.attachment import Attachment
 from neuraphage.model.effect import MarkerName
 from neuraphage.model.limits import NO_CHANGE, LimitChange
 from neuraphage.model.model_choice import REASON_MAX_CHARS, ModelChoice
@@ -57,12 +59,13 @@ class TaskService:
         self._add_rule = add_rule
         self._who = who
 
-    def submit(self, spec: TaskSpec, key: str | None = None) -> str:
+    def submit(self, spec: TaskSpec, key: str | None = None, attachments: Sequence[Attachment] = ()) -> str:
         """Store a task and wake a worker.
 
         Args:
             spec: what to do.
             key: idempotency key; a repeat returns the first task's id.
+            attachments: what the model is shown with the prompt.
 
         Returns:
             The task's id.
@@ -83,20 +86,27 @@ class TaskService:
             length = len(getattr(clean, field))
             if length > TEXT_MAX_CHARS:
                 raise BadInput(f"{field}: it has {length} characters, the limit is {TEXT_MAX_CHARS}; shorten it")
-        _, task_id = self._store.create(clean, key or spec.task_id)
+        _, task_id = self._store.create(clean, key or spec.task_id, self._named(attachments))
         # also for a repeat: it may be this client's own second try, whose first answer was lost before it published
         self._dispatcher.publish_turn(task_id, 0, 1, MarkerName.TASK_CREATED.value)
         return task_id
 
-    def send(self, task_id: str, text: str, key: str | None = None) -> Signalled:
-        """Send a message to the model; it is read with the next request.
+    def _named(self, attachments: Sequence[Attachment]) -> tuple[Attachment, ...]:
+        """The same with names that may be stored."""
+        return tuple(one.model_copy(update={"name": self._redaction.text(one.name)}) for one in attachments)
+
+    def send(
+        self, task_id: str, text: str, key: str | None = None, attachments: Sequence[Attachment] = ()
+    ) -> Signalled:
+        """Send a message to the model, with attachments if it has some; it is read with the next request.
 
         Raises:
             TaskNotFound, IllegalMove, BadInput: see the message.
         """
         if not text.strip():
             raise BadInput("the message is empty; write what the task should know")
-        return self._signal(task_id, Signal(SignalKind.INPUT, key or self._new_key(), self._redaction.text(text)))
+        sent = Signal(SignalKind.INPUT, key or self._new_key(), self._redaction.text(text))
+        return self._signal(task_id, replace(sent, attachments=self._named(attachments)))
 
     def answer(self, task_id: str, prompt_id: str | None, text: str, key: str | None = None) -> Signalled:
         """Answer an open prompt.

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
 
+from neuraphage.api.checking import Attachable, attached, one_line, readable, require_narrow
 from neuraphage.api.models import Models, asked_models
 from neuraphage.decide.limits import limit_change
-from neuraphage.decide.rules.reading import read_allowed
 from neuraphage.errors import BadInput
 from neuraphage.model.limits import Limits
 from neuraphage.model.place import Place
@@ -18,9 +18,7 @@ from neuraphage.model.task import Mode, OnUnknownOutcome, TaskSpec
 from neuraphage.setting_values import MAX_S
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from neuraphage.ports import Signalled, WorkingFiles
+    from neuraphage.ports import Signalled
 
 
 class Tasks(Models):
@@ -56,6 +54,7 @@ class Tasks(Models):
         force: bool = False,
         followed: bool = False,
         extra: Mapping[str, Any] | None = None,
+        attachments: Iterable[Attachable] = (),
     ) -> str:
         """Submit a task.
 
@@ -81,16 +80,19 @@ class Tasks(Models):
                 that not one is missed by whoever begins to follow a little later.
             extra: further fields of each request to the model (`temperature`, `thinking` ...), beside those of the
                 settings; None for those alone.
+            attachments: images and documents (png, jpeg, gif, webp, pdf) that the model is shown with the prompt:
+                files of this machine, or bytes. They are stored as they are: no secret is taken out of them.
 
         Returns:
             The task's id.
 
         Raises:
-            BadInput: an argument is out of its range, or the working directory is too wide.
+            BadInput: an argument is out of its range or of no use, or the working directory is too wide.
             StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same `key`.
         """
         if working_dir is not None and not force:
             require_narrow(self._ports.files, working_dir, self.settings.data_dir)
+        shown_with = attached(self.settings, attachments)
         asked = asked_models(self.settings, self._ports.redaction, model, extra)
         work = {"working_dir": working_dir, "system": system, **asked}
         shown = {"name": name, "tags": tuple(tags), "priority": priority, "on_unknown_outcome": on_unknown_outcome}
@@ -99,7 +101,7 @@ class Tasks(Models):
         spec = self._spec(prompt, max_turns, max_cost_usd, {**work, **shown, **asking})
         if followed:
             self._ports.reads.watch(spec.task_id)
-        return self._service.submit(spec, key)
+        return self._service.submit(spec, key, shown_with)
 
     def _timeout_s(self, given: float | Literal["none"] | None) -> float | None:
         """How long permissions of a new task wait, as its spec holds it: None is no limit, never "not given"."""
@@ -121,8 +123,8 @@ class Tasks(Models):
         fields = {
             **given,
             # redacted before the cut, which could halve a secret
-            "name": given["name"] or _one_line(self._ports.redaction().text(prompt)),
-            "allow": _readable(given["allow"]),
+            "name": given["name"] or one_line(self._ports.redaction().text(prompt)),
+            "allow": readable(given["allow"]),
             "permission_timeout_s": self._timeout_s(given["permission_timeout_s"]),
         }
         settings = self.settings
@@ -260,39 +262,3 @@ class Tasks(Models):
             return False
         turn = record.counters.iteration
         return self._ports.waker.publish_turn(record.task_id, turn, record.seq, record.marker.name.value)
-
-
-def _readable(allow: Iterable[str]) -> tuple[str, ...]:
-    """What a task allows; each can be read as a rule.
-
-    Raises:
-        BadInput: one cannot.
-    """
-    allowed = tuple(allow)
-    for one in allowed:
-        read_allowed(one)
-    return allowed
-
-
-def _one_line(prompt: str) -> str:
-    words = " ".join(prompt.split())
-    return (words[:77] + "...") if len(words) > 80 else words or "task"
-
-
-def require_narrow(files: WorkingFiles, working_dir: str, data_dir: Path) -> None:
-    """Refuse a working directory that reaches more than the tools of a task should.
-
-    Args:
-        files: of this machine.
-        working_dir: absolute path.
-        data_dir: where neuraphage keeps its data.
-
-    Raises:
-        BadInput: it does; the message says why.
-    """
-    reason = files.too_wide(working_dir, data_dir)
-    if reason is not None:
-        raise BadInput(
-            f"the working directory {working_dir} {reason}; name a folder of one project, or take it all the same"
-            " with --force (force=True of a client)"
-        )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from neuraphage.decide.attachments import label
 from neuraphage.decide.known_files import KnownFiles
 from neuraphage.model.tool_traits import ToolTraits
 
@@ -128,4 +129,4 @@ class Transcript:
 def _text_of(content: Any) -> str:
     if isinstance(content, str):
         return content
-    return "\n".join(str(block.get("text", "")) for block in content or ())
+    return "\n".join(str(block.get("text", label(block))) for block in content or ())

@@ -41,6 +41,10 @@ PermissionTimeout = Annotated[
         metavar="<s>",
     ),
 ]
+Attach = Annotated[
+    list[Path] | None,
+    typer.Option("--attach", help="An image or a PDF that the model is shown; may be repeated.", metavar="<file>"),
+]
 WhenUnknown = Annotated[
     OnUnknownOutcome,
     typer.Option(

@@ -25,6 +25,7 @@ _NAMES = {
     PartKind.OTHER: "other blocks",
 }
 _WAYS = {
+    Shortening.IMAGES: "old images left out",
     Shortening.RESULTS: "old results shortened",
     Shortening.THOUGHTS: "old results shortened, old thoughts left out",
     Shortening.SUMMARY: "{} entries summarized",

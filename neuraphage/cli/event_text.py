@@ -15,6 +15,7 @@ from neuraphage.model.event import Event, EventKind
 EventText = Callable[[dict[str, Any]], str]
 
 _SHORTENED: dict[str, str] = {
+    Shortening.IMAGES: "old images left out",
     Shortening.RESULTS: "old results of tools shortened",
     Shortening.THOUGHTS: "old results shortened, old thoughts left out",
     Shortening.SUMMARY: "a summary in place of the older part",

@@ -13,6 +13,7 @@ from rich.text import Text
 from neuraphage.cli.call_text import title
 from neuraphage.cli.console import harmless, out, print_wrapped
 from neuraphage.cli.message_text import SUPERSEDED_MARK, blocks_of
+from neuraphage.decide.attachments import label
 
 INDENT = 2
 
@@ -61,6 +62,8 @@ def _show(role: str, block: Mapping[str, Any]) -> None:
         case "tool_result":
             style = "red" if block.get("is_error") else "dim"
             print_wrapped(harmless(f"{lead}{_plain(block.get('content', ''))}", style, indent=lead), lead)
+        case "image" | "document":
+            out.print(harmless(f"{role}: {label(block)}", "dim"))
         case kind:
             out.print(harmless(f"{role}: ({kind})", "dim"))
 
@@ -68,4 +71,4 @@ def _show(role: str, block: Mapping[str, Any]) -> None:
 def _plain(content: Any) -> str:
     if isinstance(content, str):
         return content
-    return "\n".join(str(part.get("text", f"({part.get('type')})")) for part in content)
+    return "\n".join(str(part.get("text", label(part))) for part in content)

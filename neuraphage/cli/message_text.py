@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from neuraphage.cli.call_text import title
+from neuraphage.decide.attachments import label
 from neuraphage.decide.superseding import superseded
 
 MAX_LINE_CHARS = 200
@@ -47,6 +48,8 @@ def _block(block: Mapping[str, Any]) -> str:
             return title(str(block.get("name", "")), block.get("input") or {})
         case "tool_result":
             return f"result{' (an error)' if block.get('is_error') else ''}: {_inner(block.get('content', ''))}"
+        case "image" | "document":
+            return label(block)
         case kind:
             return f"({kind})"
 
@@ -54,7 +57,7 @@ def _block(block: Mapping[str, Any]) -> str:
 def _inner(content: Any) -> str:
     if isinstance(content, str):
         return content
-    return " ".join(str(part.get("text", f"({part.get('type')})")) for part in content)
+    return " ".join(str(part.get("text", label(part))) for part in content)
 
 
 def _shortened(text: str) -> str:

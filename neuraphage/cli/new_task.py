@@ -5,9 +5,11 @@ from __future__ import annotations
 import difflib
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import neuraphage
+from neuraphage.api import Api
 from neuraphage.cli.connection import load_settings
 from neuraphage.cli.console import complain
 from neuraphage.decide.model_ids import Provider, split_model
@@ -52,6 +54,22 @@ def check_new_task(
         raise BadInput("--name is empty; write a few words, or leave it out and the prompt's first words are taken")
     if model is not None:
         _check_model(model, script)
+
+
+def tell_unseen(api: Api, model: str | None, attach: Sequence[Path] | None) -> None:
+    """Warn of attachments that the model will not see.
+
+    Args:
+        api: knows the models.
+        model: of the task; None for that of the settings.
+        attach: what it is given.
+    """
+    if attach and not api.sees(model):
+        called = model or api.settings.default_model
+        complain(
+            f"warning: {called} is not known to take images and documents: it is told of each in words, and does not"
+            ' see it; if it takes them, set images = "on"'
+        )
 
 
 def check_limits(max_turns: int | None, max_cost: float | None) -> None:

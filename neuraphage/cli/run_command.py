@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from neuraphage.api import Api
-from neuraphage.api.tasks import require_narrow
-from neuraphage.cli.allowing import Allow, AutoAllowSandboxed, allowed_by, hint_at_misspelt
+from neuraphage.cli.allowing import Allow, AutoAllowSandboxed, hint_at_misspelt
 from neuraphage.cli.answer_command import Seen
 from neuraphage.cli.arguments import (
     AsJson,
+    Attach,
     BaseUrl,
     Extra,
     Force,
@@ -24,9 +23,6 @@ from neuraphage.cli.arguments import (
     PermissionTimeout,
     TaskMode,
     Tools,
-    existing_dir,
-    given_extra,
-    timeout_s,
 )
 from neuraphage.cli.completion import task_ids
 from neuraphage.cli.connection import connect, load_settings
@@ -37,14 +33,14 @@ from neuraphage.cli.interrupts import Interrupts
 from neuraphage.cli.json_lines import JsonLines
 from neuraphage.cli.local_stack import LocalStack
 from neuraphage.cli.new_task import check_limits, check_new_task
+from neuraphage.cli.new_task_options import NewTask
 from neuraphage.cli.resuming import NextCommands, ResumeInput, resumed
 from neuraphage.cli.task_view import TaskView
 from neuraphage.cli.text_input import TextFile, given_text
 from neuraphage.cli.viewer import Viewer
 from neuraphage.errors import BadInput, IllegalMove, SettingsError, StoreError, StoreUnavailable
-from neuraphage.local_files import LocalFiles
 from neuraphage.model.sandbox import SandboxKind
-from neuraphage.model.task import TERMINAL, Mode, TaskRecord
+from neuraphage.model.task import TERMINAL, TaskRecord
 from neuraphage.project_standing import standing_of
 from neuraphage.settings import Settings
 from neuraphage.tool_wiring import found_sandbox
@@ -89,6 +85,7 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     to: Annotated[list[str] | None, typer.Option("--prompt", help="With --answer: the prompts that it is for.")] = None,
     seen: Seen = False,
     file: TextFile = None,
+    attach: Attach = None,
     script: Script = None,
     tools: Tools = None,  # noqa: ARG001 - noted as a setting
     base_url: BaseUrl = None,  # noqa: ARG001 - noted as a setting
@@ -105,9 +102,10 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     """
     has_text = prompt is not None or file is not None
     _refuse_at_odds(has_text, resume, answer, script, is_precise=bool(to or seen))
-    new = _NewTask(
-        directory, model, allow, auto_allow_sandboxed, max_turns, max_cost, mode, permission_timeout, force, extra
-    )
+    new = NewTask(
+        directory, model, allow, auto_allow_sandboxed, max_turns, max_cost, mode, permission_timeout, force, extra,
+        attach,
+    )  # fmt: skip
     settings = load_settings()
     if resume is not None:
         new.refuse_for_one_that_goes_on()
@@ -134,72 +132,6 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
             commands = NextCommands(task_id, stack.started, script)
             code = _Run(api, task_id, commands, interrupts, as_json=as_json).to_its_end(after)
     raise typer.Exit(code)
-
-
-@dataclass(frozen=True)
-class _NewTask:
-    """What a new task is given by options, beside its prompt."""
-
-    directory: Path | None
-    model: str | None
-    allow: list[str] | None
-    auto_allow_sandboxed: bool
-    max_turns: int | None
-    max_cost: float | None
-    mode: Mode | None
-    permission_timeout: str | None
-    force: bool
-    extra: str | None
-
-    def refuse_for_one_that_goes_on(self) -> None:
-        """A task that is resumed keeps what it was given.
-
-        Raises:
-            BadInput: an option is for a new task only.
-        """
-        options = {
-            "--dir": self.directory,
-            "--model": self.model,
-            "--allow": self.allow,
-            "--auto-allow-sandboxed": self.auto_allow_sandboxed or None,
-            "--mode": self.mode,
-            "--permission-timeout": self.permission_timeout,
-            "--extra": self.extra,
-        }
-        given = [name for name, value in options.items() if value not in (None, [])]
-        if given:
-            raise BadInput(f"{' and '.join(given)} is for a new task; one that goes on keeps what it was given")
-
-    def check(self, settings: Settings) -> None:
-        """Refuse what no task can be made of.
-
-        Raises:
-            BadInput: the directory is none or too wide, or a time is none.
-        """
-        timeout_s(self.permission_timeout)
-        given_extra(self.extra)
-        if not self.force:
-            require_narrow(LocalFiles(), self._working_dir, settings.data_dir)
-
-    def submit(self, api: Api, text: str) -> str:
-        """Submit it; returns the id of the task."""
-        return api.submit(
-            text,
-            working_dir=self._working_dir,
-            allow=allowed_by(self.allow, sandboxed=self.auto_allow_sandboxed),
-            model=self.model,
-            max_turns=self.max_turns,
-            max_cost_usd=self.max_cost,
-            mode=self.mode or Mode.AUTONOMOUS,
-            permission_timeout_s=timeout_s(self.permission_timeout),
-            force=self.force,
-            followed=True,
-            extra=given_extra(self.extra),
-        )
-
-    @property
-    def _working_dir(self) -> str:
-        return existing_dir(self.directory or Path())
 
 
 def _tell_unconfined(settings: Settings, view: Viewer) -> None:

@@ -13,6 +13,7 @@ from neuraphage.cli.arguments import (
     AnyCost,
     AnyTurns,
     AsJson,
+    Attach,
     Extra,
     Force,
     MaxCost,
@@ -29,7 +30,7 @@ from neuraphage.cli.arguments import (
 from neuraphage.cli.connection import connect
 from neuraphage.cli.console import dollars, harmless, out, print_json, print_wrapped, short_id
 from neuraphage.cli.hints import command_line, typed_here
-from neuraphage.cli.new_task import check_limits, check_new_task
+from neuraphage.cli.new_task import check_limits, check_new_task, tell_unseen
 from neuraphage.cli.text_input import Edit, TextFile, given_text
 from neuraphage.decide.going_on import going_on, when_read
 from neuraphage.errors import BadInput
@@ -72,6 +73,7 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
     on_unknown_outcome: WhenUnknown = OnUnknownOutcome.TELL_MODEL,
     key: Annotated[str | None, typer.Option(help="Idempotency key: a repeat finds the first task.")] = None,
     file: TextFile = None,
+    attach: Attach = None,
     force: Force = False,
     follow_it: Annotated[bool, typer.Option("--follow", "-f", help="Show it as it goes, as `attach` does.")] = False,
     as_json: AsJson = False,
@@ -88,6 +90,7 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
     working_dir, wait_s = None if directory is None else existing_dir(directory), timeout_s(permission_timeout)
     hint_at_misspelt(allow or ())
     with connect() as api:
+        tell_unseen(api, model, attach)
         task_id = api.submit(
             text,
             working_dir=working_dir,
@@ -106,6 +109,7 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
             force=force,
             followed=follow_it,
             extra=further,
+            attachments=attach or (),
         )
         if not follow_it or not as_json:  # what follows in JSON begins with the id itself
             _print_id(task_id, as_json=as_json)
@@ -129,6 +133,7 @@ def send(
     text: Annotated[str | None, typer.Argument(help="A message to the model; - reads it from standard input.")] = None,
     file: TextFile = None,
     edit: Edit = False,
+    attach: Attach = None,
 ) -> None:
     """Send a message to the model of a task.
 
@@ -137,7 +142,9 @@ def send(
     message = given_text("the message", text, file, edit=edit)
     with connect() as api:
         full_id = api.find(task_id)
-        api.send(full_id, message)
+        if attach:
+            tell_unseen(api, api.get(full_id).choice.model, attach)
+        api.send(full_id, message, attachments=attach or ())
         print_wrapped(harmless(typed_here(f"sent; {when_read(api.get(full_id))}")), "  ")
 
 

@@ -34,6 +34,7 @@ from neuraphage.ports import Delta, Signalled
 from neuraphage.settings import Settings
 
 if TYPE_CHECKING:
+    from neuraphage.api.checking import Attachable
     from neuraphage.decide.fate import Fate
 
 P = ParamSpec("P")
@@ -93,9 +94,11 @@ class AsyncClient:
         """As `Client.submit`, with the same keywords."""
         return await self._call(self._api.submit, prompt, **fields)
 
-    async def send(self, task_id: str, text: str, *, key: str | None = None) -> Signalled:
+    async def send(
+        self, task_id: str, text: str, *, key: str | None = None, attachments: Iterable[Attachable] = ()
+    ) -> Signalled:
         """As `Client.send`."""
-        return await self._call(self._api.send, task_id, text, key=key)
+        return await self._call(self._api.send, task_id, text, key=key, attachments=attachments)
 
     async def answer(
         self, task_id: str, text: str, *, prompt_id: str | None = None, key: str | None = None
@@ -144,6 +147,10 @@ class AsyncClient:
     async def set_model(self, task_id: str, model: str, *, reason: str = "", key: str | None = None) -> Signalled:
         """As `Client.set_model`."""
         return await self._call(self._api.set_model, task_id, model, reason=reason, key=key)
+
+    async def sees(self, model: str | None = None) -> bool:
+        """As `Client.sees`."""
+        return await self._call(self._api.sees, model)
 
     async def wake(self, task_id: str) -> bool:
         """As `Client.wake`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from neuraphage.decide.attachments import left_out
 from neuraphage.decide.sendable import sendable, without_thoughts
 from neuraphage.decide.shorten import shorten
 from neuraphage.model.compaction import Compaction
@@ -56,6 +57,8 @@ def sent_blocks(rows: Rows, point: Compaction | None, *, plain: bool = False) ->
         blocks = sendable(entry, plain=plain)
         if number < point.thoughts_to and entry["role"] == "assistant":
             blocks = without_thoughts(blocks)
+        if point.to <= number < point.images_to and entry["role"] == "user":
+            blocks = [left_out(block) for block in blocks]
         if number < point.results_to and entry["role"] == "user":
             blocks = [shortened(block) for block in blocks]
         yield number, entry["role"], blocks
@@ -64,13 +67,24 @@ def sent_blocks(rows: Rows, point: Compaction | None, *, plain: bool = False) ->
 def shortened(block: Block) -> Block:
     """A block as it is sent of an old entry: a long result with its head and tail alone, and how to read all of it."""
     text = block.get("content")
+    if block.get("type") == "tool_result" and isinstance(text, list):  # with images
+        return {**block, "content": [_short_inner(inner, block["tool_use_id"]) for inner in text]}
     if block.get("type") != "tool_result" or not isinstance(text, str) or len(text) <= 2 * SHORT_RESULT_CHARS:
         return block
+    return {**block, "content": _short(text, block["tool_use_id"])}
+
+
+def _short_inner(inner: Block, tool_use_id: str) -> Block:
+    is_long = inner.get("type") == "text" and len(inner["text"]) > 2 * SHORT_RESULT_CHARS
+    return {**inner, "text": _short(inner["text"], tool_use_id)} if is_long else inner
+
+
+def _short(text: str, tool_use_id: str) -> str:
     note = (
         f"[An old result of {len(text)} characters, shortened to save room. To read all of it: {READ_RESULT} with"
-        f' tool_use_id "{block["tool_use_id"]}".]'
+        f' tool_use_id "{tool_use_id}".]'
     )
-    return {**block, "content": f"{note}\n{shorten(text, SHORT_RESULT_CHARS)}"}
+    return f"{note}\n{shorten(text, SHORT_RESULT_CHARS)}"
 
 
 def stand_in(point: Compaction) -> str:

@@ -1,7 +1,8 @@
 """Whether a conversation is to be sent in a shorter form from now on, and in which. Pure.
 
-In order, and no further than is needed: old results of tools are shortened, thoughts of old replies left out, and a
-summary made of the older part. What was asked for first is always sent as it is, and so is what people said since.
+In order, and no further than is needed: old images are left out, old results of tools shortened, thoughts of old
+replies left out, and a summary made of the older part. What was asked for first is always sent as it is, and so is what
+people said since.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from neuraphage.decide.attachments import left_out
 from neuraphage.decide.compacted import Rows, compaction_in, sent_blocks
 from neuraphage.decide.context_bounds import ContextBounds
 from neuraphage.decide.context_size import tokens_of
@@ -154,7 +156,10 @@ def _candidates(rows: Rows, point: Compaction | None, end: int, keep: int) -> It
         return
     first = next(number for number, entry in rows if entry["role"] == "assistant")
     old = point or Compaction(how=Shortening.RESULTS, first=first, to=first, results_to=0, thoughts_to=0)
-    mild = old.model_copy(update={"how": Shortening.RESULTS, "results_to": max(old.results_to, cuts[0])})
+    images = old.model_copy(update={"how": Shortening.IMAGES, "images_to": max(old.images_to, cuts[0])})
+    if _has_media(rows, images.images_to):
+        yield images
+    mild = images.model_copy(update={"how": Shortening.RESULTS, "results_to": max(old.results_to, cuts[0])})
     yield mild
     yield mild.model_copy(update={"how": Shortening.THOUGHTS, "thoughts_to": max(old.thoughts_to, cuts[0])})
     further = [cut for cut in cuts if cut > old.to]
@@ -170,9 +175,15 @@ def _summarized(rows: Rows, old: Compaction, cut: int, *, results_to: int) -> Co
         first=old.first,
         to=cut,
         results_to=max(old.results_to, results_to),
+        images_to=max(old.images_to, results_to),
         thoughts_to=max(old.thoughts_to, cut),
         said=_said(rows, old, cut),
     )
+
+
+def _has_media(rows: Rows, to: int) -> bool:
+    blocks = (block for number, entry in rows if number < to and entry["role"] == "user" for block in entry["content"])
+    return any(left_out(block) is not block for block in blocks)
 
 
 def _cuts(rows: Rows, keep: int) -> list[int]:

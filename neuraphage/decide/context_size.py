@@ -19,6 +19,8 @@ def size_bytes(value: Any) -> int:
     if isinstance(value, str):
         return len(value) + 2 if value.isascii() else len(value.encode("utf-8", "replace")) + 2
     if isinstance(value, Mapping):
+        if "tokens" in value and "sha256" in value:  # an image or a document, which has tokens by its own rule
+            return int(value["tokens"]) * BYTES_A_TOKEN
         return sum(size_bytes(name) + size_bytes(part) for name, part in value.items()) + 2
     if isinstance(value, Sequence):
         return sum(map(size_bytes, value)) + 2

@@ -6,6 +6,7 @@ import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
+from neuraphage.decide.attachments import reference
 from neuraphage.decide.compacted import compaction_in, sent_blocks
 from neuraphage.decide.hashing import sha256_hex
 from neuraphage.decide.sendable import in_order, is_paused
@@ -29,6 +30,8 @@ _CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
 def result_block(tool_use_id: str, result: ToolResult) -> Block:
     """A tool result as the API takes it."""
     block: Block = {"type": "tool_result", "tool_use_id": tool_use_id, "content": result.text}
+    if result.media:
+        block["content"] = [{"type": "text", "text": result.text}, *map(reference, result.media)]
     if result.is_error:
         block["is_error"] = True
     return block
@@ -124,7 +127,8 @@ def numbered_visible(entries: Sequence[Mapping[str, Any]]) -> list[tuple[int, Ma
 def _stands_before(entry: Mapping[str, Any], first: int) -> bool:
     """Whether an entry is a compaction that says nothing of the entry with this number, nor of those behind it."""
     point = entry.get("compaction")
-    return point is not None and max(point["to"], point["results_to"], point["thoughts_to"]) <= first
+    ends = ("to", "results_to", "thoughts_to", "images_to")
+    return point is not None and max(point.get(name, 0) for name in ends) <= first
 
 
 def request_messages(entries: Sequence[Mapping[str, Any]], *, plain: bool = False) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from neuraphage.decide.attachments import is_media, label
 from neuraphage.decide.blank import is_blank
 from neuraphage.decide.compacted import compaction_in
 from neuraphage.decide.context_size import BYTES_A_TOKEN
@@ -101,6 +102,12 @@ def _text(block: Block, who: str, limit_chars: int) -> str:
             return f"Agent calls {block['name']}: {shorten(params, limit_chars)}"
         case "tool_result":
             content = block.get("content")
-            text = content if isinstance(content, str) else final_text(content or ())
+            text = content if isinstance(content, str) else final_text(map(_told_media, content or ()))
             return f"{'Failed' if block.get('is_error') else 'Result'}: {shorten(text, limit_chars)}"
+        case "image" | "document":
+            return f"{who}: {label(block)}"
     return ""
+
+
+def _told_media(block: Block) -> Block:
+    return {"type": "text", "text": label(block)} if is_media(block) else block

@@ -46,9 +46,12 @@ class ModelTable:
 
 def _facts(model: str, row: Any) -> ModelFacts:
     try:
-        sizes = [row[name] for name in ("window", "output", "cacheable")]
+        window, output, cacheable = sizes = [row[name] for name in ("window", "output", "cacheable")]
     except (KeyError, TypeError) as error:
         raise SettingsError(f"sizes of {model!r}: window, output and cacheable are wanted: {error!r}") from error
     if any(type(size) is not int or size <= 0 for size in sizes):
         raise SettingsError(f"sizes of {model!r} are to be whole numbers above zero: {row!r}")
-    return ModelFacts(*sizes)
+    vision = row.get("vision", False)
+    if type(vision) is not bool:
+        raise SettingsError(f"vision of {model!r} is to be true or false: {row!r}")
+    return ModelFacts(window, output, cacheable, vision=vision)

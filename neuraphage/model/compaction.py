@@ -10,8 +10,10 @@ from neuraphage.model.base import Frozen
 class Shortening(StrEnum):
     """How a conversation was made to fit, the mildest way first."""
 
+    IMAGES = "images"
+    """Of old images and documents a line is sent."""
     RESULTS = "results"
-    """Old results of tools are sent shortened."""
+    """Likewise, and old results of tools are sent shortened."""
     THOUGHTS = "thoughts"
     """Likewise, and thoughts of old replies are not sent."""
     SUMMARY = "summary"
@@ -30,6 +32,7 @@ class Compaction(Frozen):
         to: number of the first entry behind those; `first` where nothing is summarized.
         results_to: results of entries before this number are sent shortened.
         thoughts_to: thoughts of entries before this number are not sent.
+        images_to: images and documents of entries before this number are not sent, those of the instructions apart.
         summary: what is sent in place of these entries; None where there is none yet.
         said: words of people in these entries, which are sent as they are, oldest first.
         before_tokens: estimate of the request without this compaction.
@@ -41,6 +44,7 @@ class Compaction(Frozen):
     to: int
     results_to: int
     thoughts_to: int
+    images_to: int = 0
     summary: str | None = None
     said: tuple[str, ...] = ()
     before_tokens: int = 0

@@ -41,6 +41,8 @@ class Entry(Frozen):
         began: of the result of a call that counts for a rate: of which kind, and when the call began (server time,
             milliseconds).
         file: of a tool's result: the file that the call read or wrote. Never sent to the model.
+        media: images and documents that this entry brings into the conversation: digest to base64. Blocks of this and
+            later entries refer to them; no reader for people is given it (`decide/attachments.py`).
         schema_version: version of this shape.
     """
 
@@ -55,6 +57,7 @@ class Entry(Frozen):
     cache: CacheUse | None = None
     began: tuple[RatedKind, int] | None = None
     file: FileSight | None = None
+    media: dict[str, str] | None = None
     schema_version: int = Field(default=SCHEMA_VERSION, alias="v")
 
     model_config = Frozen.model_config | {"populate_by_name": True}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 from neuraphage.model.base import Frozen
 
@@ -66,6 +66,7 @@ class InboxItem(Frozen):
         at_ms: server time of arrival.
         by: who sent it, as far as known (`user`, `timeout`).
         who: name of the person, as their machine knows it.
+        attachments: of input: fields of `Attachment`, each.
     """
 
     kind: Literal["input", "answer"]
@@ -75,3 +76,4 @@ class InboxItem(Frozen):
     at_ms: int = 0
     by: str = "user"
     who: str | None = None
+    attachments: tuple[dict[str, Any], ...] = ()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from neuraphage.model.attachment import Attachment
 from neuraphage.model.base import Frozen
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.sandbox import RefusedHost
@@ -64,6 +65,7 @@ class ToolResult(Frozen):
         unknown_outcome: the effect may or may not have happened (an opaque tool that was interrupted).
         file: the file that it read or wrote, so that a later call can tell whether it has changed since.
         refused: hosts that it was refused.
+        media: images and documents that the model is shown with the text.
     """
 
     text: str
@@ -71,6 +73,7 @@ class ToolResult(Frozen):
     unknown_outcome: bool = False
     file: FileSight | None = None
     refused: tuple[RefusedHost, ...] = ()
+    media: tuple[Attachment, ...] = ()
 
 
 class ProbeVerdict(StrEnum):

@@ -11,6 +11,9 @@ from neuraphage.model.model_choice import ModelChoice
 from neuraphage.model.task import Status, TaskRecord, TaskSpec
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from neuraphage.model.attachment import Attachment
     from neuraphage.model.message import Entry
 
 
@@ -66,6 +69,7 @@ class Signal:
         limits: limit, retry, reset: the limits from now on.
         entry: retry_reply: what supersedes the last reply; None where there is none to supersede.
         choice: model: the models from the next request on.
+        attachments: input: what is sent with the words.
         seq: retry_reply: of the record with which the conversation was read.
     """
 
@@ -79,6 +83,7 @@ class Signal:
     entry: Entry | None = None
     seq: int = 0
     choice: ModelChoice | None = None
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +112,14 @@ class NextTurn:
 class TaskStore(Protocol):
     """What people's requests write and read."""
 
-    def create(self, spec: TaskSpec, key: str) -> tuple[bool, str]:
-        """Store a new task in the outbox; a repeat of the key returns False and the first task's id."""
+    def create(self, spec: TaskSpec, key: str, attachments: Sequence[Attachment] = ()) -> tuple[bool, str]:
+        """Store a new task in the outbox; a repeat of the key returns False and the first task's id.
+
+        Args:
+            spec: what to do.
+            key: idempotency key.
+            attachments: stand before the prompt.
+        """
         ...
 
     def signal(self, task_id: str, sent: Signal) -> Signalled:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from neuraphage.decide.files_seen import SeenFile
+from neuraphage.model.attachment import Attachment
 from neuraphage.model.sandbox import NO_HOSTS, HostReach
 from neuraphage.model.tool import FileSight, Probe, ToolDeclaration, ToolResult
 from neuraphage.ports.detached import Spool, SpoolStatus
@@ -30,6 +31,7 @@ class ToolContext:
         outside_sandbox: whether a rule lets this call's command line run outside of the sandbox.
         reach: what rules say of hosts that command lines reach.
         result_of: the stored result of an earlier call, by its tool_use id; None for none.
+        media_of: images and documents of an earlier call, by its tool_use_id, or the one of a digest (`sha256:...`).
         redact: takes secrets out of a text. The turn redacts every result; a tool that shortens its own text calls
             this before, since nothing recognizes half of a secret.
     """
@@ -44,6 +46,7 @@ class ToolContext:
     output_limit_chars: int = 30_000
     outside_sandbox: bool = False
     result_of: Callable[[str], str | None] = lambda _: None
+    media_of: Callable[[str], tuple[Attachment, ...]] = lambda _: ()
     redact: Callable[[str], str] = str
     reach: HostReach = NO_HOSTS
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
+from neuraphage.decide.attachments import with_media
 from neuraphage.decide.begun_call import Finding
 from neuraphage.decide.conversation import tool_calls, with_own_ids
 from neuraphage.decide.hashing import call_id, canonical, request_id, sha256_hex
@@ -151,7 +152,11 @@ class ModelStep:
             request_id=entry.request_id or "",
             model=self._work.record.choice.model,
             system=system_blocks(spec),
-            messages=self._work.assembly.request_messages(self._work.entries, plain=entry.plain),
+            messages=with_media(
+                self._work.assembly.request_messages(self._work.entries, plain=entry.plain),
+                self._work.entries,
+                sees=self._services.sees(self._work.record.choice.model),
+            ),
             tools=self._services.tool_definitions,
             max_tokens=spec.max_tokens,
             cache_ttl=lifetime(self._work.entries),

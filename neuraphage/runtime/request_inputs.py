@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
+from neuraphage.decide.attachments import media_to_store, reference
 from neuraphage.decide.git_notes import git_note, is_asked
 from neuraphage.decide.working_dir_notes import working_dir_note
+from neuraphage.model.attachment import Attachment
 from neuraphage.model.event import Event, EventKind
-from neuraphage.model.message import Entry
+from neuraphage.model.message import Block, Entry
 from neuraphage.model.prompt import PromptKind
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.unit_of_work import UnitOfWork
@@ -52,11 +54,15 @@ def take_inputs(services: Services, work: UnitOfWork, iteration: int) -> None:
     """What people wrote becomes part of the conversation with this request, never in mid-turn."""
     for prompt in [p for p in work.prompts.values() if p.kind is PromptKind.CONVERSATION]:
         work.close_prompt(prompt.prompt_id)
-    texts = []
+    blocks: list[Block] = []
+    given: list[Attachment] = []
     for raw, item in list(work.inbox):
         if item.kind == "input":
-            texts.append(services.redaction.text(item.text))
+            sent = [Attachment(**fields) for fields in item.attachments]
+            given += sent
+            text = services.redaction.text(item.text)
+            blocks += [*map(reference, sent), *([{"type": "text", "text": text}] if text.strip() else [])]
             work.consume(raw)
-    blocks = [{"type": "text", "text": text} for text in texts if text.strip()]
     if blocks:
-        work.note(entries=[Entry(role="user", content=blocks, turn=iteration)])
+        media = media_to_store(given, work.entries) or None
+        work.note(entries=[Entry(role="user", content=blocks, turn=iteration, media=media)])

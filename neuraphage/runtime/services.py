@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from neuraphage.decide.attachments import takes_images
 from neuraphage.decide.context_bounds import ContextBounds, bounds_of
 from neuraphage.decide.context_size import tokens_of
 from neuraphage.decide.request_head import short_hash, system_blocks, tool_definitions
@@ -108,6 +109,10 @@ class Services:
             head_tokens=self._tools_tokens + tokens_of(system_blocks(record.spec)),
             waiting_tokens=tokens_of(waiting),
         )
+
+    def sees(self, model: str) -> bool:
+        """Whether a model gets images and documents."""
+        return takes_images(self.settings.images, model, self.model_facts(model))
 
     def rules_for(self, working_dir: str | None) -> tuple[Rule, ...]:
         """The rules of the settings, of the person and of the project, as they are now.

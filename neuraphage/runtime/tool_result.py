@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from neuraphage.decide.attachments import media_to_store
 from neuraphage.decide.conversation import result_block
 from neuraphage.decide.hashing import sha256_hex
 from neuraphage.model.effect import EffectState, Marker, MarkerName, ToolEffect
@@ -15,7 +16,7 @@ from neuraphage.runtime.unit_of_work import UnitOfWork
 def note_result(work: UnitOfWork, tool_use_id: str, tool: str, result: ToolResult) -> None:
     """Note a tool's result: journal, conversation, marker, counters and event together."""
     before = work.tool_effect(tool_use_id)
-    digest = sha256_hex(result.text)
+    digest = sha256_hex([result.text, *(one.sha256 for one in result.media)] if result.media else result.text)
     entry = (before or ToolEffect(key=tool_use_id, state=EffectState.PLANNED, tool=tool)).model_copy(
         update={
             "state": EffectState.COMPLETED,
@@ -35,6 +36,7 @@ def note_result(work: UnitOfWork, tool_use_id: str, tool: str, result: ToolResul
                 supersedes=None,
                 began=entry.began,
                 file=result.file,
+                media=media_to_store(result.media, work.entries) or None,
             )
         ],
         journal=[entry],

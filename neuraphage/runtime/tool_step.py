@@ -11,6 +11,7 @@ from typing import Any
 
 from neuraphage.decide.actions import WaitForRate
 from neuraphage.decide.approved_file import approved_file, as_evidence
+from neuraphage.decide.attachments import checked, found_in, held_sizes, limits_of, refuse_over
 from neuraphage.decide.conversation import result_of
 from neuraphage.decide.edits import told_of_edit
 from neuraphage.decide.files_seen import files_seen
@@ -19,7 +20,8 @@ from neuraphage.decide.hashing import call_name, canonical, effect_id, sha256_he
 from neuraphage.decide.host_requests import reach_by
 from neuraphage.decide.rules.reading import rules_of
 from neuraphage.decide.shorten import printable, shorten
-from neuraphage.errors import SpoolError
+from neuraphage.errors import BadInput, SpoolError
+from neuraphage.model.attachment import Attachment
 from neuraphage.model.effect import EffectClass, EffectState, Marker, MarkerName, ToolEffect
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.rule import Rule
@@ -124,8 +126,28 @@ class ToolStep:
         result = told_of_edit(result, self._work.tool_effect(call.tool_use_id))
         # in this order: a cut could leave half of a secret, and what stands for one may be longer than it
         text = shorten(self._services.redaction.text(printable(result.text)), limit) or "[no output]"
-        clean = {"text": text, "refused": tuple(map(self._without_secrets, result.refused))}
+        clean: dict[str, Any] = {
+            "text": text,
+            "refused": tuple(map(self._without_secrets, result.refused)),
+            "media": (),
+        }
+        try:
+            clean["media"] = self._media(result)
+        except BadInput as error:  # what a tool would show is over a limit
+            clean |= {"text": f"{text}\n[not shown: {error}]", "is_error": True}
         note_result(self._work, call.tool_use_id, call.name, result.model_copy(update=clean))
+
+    def _media(self, result: ToolResult) -> tuple[Attachment, ...]:
+        """Images and documents of a result, with names that may be stored.
+
+        Raises:
+            BadInput: the task would have too many, or too large ones.
+        """
+        if not result.media:
+            return ()
+        shown, redact = tuple(map(checked, result.media)), self._services.redaction.text
+        refuse_over(limits_of(self._services.settings), shown, held_sizes(self._work.entries))
+        return tuple(one.model_copy(update={"name": redact(one.name)}) for one in shown)
 
     def _without_secrets(self, refused: RefusedHost) -> RefusedHost:
         """A host as it may be stored: a command can put anything into a name, which nobody is asked about then."""
@@ -164,6 +186,7 @@ class ToolStep:
             approved_file=approved_file(self._work.tool_effect(call.tool_use_id)),
             output_limit_chars=declaration.output_limit_chars,
             result_of=partial(result_of, self._work.entries),
+            media_of=partial(found_in, self._work.entries),
             redact=self._services.redaction.text,
             reach=self.reach() if declaration.has_way_out else NO_HOSTS,
         )

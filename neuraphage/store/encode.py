@@ -108,6 +108,8 @@ def entry_json(entry: Entry) -> bytes:
         plain["began"] = entry.began
     if entry.file is not None:
         plain["file"] = entry.file.model_dump(mode="json", exclude_defaults=True)
+    if entry.media:
+        plain["media"] = entry.media
     return orjson.dumps(plain)
 
 

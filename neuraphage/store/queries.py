@@ -110,10 +110,11 @@ def ids_by_creation(
 
 
 def conversation(context: StoreContext, task_id: str, first: int = 0, last: int = -1) -> list[dict[str, Any]]:
-    """Stored entries `first` to `last` (inclusive, -1 for the end)."""
+    """Stored entries `first` to `last` (inclusive, -1 for the end), without the bytes of images and documents."""
     with translated("read conversation"):
         raws = context.client.lrange(context.keys.messages(task_id), first, last)
-    return [stored_entry(raw) for raw in raws]
+    entries = [stored_entry(raw) for raw in raws]
+    return [{name: value for name, value in entry.items() if name != "media"} for entry in entries]
 
 
 def journal(context: StoreContext, task_id: str) -> dict[str, JournalEntry]:

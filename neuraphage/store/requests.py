@@ -9,6 +9,9 @@ from neuraphage.store.context import StoreContext
 from neuraphage.store.queries import get
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from neuraphage.model.attachment import Attachment
     from neuraphage.ports import Clock, Signal, Signalled
 
 
@@ -24,11 +27,11 @@ class RedisRequests:
         self._context = context
         self._clock = clock
 
-    def create(self, spec: TaskSpec, key: str) -> tuple[bool, str]:
+    def create(self, spec: TaskSpec, key: str, attachments: Sequence[Attachment] = ()) -> tuple[bool, str]:
         """See signals.create."""
         from neuraphage.store.signals import create  # noqa: PLC0415 - most commands only read
 
-        return create(self._context, spec, key)
+        return create(self._context, spec, key, attachments)
 
     def signal(self, task_id: str, sent: Signal) -> Signalled:
         """See signals.signal."""

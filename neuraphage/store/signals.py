@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from neuraphage.decide.answers import plain_word
+from neuraphage.decide.attachments import media_to_store, reference
 from neuraphage.errors import BadInput
+from neuraphage.model.attachment import Attachment
 from neuraphage.model.message import Entry
 from neuraphage.model.prompt import InboxItem
 from neuraphage.model.task import StartedReason, Status, TaskSpec
@@ -17,13 +21,14 @@ CREATE_KEY_TTL_MS = 24 * 3_600 * 1_000
 """How long a repeat of create with the same key finds the first task."""
 
 
-def create(context: StoreContext, spec: TaskSpec, key: str) -> tuple[bool, str]:
+def create(context: StoreContext, spec: TaskSpec, key: str, attachments: Sequence[Attachment] = ()) -> tuple[bool, str]:
     """Store a new task in the outbox, with its prompt as the first message.
 
     Args:
         context: the store.
         spec: what to do.
         key: idempotency key; a repeat finds the first task.
+        attachments: stand before the prompt, and stay with it when the task is reset.
 
     Returns:
         Whether it was made now, and its id.
@@ -32,7 +37,8 @@ def create(context: StoreContext, spec: TaskSpec, key: str) -> tuple[bool, str]:
         BadInput: the prompt is over `max_entry_bytes`.
         StoreUnavailable, StoreError: nothing was stored.
     """
-    entry = entry_bytes(Entry(role="user", content=[{"type": "text", "text": spec.prompt}]))
+    content = [*map(reference, attachments), {"type": "text", "text": spec.prompt}]
+    entry = entry_bytes(Entry(role="user", content=content, media=media_to_store(attachments, ()) or None))
     size = len(spec.prompt.encode())
     if size > context.settings.max_entry_bytes:
         raise BadInput(
@@ -87,9 +93,10 @@ def signal(context: StoreContext, task_id: str, sent: Signal, at_ms: int = 0) ->
                 at_ms=at_ms,
                 by=sent.by,
                 who=sent.who or None,
+                attachments=tuple(one.model_dump() for one in sent.attachments),
             )
         )
-    if len(value) > context.settings.max_entry_bytes:
+    if len(value) - sum(len(one.data) for one in sent.attachments) > context.settings.max_entry_bytes:
         raise BadInput(
             f"the text is {len(value)} bytes, the limit max_entry_bytes is {context.settings.max_entry_bytes}"
         )

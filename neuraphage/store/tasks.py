@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from neuraphage.model.attachment import Attachment
 from neuraphage.model.capacity import CallShare, Capacity, CapacityReason, ModelLimits
 from neuraphage.model.recovery import Evidence, RecoveryReport
 from neuraphage.model.task import TaskRecord, TaskSpec
@@ -70,9 +71,9 @@ class RedisStore:
 
     # --- people ---
 
-    def create(self, spec: TaskSpec, key: str) -> tuple[bool, str]:
+    def create(self, spec: TaskSpec, key: str, attachments: Sequence[Attachment] = ()) -> tuple[bool, str]:
         """See signals.create."""
-        return signals.create(self.context, spec, key)
+        return signals.create(self.context, spec, key, attachments)
 
     def signal(self, task_id: str, sent: Signal) -> Signalled:
         """See signals.signal."""

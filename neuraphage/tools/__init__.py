@@ -10,6 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from neuraphage.decide.attachments import attachment_of
+    from neuraphage.model.attachment import Attachment
     from neuraphage.model.effect import EffectClass
     from neuraphage.model.tool import Probe, ProbeVerdict, ToolDeclaration, ToolResult
     from neuraphage.model.tool_traits import NumberedFile, PartOfFile, ResultView, ToolTraits, WholeFile
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from neuraphage.tools.function_tool import FunctionTool
 
 _HOMES = {
+    "Attachment": "neuraphage.model.attachment",
     "EffectClass": "neuraphage.model.effect",
     "FunctionTool": "neuraphage.tools.function_tool",
     "NumberedFile": "neuraphage.model.tool_traits",
@@ -33,10 +36,12 @@ _HOMES = {
     "ToolResult": "neuraphage.model.tool",
     "ToolTraits": "neuraphage.model.tool_traits",
     "WholeFile": "neuraphage.model.tool_traits",
+    "attachment_of": "neuraphage.decide.attachments",
     "tool": "neuraphage.tools.decorator",
 }
 
 __all__ = [
+    "Attachment",
     "EffectClass",
     "FunctionTool",
     "NumberedFile",
@@ -51,6 +56,7 @@ __all__ = [
     "ToolResult",
     "ToolTraits",
     "WholeFile",
+    "attachment_of",
     "tool",
 ]
 

@@ -9,8 +9,10 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from neuraphage.decide.attachments import label
 from neuraphage.decide.given_result import raised_result
 from neuraphage.errors import CancelRequested, LeaseLost
+from neuraphage.model.attachment import Attachment
 from neuraphage.model.tool import Probe, ProbeVerdict, ToolDeclaration, ToolResult
 from neuraphage.ports import ToolContext
 from neuraphage.tools.base import Params, ParsedTool, ToolCallError
@@ -121,9 +123,14 @@ class FunctionTool(ParsedTool[Params]):
         return called
 
     def _as_result(self, returned: Any) -> ToolResult:
-        """What the function returned, as the model reads it: text as it is, all else as JSON."""
+        """What the function returned, as the model reads it: text and attachments as they are, all else as JSON."""
         if isinstance(returned, ToolResult):
             return returned
+        parts = returned if isinstance(returned, list | tuple) else [returned]
+        shown = tuple(one for one in parts if isinstance(one, Attachment))
+        if shown and all(isinstance(one, str | Attachment) for one in parts):
+            text = "\n".join(one if isinstance(one, str) else label(one) for one in parts)
+            return ToolResult(text=text, media=shown)
         if returned is None:
             return ToolResult(text="Done.")
         try:

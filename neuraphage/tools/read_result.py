@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from neuraphage.decide.attachments import label
 from neuraphage.decide.compacted import READ_RESULT
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.tool import ToolDeclaration, ToolResult
@@ -21,7 +22,7 @@ class ReadResultParams(Params):
     """Parameters of read_result."""
 
     tool_use_id: Annotated[
-        Text, Field(min_length=1, max_length=200, description="Of the call whose result was shortened.")
+        Text, Field(min_length=1, max_length=200, description="Of the call, or sha256:... of an image or document.")
     ]
     offset: Annotated[int, Field(ge=0, description="Characters to leave out at its beginning.")] = 0
 
@@ -49,7 +50,10 @@ class ReadResult(ParsedTool[ReadResultParams]):
 
     def carry_out(self, params: ReadResultParams, context: ToolContext) -> ToolResult:
         """A part as long as a result may be, and where the next one begins."""
+        media = context.media_of(params.tool_use_id)
         text = context.result_of(params.tool_use_id)
+        if text is None and media:  # by its digest
+            text = "\n".join(map(label, media))
         if text is None:
             raise ToolCallError(f"No call {params.tool_use_id!r} of this task has a result. Take the id from the note.")
         if params.offset >= len(text) > 0:
@@ -57,4 +61,4 @@ class ReadResult(ParsedTool[ReadResultParams]):
         room_chars = min(context.output_limit_chars, self.declaration.output_limit_chars) - _NOTE_CHARS
         end = params.offset + room_chars
         rest = f"\n[{len(text) - end} characters left out below; go on with offset={end}]" if end < len(text) else ""
-        return ToolResult(text=text[params.offset : end] + rest)
+        return ToolResult(text=text[params.offset : end] + rest, media=media)

@@ -10,7 +10,10 @@ from typing import Annotated
 
 from pydantic import Field
 
+from neuraphage.decide.attachments import attachment_of, label
+from neuraphage.decide.media_kinds import media_kind
 from neuraphage.decide.shorten import printable
+from neuraphage.errors import BadInput
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.tool import SightKind, ToolDeclaration, ToolResult
 from neuraphage.ports import ToolContext
@@ -51,7 +54,7 @@ class ReadFile(ParsedTool[ReadFileParams]):
                     "Read a UTF-8 text file of at most 10 MB. Lines are numbered (number, tab, line). What"
                     " does not fit is"
                     " left out and counted: go on with offset. A file must be read (or written) before it can"
-                    " be edited."
+                    " be edited. An image (png, jpeg, gif, webp) or a PDF is shown as it is."
                 ),
                 input_schema=input_schema(ReadFileParams),
                 effect_class=EffectClass.PURE,
@@ -68,6 +71,8 @@ class ReadFile(ParsedTool[ReadFileParams]):
         if raw is None:
             missing = os_failure("read", place.shown, FileNotFoundError(errno.ENOENT, ""), place=place)
             return ToolResult(text=str(missing), is_error=True, file=absent(place, context))
+        if media_kind(raw.data) is not None:
+            return _seen(raw.data, place, context)
         file = decode(raw.data, place.shown)
         sight = written(place, SightKind.READ, raw.data, context)
         if not file.text:
@@ -89,6 +94,15 @@ class ReadFile(ParsedTool[ReadFileParams]):
             notes.append(f"[{len(lines) - next_line + 1} lines left out below; go on with offset={next_line}]")
         sight = sight.model_copy(update=_shown_lines(lines, params.offset, next_line, shown))
         return ToolResult(text="\n".join([*shown, *notes]), file=sight)
+
+
+def _seen(data: bytes, place: ResolvedPath, context: ToolContext) -> ToolResult:
+    """A file that is an image or a document, as one: it has no lines, and is shown whole."""
+    try:
+        found = attachment_of(data, context.redact(place.shown))
+    except BadInput as error:
+        raise ToolCallError(str(error)) from None
+    return ToolResult(text=label(found), file=written(place, SightKind.READ, data, context), media=(found,))
 
 
 def _shown_lines(lines: list[str], offset: int, next_line: int, shown: list[str]) -> dict[str, int | None]:

@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 from clikit import Bench, CommandLine
+from mediakit import png
+from neuraphage.decide.attachments import label
 from neuraphage.model.task import Status
+from neuraphage.store.encode import inbox_item
 
 PLAIN: dict[str, Any] = {
     "name": "Do it.",
@@ -113,3 +116,32 @@ def test_another_model(cli: CommandLine, bench: Bench) -> None:
     cli("cancel", task_id)
     refused = cli("model", task_id, "cheap")
     assert (refused.code, "it takes no other model now" in refused.err) == (2, True)
+
+
+def test_an_image_is_shown_as_a_line(cli: CommandLine, bench: Bench, tmp_path: Path) -> None:
+    """Known by its bytes; no view has them. What is none is refused, and who sees nothing is warned of."""
+    image, text = tmp_path / "screen.txt", tmp_path / "text.png"
+    image.write_bytes(png(40, 30))
+    text.write_text("no image", encoding="utf-8")
+    ran = cli("submit", "Look.", "--attach", str(image))
+    task_id = ran.out.strip()
+    found = bench.client.conversation(task_id)[0]
+    assert set(found) == {"role", "content", "turn", "v"}
+    line = label(found["content"][0])
+    assert line.startswith("[image/png ")
+    for arguments in (["show", task_id], ["show", task_id, "--full"], ["show", task_id, "--json"]):
+        shown = cli(*arguments).out
+        assert "iVBOR" not in shown
+        assert line in shown or "--json" in arguments
+    assert "warning" not in ran.err
+    refused = cli("submit", "Look.", "--attach", str(text))
+    assert refused.code == 2
+    assert "png, jpeg, gif, webp and pdf" in refused.err
+    assert "no such file" in cli("submit", "Look.", "--attach", str(tmp_path / "none.png")).err
+    warned = cli("submit", "Look.", "--attach", str(image), "--model", "openai:llama3")
+    assert warned.code == 0
+    assert "does not see" in " ".join(warned.err.split())
+    cli("send", task_id, "And this.", "--attach", str(image))
+    context = bench.kit.store.context
+    (sent,) = context.client.lrange(context.keys.inbox(task_id), 0, -1)
+    assert inbox_item(sent).attachments[0]["sha256"] == found["content"][0]["source"]["sha256"]
