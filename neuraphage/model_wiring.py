@@ -36,23 +36,21 @@ def build_model(settings: Settings, relay: ReplyRelay | None = None) -> ModelCli
         SettingsError: no model can be called, or an address is none.
     """
     access = require_access(settings)
-    timeouts: dict[str, Any] = {
+    options: dict[str, Any] = {
         "connect_timeout_s": settings.connect_timeout_s,
         "read_timeout_s": settings.read_timeout_s,
         "call_timeout_s": settings.call_timeout_s,
+        "transport": None if relay is None else partial(_relay_transport, relay),
     }
     clients: dict[Provider, ModelClient] = {}
     if access.anthropic_key is not None:
-        way = None if relay is None else partial(_relay_transport, relay)
-        clients[Provider.ANTHROPIC] = AnthropicClient(
-            settings.anthropic_base_url, access.anthropic_key, **timeouts, transport=way
-        )
+        clients[Provider.ANTHROPIC] = AnthropicClient(settings.anthropic_base_url, access.anthropic_key, **options)
     if access.openai is not None:
-        clients[Provider.OPENAI] = OpenAIClient(access.openai.base_url, access.openai.key, **timeouts)
+        clients[Provider.OPENAI] = OpenAIClient(access.openai.base_url, access.openai.key, **options)
     if access.bedrock_region:
-        clients[Provider.BEDROCK] = BedrockClient(access.bedrock_region, **timeouts)
+        clients[Provider.BEDROCK] = BedrockClient(access.bedrock_region, **options)
     if access.vertex_region:
-        clients[Provider.VERTEX] = VertexClient(access.vertex_region, access.vertex_project or None, **timeouts)
+        clients[Provider.VERTEX] = VertexClient(access.vertex_region, access.vertex_project or None, **options)
     return RoutedClient(clients, access.missing)
 
 

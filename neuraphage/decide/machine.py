@@ -103,12 +103,7 @@ def _call(snapshot: Snapshot, entry: JournalEntry | None, may_be_billed: bool) -
 
 
 def _sent_before(snapshot: Snapshot, entry: JournalEntry | None) -> Action:
-    """A former lease had sent a call. A reply that a relay holds is paid already, whatever the limits say.
-
-    A call for a summary goes through no relay.
-    """
-    if entry is not None and entry.key == SUMMARY_ENTRY:
-        return _call(snapshot, entry, True)
+    """A former lease had sent a call. A reply that a relay holds is paid already, whatever the limits say."""
     match snapshot.reply_found:
         case None:
             return AskReply()

@@ -1,11 +1,13 @@
 """Models of Anthropic on Bedrock and Vertex, by the SDK's own clients, which sign and address each request.
 
-Credentials and regions come from where the platforms' own tools have them (environment, profiles, roles). Held against
+Credentials and regions come from where the platforms' own tools have them (environment, profiles, roles). Requests are
+signed in the worker; a relay sends them as they are, and keeps what signs them in memory alone. Held against
 a local server up to the request and its reply; never against the platforms themselves.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from neuraphage.llm.sdk_client import SdkClient
@@ -24,6 +26,7 @@ class BedrockClient(SdkClient):
         connect_timeout_s: longest wait for a connection.
         read_timeout_s: longest silence of the server.
         call_timeout_s: longest whole call.
+        transport: makes the way to the provider by a relay, for calls that have a call id; None for none.
     """
 
     def __init__(
@@ -34,8 +37,9 @@ class BedrockClient(SdkClient):
         connect_timeout_s: float = 10.0,
         read_timeout_s: float = 60.0,
         call_timeout_s: float = 900.0,
+        transport: Callable[[], httpx2.BaseTransport] | None = None,
     ) -> None:
-        super().__init__(None, call_timeout_s)
+        super().__init__(None, call_timeout_s, transport)
         self._region = region
         self._base_url = base_url
         self._timeouts_s = (connect_timeout_s, read_timeout_s)
@@ -62,6 +66,7 @@ class VertexClient(SdkClient):
         connect_timeout_s: longest wait for a connection.
         read_timeout_s: longest silence of the server.
         call_timeout_s: longest whole call.
+        transport: makes the way to the provider by a relay, for calls that have a call id; None for none.
     """
 
     def __init__(
@@ -74,8 +79,9 @@ class VertexClient(SdkClient):
         connect_timeout_s: float = 10.0,
         read_timeout_s: float = 60.0,
         call_timeout_s: float = 900.0,
+        transport: Callable[[], httpx2.BaseTransport] | None = None,
     ) -> None:
-        super().__init__(None, call_timeout_s)
+        super().__init__(None, call_timeout_s, transport)
         self._region = region
         self._project = project
         self._access_token = access_token

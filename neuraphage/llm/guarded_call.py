@@ -9,11 +9,11 @@ from typing import Protocol, TypeVar
 
 from pydantic import SecretStr
 
-from neuraphage.errors import FaultKind, ModelFault
+from neuraphage.errors import FaultKind, ModelFault, RelayError
 from neuraphage.llm.hangup import Cause, Hangup
-from neuraphage.model.message import ModelReply
+from neuraphage.model.message import ModelReply, ModelRequest
 from neuraphage.model.usage import Usage
-from neuraphage.ports import Delta, Interrupt
+from neuraphage.ports import Delta, DetachableInterrupt, Interrupt
 
 MIN_SECRET_CHARS = 8
 """Shorter keys are placeholders for local servers, not secrets."""
@@ -61,7 +61,7 @@ class GuardedCall:
         stream: Callable[[CollectorT], ModelReply],
         collector: CollectorT,
         interrupt: Interrupt,
-        hangup: Hangup | None = None,
+        hangup: Hangup,
     ) -> ModelReply:
         """Make it; see `ports.ModelClient.call` for what it raises.
 
@@ -69,9 +69,8 @@ class GuardedCall:
             stream: connects, and folds what comes into the collector.
             collector: of the reply.
             interrupt: asked before; its wake-up hangs up.
-            hangup: the switch of the call; None for one that is held by this process alone.
+            hangup: the switch of the call.
         """
-        hangup = hangup or Hangup()
         unsubscribe = interrupt.subscribe(lambda: hangup.hang_up(Cause.INTERRUPT))
         try:
             interrupt.check()
@@ -93,6 +92,27 @@ class GuardedCall:
         clean = without_key(fault.detail, self._key)
         told = collector.usage.model_dump() if collector.started else None
         return ModelFault(fault.kind, clean, fault.retry_after_s, usage=told, model=collector.model)
+
+
+def hangup_for(request: ModelRequest, timeout_s: float, interrupt: Interrupt) -> Hangup:
+    """The switch of a call that a relay may hold.
+
+    Args:
+        request: what is sent.
+        timeout_s: longest whole call.
+        interrupt: told when the call outlives this process: then a shutdown need not wait for it.
+    """
+
+    def outlives() -> None:
+        if isinstance(interrupt, DetachableInterrupt):
+            interrupt.detachable = True
+
+    return Hangup(request.call_id, request.task_id, timeout_s, interrupt.check, outlives)
+
+
+def is_left_to_us(error: BaseException) -> bool:
+    """Whether this is a relay's word that it has not taken a call, and never will: this process makes it."""
+    return isinstance(error.__cause__, RelayError)
 
 
 def without_key(text: str, key: SecretStr | None) -> str:

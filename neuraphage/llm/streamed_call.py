@@ -11,18 +11,18 @@ import anthropic
 import httpx2
 from pydantic import SecretStr
 
-from neuraphage.errors import FaultKind, ModelFault, RelayError
+from neuraphage.errors import FaultKind, ModelFault
 from neuraphage.llm.aws_events import CONTENT_TYPE, aws_data
 from neuraphage.llm.bounded_answer import bound_answer, whole_lines
 from neuraphage.llm.collect import ReplyCollector
 from neuraphage.llm.faults import fault_of, fault_of_event
-from neuraphage.llm.guarded_call import GuardedCall, fail_open, without_key
-from neuraphage.llm.hangup import Hangup, attach_current
+from neuraphage.llm.guarded_call import GuardedCall, fail_open, hangup_for, is_left_to_us, without_key
+from neuraphage.llm.hangup import attach_current
 from neuraphage.llm.rate_headers import exhausted_s
 from neuraphage.llm.redirects import MAX_REDIRECTS, foreign_redirects_refused
 from neuraphage.llm.request import request_body
 from neuraphage.model.message import ModelReply, ModelRequest
-from neuraphage.ports import Delta, DetachableInterrupt, Interrupt
+from neuraphage.ports import Delta, Interrupt
 
 REQUEST_ID_HEADER = "X-Neuraphage-Request-Id"
 MAX_CONNECTIONS = 1_024
@@ -104,9 +104,7 @@ class StreamedCall:
     def run(self, request: ModelRequest, on_delta: Callable[[Delta], None], interrupt: Interrupt) -> ModelReply:
         """See `AnthropicClient.call`."""
         collector = ReplyCollector(fail_open(on_delta))
-        hangup = Hangup(
-            request.call_id, request.task_id, self._timeout_s, interrupt.check, lambda: _outlives(interrupt)
-        )
+        hangup = hangup_for(request, self._timeout_s, interrupt)
         return self._guarded.run(partial(self._stream, request), collector, interrupt, hangup)
 
     def _stream(self, request: ModelRequest, collector: ReplyCollector) -> ModelReply:
@@ -143,7 +141,7 @@ class StreamedCall:
             try:
                 return _create(self._connect(True), request)
             except anthropic.APIConnectionError as error:
-                if not isinstance(error.__cause__, RelayError):
+                if not is_left_to_us(error):
                     raise
         return _create(self._connect(False), request)
 
@@ -158,12 +156,6 @@ def _create(sdk: MessagesSdk, request: ModelRequest) -> anthropic.Stream[Any]:
         extra_headers={REQUEST_ID_HEADER: request.request_id},
         extra_body=body,
     )
-
-
-def _outlives(interrupt: Interrupt) -> None:
-    """A shutdown need not wait for a call that goes on without this process."""
-    if isinstance(interrupt, DetachableInterrupt):
-        interrupt.detachable = True
 
 
 def _events(response: httpx2.Response) -> Iterator[Any]:

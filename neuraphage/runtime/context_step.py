@@ -15,6 +15,7 @@ from neuraphage.model.event import Event, EventKind
 from neuraphage.model.message import Entry, ModelReply, ModelRequest
 from neuraphage.ports import CountsTokens, Delta
 from neuraphage.runtime.model_step import ModelStep
+from neuraphage.runtime.relayed_call import attached, relayed
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.unit_of_work import UnitOfWork
 
@@ -62,14 +63,26 @@ class ContextStep:
         entry = self._entry_of_call(plan)
         self._work.put_back_announced()
         self._calls.announce(entry, resend=resend)
-        try:
-            reply = self._services.model.call(self._request(entry, plan), _shown_to_nobody, self._work.held)
-            self._calls.check_size(reply)
-            summary = self._summary(reply)
-        except ModelFault as fault:
-            self._calls.note_fault(entry, fault)
-        else:
-            self._note(entry, reply, plan.model_copy(update={"summary": summary}))
+        self._read_summary(entry, plan)
+
+    def attach(self) -> None:
+        """Go on with a call for a summary that a former lease had sent; see ModelStep.attach."""
+        before = self._work.summary_effect
+        if before is None:
+            raise AssertionError("there is no call to attach to")
+        self._read_summary(attached(self._work, before), Compaction.model_validate(before.plan))
+
+    def _read_summary(self, entry: ModelEffect, plan: Compaction) -> None:
+        with relayed(self._services, self._work, entry) as call:
+            try:
+                request = self._request(entry, plan, call)
+                reply = self._services.model.call(request, _shown_to_nobody, self._work.held)
+                self._calls.check_size(reply)
+                summary = self._summary(reply)
+            except ModelFault as fault:
+                self._calls.note_fault(entry, fault)
+            else:
+                self._note(entry, reply, plan.model_copy(update={"summary": summary}))
 
     def _entry_of_call(self, plan: Compaction) -> ModelEffect:
         work, before = self._work, self._work.summary_effect
@@ -88,11 +101,11 @@ class ContextStep:
             **made,
         )
 
-    def _request(self, entry: ModelEffect, plan: Compaction) -> ModelRequest:
+    def _request(self, entry: ModelEffect, plan: Compaction, call: str) -> ModelRequest:
         model = self._work.record.choice.model
         bounds = self._services.context_bounds(self._work.record)
         window_tokens = bounds.window_tokens
-        return summary_request(
+        request = summary_request(
             self._work.entries,
             plan,
             request_id=entry.request_id or "",
@@ -100,6 +113,7 @@ class ContextStep:
             window_tokens=window_tokens // 2 if entry.compacted else window_tokens,
             summary_tokens=bounds.summary_tokens,
         )
+        return request.model_copy(update={"call_id": call, "task_id": self._work.record.task_id})
 
     def _summary(self, reply: ModelReply) -> str:
         """The words of the summary, as they may be stored.

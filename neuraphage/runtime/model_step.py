@@ -29,6 +29,7 @@ from neuraphage.model.usage import Usage
 from neuraphage.runtime.capacity_step import CapacityStep
 from neuraphage.runtime.live_view import LiveView
 from neuraphage.runtime.other_model import changed, escalate
+from neuraphage.runtime.relayed_call import attached, begun_call, relayed
 from neuraphage.runtime.request_inputs import take_inputs, tell_of_git, tell_of_place
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_result import note_result
@@ -85,8 +86,8 @@ class ModelStep:
         self._read_reply(entry)
 
     def settle(self) -> Finding:
-        """Find out what came of the call that a former lease had sent."""
-        entry = self._work.model_effect
+        """Find out what came of the call, for a reply or for a summary, that a former lease had sent."""
+        entry = begun_call(self._work)
         if entry is None or entry.request_id is None:
             return Finding.UNKNOWN
         return self._services.relay.settle(call_id(entry.request_id, entry.attempt))
@@ -100,36 +101,26 @@ class ModelStep:
         before = self._work.model_effect
         if before is None:
             raise AssertionError("there is no call to attach to")
-        entry = before.model_copy(update={"fence": self._work.held.lease.fence})
-        data = {"request_id": entry.request_id, "attempt": entry.attempt, "fence": entry.fence}
-        self._work.note(journal=[entry], events=[Event(kind=EventKind.REQUEST_ATTACHED, data=data)])
-        self._work.begin_effect()
-        self._read_reply(entry)
+        self._read_reply(attached(self._work, before))
 
     def _read_reply(self, entry: ModelEffect) -> None:
-        """Note the reply or the fault of an announced call. What a relay holds is let go when that is stored."""
+        """Note the reply or the fault of an announced call."""
         work, services = self._work, self._services
-        call = call_id(entry.request_id or "", entry.attempt)
-        view = LiveView(services, work.record.task_id, call)
-        try:
-            reply = services.model.call(self.request(entry, call), self._capacity.begun(view.show), work.held)
-            self.check_size(reply)
-        except ModelFault as fault:
-            self._capacity.failed(fault)
-            self.note_fault(entry, fault)
-        except BaseException as ended:
-            services.relay.leave(call)
-            if isinstance(ended, CancelRequested):
-                services.relay.cancel(call)
+        with relayed(services, work, entry) as call:
+            view = LiveView(services, work.record.task_id, call)
+            try:
+                reply = services.model.call(self.request(entry, call), self._capacity.begun(view.show), work.held)
+                self.check_size(reply)
+            except ModelFault as fault:
+                self._capacity.failed(fault)
+                self.note_fault(entry, fault)
+            except CancelRequested:
                 self._capacity.given_up()
-            raise
-        else:
-            self._capacity.replied(reply)
-            self._note_reply(entry, reply)
-            view.end()
-        finally:
-            work.held.detachable = False
-        work.when_written(lambda: services.relay.stored(call))
+                raise
+            else:
+                self._capacity.replied(reply)
+                self._note_reply(entry, reply)
+                view.end()
 
     def announce(self, entry: ModelEffect, *, resend: bool) -> None:
         """Commit that a call of the model begins, for a reply or for a summary; arguments as of `call`."""

@@ -42,13 +42,14 @@ from neuraphage.decide.rules.reading import rules_of
 from neuraphage.decide.snapshot import Stop
 from neuraphage.errors import CancelRequested, LeaseLost
 from neuraphage.logs import log_context
-from neuraphage.model.effect import Permission
+from neuraphage.model.effect import SUMMARY_ENTRY, Permission
 from neuraphage.ports import Settled, SuspendTo
 from neuraphage.runtime.begun_calls import BegunCalls
 from neuraphage.runtime.capacity_step import CapacityStep
 from neuraphage.runtime.context_step import ContextStep
 from neuraphage.runtime.model_step import ModelStep
 from neuraphage.runtime.people_step import PeopleStep
+from neuraphage.runtime.relayed_call import begun_call
 from neuraphage.runtime.seals import Seals
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_step import ToolStep
@@ -213,7 +214,8 @@ class Turn:
                 case AskReply():
                     self._facts.reply_found = self._model.settle()
                 case AttachReply():
-                    self._model.attach()
+                    begun = begun_call(self._work)
+                    (self._context if begun is not None and begun.key == SUMMARY_ENTRY else self._model).attach()
         finally:
             self._work.held.effect_since_s = None
 

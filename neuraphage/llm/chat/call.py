@@ -18,7 +18,7 @@ from neuraphage.llm.bounded_answer import bound_answer, whole_lines
 from neuraphage.llm.chat.collect import DONE, ChatCollector
 from neuraphage.llm.chat.faults import fault_of, fault_of_chunk
 from neuraphage.llm.chat.request import chat_body
-from neuraphage.llm.guarded_call import GuardedCall, fail_open
+from neuraphage.llm.guarded_call import GuardedCall, fail_open, hangup_for, is_left_to_us
 from neuraphage.llm.hangup import attach_current
 from neuraphage.llm.redirects import MAX_REDIRECTS, foreign_redirects_refused
 from neuraphage.llm.sse import data_of
@@ -33,7 +33,13 @@ OPENAI_HOSTS = ("openai.com", "openai.azure.com")
 """Whose newer models refuse `max_tokens`."""
 
 
-def open_sdk(base_url: str, key: SecretStr | None, connect_timeout_s: float, read_timeout_s: float) -> openai.OpenAI:
+def open_sdk(
+    base_url: str,
+    key: SecretStr | None,
+    connect_timeout_s: float,
+    read_timeout_s: float,
+    transport: httpx2.BaseTransport | None = None,
+) -> openai.OpenAI:
     """The SDK's client; it connects with each call, and neither retries nor keeps a connection.
 
     Args:
@@ -41,6 +47,7 @@ def open_sdk(base_url: str, key: SecretStr | None, connect_timeout_s: float, rea
         key: the credential; None sends none.
         connect_timeout_s: longest wait for a connection.
         read_timeout_s: longest silence of the server.
+        transport: the way to the provider; None for connections of its own.
     """
     timeout = httpx2.Timeout(read_timeout_s, connect=connect_timeout_s, pool=connect_timeout_s)
     guard = foreign_redirects_refused("NEURAPHAGE_OPENAI_BASE_URL")
@@ -53,6 +60,7 @@ def open_sdk(base_url: str, key: SecretStr | None, connect_timeout_s: float, rea
             limits=httpx2.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=0),
             timeout=timeout,
             max_redirects=MAX_REDIRECTS,
+            transport=transport,
             event_hooks={"request": [attach_current], "response": [guard, bound_answer]},
         ),
     )
@@ -62,20 +70,22 @@ class ChatCall:
     """A call of `OpenAIClient`.
 
     Args:
-        connect: gives the SDK's client, which is made when first asked for.
+        connect: gives the SDK's client, by a relay or with connections of its own; made when first asked for.
         key: the credential, to keep it out of what is told of a fault.
         timeout_s: longest whole call.
     """
 
-    def __init__(self, connect: Callable[[], openai.OpenAI], key: SecretStr | None, timeout_s: float) -> None:
+    def __init__(self, connect: Callable[[bool], openai.OpenAI], key: SecretStr | None, timeout_s: float) -> None:
         self._connect = connect
         self._has_key = key is not None
+        self._timeout_s = timeout_s
         self._guarded = GuardedCall(key, timeout_s, fault_of)
 
     def run(self, request: ModelRequest, on_delta: Callable[[Delta], None], interrupt: Interrupt) -> ModelReply:
         """See `OpenAIClient.call`."""
         collector = ChatCollector(fail_open(on_delta), request.model)
-        return self._guarded.run(partial(self._stream, request), collector, interrupt)
+        hangup = hangup_for(request, self._timeout_s, interrupt)
+        return self._guarded.run(partial(self._stream, request), collector, interrupt, hangup)
 
     def _stream(self, request: ModelRequest, collector: ChatCollector) -> ModelReply:
         began_s = time.monotonic()
@@ -105,20 +115,31 @@ class ChatCall:
 
     def _events(self, request: ModelRequest) -> Generator[Any]:
         """Open the stream, and give what comes: the data of each chunk, parsed, and DONE at its end."""
-        sdk = self._connect()
+        with self._sent(request) as stream:
+            yield from chunks_of(stream.response)
+
+    def _sent(self, request: ModelRequest) -> openai.Stream[object]:
+        """Send it: by the relay, and without where that has not taken it and never will."""
+        if request.call_id:
+            try:
+                return self._post(self._connect(True), request)
+            except openai.APIConnectionError as error:
+                if not is_left_to_us(error):
+                    raise
+        return self._post(self._connect(False), request)
+
+    def _post(self, sdk: openai.OpenAI, request: ModelRequest) -> openai.Stream[object]:
         headers: dict[str, Any] = {REQUEST_ID_HEADER: request.request_id}
         if not self._has_key:
             headers["Authorization"] = openai.Omit()
-        body = chat_body(request, completion_tokens=_is_openai(sdk.base_url.host))
-        with sdk.post(
+        return sdk.post(
             "/chat/completions",
             cast_to=object,
-            body=body,
+            body=chat_body(request, completion_tokens=_is_openai(sdk.base_url.host)),
             options={"headers": headers},
             stream=True,
             stream_cls=openai.Stream[object],
-        ) as stream:
-            yield from chunks_of(stream.response)
+        )
 
 
 def chunks_of(response: httpx2.Response) -> Iterator[Any]:

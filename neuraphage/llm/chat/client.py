@@ -15,6 +15,7 @@ from neuraphage.model.message import ModelReply, ModelRequest
 from neuraphage.ports import Delta, Interrupt
 
 if TYPE_CHECKING:
+    import httpx2
     import openai
 
 
@@ -30,6 +31,7 @@ class OpenAIClient:
         connect_timeout_s: longest wait for a connection.
         read_timeout_s: longest silence of the server, before or inside the stream.
         call_timeout_s: longest whole call; a resolver that gives no answer may hold it up longer (see Hangup).
+        transport: makes the way to the provider by a relay, for calls that have a call id; None for none.
 
     Raises:
         BadInput: the key cannot be a header.
@@ -43,6 +45,7 @@ class OpenAIClient:
         connect_timeout_s: float = 10.0,
         read_timeout_s: float = 60.0,
         call_timeout_s: float = 900.0,
+        transport: Callable[[], httpx2.BaseTransport] | None = None,
     ) -> None:
         self._base_url = base_url
         self._key = api_key if isinstance(api_key, SecretStr | None) else SecretStr(api_key)
@@ -50,7 +53,8 @@ class OpenAIClient:
         self._read_timeout_s = read_timeout_s
         self._call_timeout_s = call_timeout_s
         self._lock = threading.Lock()
-        self._sdk: openai.OpenAI | None = None
+        self._transport = transport
+        self._sdks: dict[bool, openai.OpenAI] = {}
         key = "k" if self._key is None else self._key.get_secret_value()
         if not key or not key.isascii() or not key.isprintable() or " " in key:
             raise BadInput(
@@ -79,19 +83,23 @@ class OpenAIClient:
     def close(self) -> None:
         """Close what is idle. A later call opens anew."""
         with self._lock:
-            sdk, self._sdk = self._sdk, None
-        if sdk is not None:
+            sdks, self._sdks = self._sdks, {}
+        for sdk in sdks.values():
             sdk.close()
 
-    def _connected(self) -> openai.OpenAI:
+    def _connected(self, by_relay: bool) -> openai.OpenAI:
         from neuraphage.llm.chat.call import open_sdk  # noqa: PLC0415 - as above
 
+        transport = self._transport if by_relay else None
         with self._lock:
-            if self._sdk is None:
-                self._sdk = open_sdk(self._base_url, self._key, self._connect_timeout_s, self._read_timeout_s)
-            return self._sdk
+            sdk = self._sdks.get(transport is not None)
+            if sdk is None:
+                way = None if transport is None else transport()
+                sdk = open_sdk(self._base_url, self._key, self._connect_timeout_s, self._read_timeout_s, way)
+                self._sdks[transport is not None] = sdk
+            return sdk
 
     def _forget(self) -> None:
         # In a forked child: the parent's lock may be held for ever and its connections are not ours.
         self._lock = threading.Lock()
-        self._sdk = None
+        self._sdks = {}

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from neuraphage.decide.begun_call import Finding
 from neuraphage.decide.summary_request import SUMMARY_SYSTEM
 from neuraphage.errors import FaultKind, ModelFault
 from neuraphage.model.effect import SUMMARY_ENTRY, EffectState, MarkerName
@@ -17,7 +18,9 @@ from neuraphage.model.message import ModelReply, ModelRequest
 from neuraphage.model.task import Status
 from neuraphage.model.tool import ToolResult
 from neuraphage.model.usage import Usage
+from neuraphage.ports.relay import NoRelay
 from neuraphage.redaction.redactor import Redactor
+from neuraphage.store import queries
 from neuraphage.store.encode import journal_bytes
 from turnkit import FakeModel, FakeTool, Killed, Rig, calls, new_rig, says
 
@@ -102,8 +105,36 @@ def test_an_announced_call_that_is_not_sent_yet_is_put_back(rig_of: MakeRig, tog
     assert record.status is Status.COMPLETED
     assert asked(rig) == "...ss."
     assert "And name it ochre." in str(rig.model.requests[-1].messages)
-    assert rig.model.requests[3] == rig.model.requests[4]
+    first, again = rig.model.requests[3:5]
+    assert first.model_copy(update={"call_id": again.call_id}) == again
+    assert first.call_id != again.call_id
     assert record.counters.model_resends == 1
+    after.check()
+
+
+def test_a_call_for_a_summary_that_the_relay_holds_is_gone_on_with(
+    rig_of: MakeRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next worker reads the same call to its end: nothing is asked for again, and nothing is counted as such."""
+    rig = rig_of(*BEFORE, dies, SUMMARY, says("Done."))
+    task_id = rig.submit()
+    for _ in range(3):
+        rig.step()
+    rig.dies()
+    settled: list[str] = []
+    monkeypatch.setattr(NoRelay, "settle", lambda _, call: (settled.append(call), Finding.RUNNING)[1])
+    stored: list[str] = []
+    monkeypatch.setattr(NoRelay, "stored", lambda _, call: stored.append(call))
+    after = rig.recover(task_id)
+    after.drain()
+    record = after.get(task_id)
+    assert (record.status, asked(rig)) == (Status.COMPLETED, "...ss.")
+    first, again = rig.model.requests[3:5]
+    assert first == again
+    assert settled == stored[:1] == [first.call_id]
+    assert (record.counters.model_calls, record.counters.model_resends) == (5, 0)
+    (told,) = [event for event in queries.events(after.store.context, task_id) if event.kind == "RequestAttached"]
+    assert told.data["purpose"] == "summary"
     after.check()
 
 
