@@ -46,8 +46,11 @@ def _refusals(*workers: StackProcess) -> int:
 
 
 def test_a_worker_frozen_past_its_lease_stops_and_harms_nothing(stack: Stack) -> None:
-    """SIGSTOP past the lease, SIGCONT: renew answers STALE, its open stream closes, the successor's command goes on."""
-    zombie = stack.start_worker(concurrency=4, **SHORT)
+    """SIGSTOP past the lease, SIGCONT: renew answers STALE, its open stream closes, the successor's command goes on.
+
+    Without a relay, which would go on waiting for the silent reply on behalf of both.
+    """
+    zombie = stack.start_worker(concurrency=4, relay="off", **SHORT)
     streaming = stack.submit(task_prompt(turn("", command("true")), turn("done"), note="stream"))
     running = stack.submit(task_prompt(turn("", HELD), turn("done"), note="command"))
     # the first answer to the second turn of `streaming` never comes; the answer to a repeated request does
@@ -55,7 +58,7 @@ def test_a_worker_frozen_past_its_lease_stops_and_harms_nothing(stack: Stack) ->
     stack.held(running)
     wait_for(lambda: _outcomes(stack, streaming) == ["completed", "open"], "the silent request to arrive")
     zombie.freeze()
-    successor = stack.start_worker(concurrency=4, **SHORT)
+    successor = stack.start_worker(concurrency=4, relay="off", **SHORT)
     stack.finished(streaming)
     wait_for(lambda: stack.events(running, "ToolAttached"), "the successor to attach")
     zombie.thaw()
