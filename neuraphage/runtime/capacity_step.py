@@ -62,7 +62,8 @@ class CapacityStep:
         """
         record, store = self._work.record, self._services.store
         if self._limits is not None and self._share is None:
-            self._share = self._wanted()
+            before = self._work.model_effect
+            self._share = self._wanted(1 if before is None else before.attempt + 1)
         self._asked_s = self._services.clock.boottime_s()
         self.found = self._work.asked(
             lambda: store.admit_call(
@@ -81,6 +82,17 @@ class CapacityStep:
             return
         data = {"why": action.why.value, "until_ms": action.until_ms}
         work.note(journal=[entry], events=[Event(kind=EventKind.REQUEST_HELD, data=data)])
+
+    def attached(self, attempt: int) -> None:
+        """The turn goes on with a call that a former lease had sent: its share is settled when it is over.
+
+        Else it would count until the longest call were over, and the next ones wait for nothing.
+
+        Args:
+            attempt: of the call.
+        """
+        if self._limits is not None:
+            self._share, self._asked_s = self._wanted(attempt), self._services.clock.boottime_s()
 
     def begun(self, show: Callable[[Delta], None]) -> Callable[[Delta], None]:
         """The call is sent now.
@@ -160,11 +172,9 @@ class CapacityStep:
         task_id = self._work.record.task_id
         self._tell(lambda: self._services.store.settle_call(self._gate, task_id, limits, used, answered_ms))
 
-    def _wanted(self) -> CallShare:
-        """What the next call may take at most, as far as can be known before."""
+    def _wanted(self, attempt: int) -> CallShare:
+        """What a call may take at most, as far as can be known before."""
         work, record = self._work, self._work.record
-        before = work.model_effect
-        attempt = 1 if before is None else before.attempt + 1
         chars = 0
         if self._limits is not None and self._limits.input_tokens is not None:
             tools = [[d.name, d.description, d.input_schema] for d in self._services.declarations.values()]

@@ -101,7 +101,9 @@ class ModelStep:
         before = self._work.model_effect
         if before is None:
             raise AssertionError("there is no call to attach to")
-        self._read_reply(attached(self._work, before))
+        entry = attached(self._work, before)
+        self._capacity.attached(entry.attempt)
+        self._read_reply(entry)
 
     def _read_reply(self, entry: ModelEffect) -> None:
         """Note the reply or the fault of an announced call."""

@@ -17,8 +17,8 @@ TASKS = MOST * WINDOWS + 5
 
 def test_the_limit_of_a_key_is_used_and_never_passed_through_kills(stack: Stack) -> None:
     """The provider enforces ten calls within a window and refuses none, while both workers are killed in the midst of
-    calls and replaced. How much of what it allows is used depends on the machine: more than half on a slow one. That it
-    is nine tenths where nobody is late is for the contract test, which has a clock of its own."""
+    calls and replaced. Nine tenths of what it allows in four windows are used: a call that outlives its worker counts
+    as long as any other."""
     stack.control_model("limit", {"requests": MOST, "window_s": WINDOW_S})
     workers = [start(stack), start(stack)]
     tasks = [stack.submit(task_prompt(turn("a few words", between_events_s=0.1, chunk_chars=2))) for _ in range(TASKS)]
@@ -31,7 +31,7 @@ def test_the_limit_of_a_key_is_used_and_never_passed_through_kills(stack: Stack)
     assert [one for one in calls if one["outcome"] == "limited:429"] == []
     first_s = min(one["received_at_s"] for one in calls)
     made = sum(one["received_at_s"] < first_s + WINDOWS * WINDOW_S for one in calls)
-    assert made > 0.5 * MOST * WINDOWS
+    assert made >= 0.9 * MOST * WINDOWS
     assert sum(one["outcome"] == "completed" for one in calls) >= TASKS
 
 

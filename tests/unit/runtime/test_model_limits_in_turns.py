@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from neuraphage.api.reads import rules_of
+from neuraphage.decide.begun_call import Finding
 from neuraphage.decide.model_family import gate_of
 from neuraphage.decide.why import explain
 from neuraphage.errors import CancelRequested, FaultKind, ModelFault
 from neuraphage.model.effect import MODEL_ENTRY, EffectState
 from neuraphage.model.task import Status
 from neuraphage.model.usage import Usage
+from neuraphage.ports import NoRelay
 from neuraphage.runtime import capacity_step
 from neuraphage.store.task_facts import task_facts
 from neuraphage.testing import CrashInjector, CrashPoint, Recorder, crash_points
@@ -189,6 +191,36 @@ def two_turns(make_rig: MakeRig, recorder: Recorder) -> tuple[Rig, str]:
             rig.dispatcher.messages[:] = [(task_id, record.seq)]
         rig.drain()
     return rig, task_id
+
+
+class Holding(NoRelay):
+    """A relay that holds whatever call a dead worker had begun."""
+
+    def settle(self, call_id: str) -> Finding:
+        return Finding.RUNNING
+
+
+def test_a_call_that_outlives_its_worker_counts_once_and_no_longer(make_rig: MakeRig) -> None:
+    """The next turn goes on with it and settles its share: for a window, not until the longest call would be over."""
+
+    def dies(*_: Any) -> Any:
+        raise Killed
+
+    limits = ("scripted requests=5 input_tokens=100000 output_tokens=200000",)
+    rig = make_rig(dies, says("Done.", usage=Usage(input_tokens=30, output_tokens=9)), model_limits=limits)
+    task_id = rig.submit()
+    rig.dies()
+    rig = rig.recover(task_id)
+    object.__setattr__(rig.services, "relay", Holding())
+    made_ms = rig.store.now_ms()
+    rig.drain()
+    assert rig.get(task_id).status is Status.COMPLETED
+    assert rig.get(task_id).counters.model_resends == 0
+    assert [used(rig, kind) for kind in ("requests", "input_tokens", "output_tokens")] == [1, 30, 9]
+    assert [name for name in rig.client.hkeys(rig.kit.keys.gate(GATE)) if name.startswith(b"t:")] == []
+    window_ms = rig.settings.model_limit_window_s * 1_000
+    ends = [score for _, score in rig.client.zrange(rig.kit.keys.used(GATE), 0, -1, withscores=True)]
+    assert all(made_ms < end <= rig.store.now_ms() + window_ms for end in ends)
 
 
 def points(make_rig: MakeRig) -> list[CrashPoint]:
