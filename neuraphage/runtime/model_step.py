@@ -108,8 +108,7 @@ class ModelStep:
     def _read_reply(self, entry: ModelEffect) -> None:
         """Note the reply or the fault of an announced call."""
         work, services = self._work, self._services
-        with relayed(services, work, entry) as call:
-            view = LiveView(services, work.record.task_id, call)
+        with relayed(services, work, entry) as call, LiveView(services, work.record.task_id, call) as view:
             try:
                 reply = services.model.call(self.request(entry, call), self._capacity.begun(view.show), work.held)
                 self.check_size(reply)

@@ -98,6 +98,7 @@ def warm_up(patch: pytest.MonkeyPatch) -> None:
     default_toolbox()  # the schemas of its parameters
     # pieces for viewers are sent once a call, not every 0.1 s: the number of calls must not depend on the load
     patch.setattr(neuraphage.runtime.live_view, "FLUSH_S", 1e12)
+    patch.setattr(neuraphage.runtime.live_view, "PAUSE_S", 1e12)
     gc.collect()
     gc.freeze()
 
