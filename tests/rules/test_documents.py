@@ -80,6 +80,7 @@ ROWS_OF_CONTRIBUTING = {
     "what CI does": ".ci/run",
     "the fast tests 400 days from now, and in another time zone and locale": ".ci/other-days",
     "all tests on half a processor core, as root, more than an hour": ".ci/half-core",
+    "a small real model does a task": ".ci/real-model",
     "other interpreters": ".ci/other-pythons",
     "stored states of a release": "tests/release/record_states.py",
     "the picture of the README": "docs/record_demo.py",
