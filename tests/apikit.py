@@ -11,6 +11,7 @@ from neuraphage.api import Api, ApiPorts
 from neuraphage.decide.files_seen import SeenFile
 from neuraphage.errors import StoreUnavailable, TaskNotFound
 from neuraphage.model.attachment import Attachment
+from neuraphage.model.capacity import GateView
 from neuraphage.model.effect import JournalEntry, Marker, MarkerName
 from neuraphage.model.event import Event
 from neuraphage.model.explanation import TaskFacts
@@ -98,6 +99,9 @@ class Rows:
 
     def decisions(self, task_id: str) -> Sequence[LoggedDecision]:
         return ()
+
+    def capacity(self) -> Sequence[GateView]:
+        return []
 
     def counts(self) -> dict[str, int]:
         return {"Queued": len(self.tasks)}

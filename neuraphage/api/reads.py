@@ -15,6 +15,7 @@ from neuraphage.settings import Settings
 
 if TYPE_CHECKING:
     from neuraphage.decide.why import Rules
+    from neuraphage.model.capacity import GateView
     from neuraphage.model.effect import JournalEntry
     from neuraphage.model.event import Event
     from neuraphage.model.explanation import Explanation
@@ -90,6 +91,10 @@ class Reads(ApiBase):
     def counts(self) -> dict[str, int]:
         """Tasks by status, and members of the four places. Raises: see `list`."""
         return self._ports.reads.counts()
+
+    def capacity(self) -> Sequence[GateView]:
+        """What limits calls of models now, for each family and key that something is known of. Raises: see `list`."""
+        return self._ports.reads.capacity()
 
     def recovery_report(self) -> RecoveryReport | None:
         """The newest recovery report that is not empty; None if there never was one. Raises: see `list`."""

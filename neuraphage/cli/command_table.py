@@ -56,6 +56,7 @@ TABLE = {
     "events": CommandEntry("events_command", "Show what happened to a task, oldest first."),
     "why": CommandEntry("why_command", "Say why a task stands where it stands, and what happens next."),
     "context": CommandEntry("context_command", "Show what fills the context window of a task."),
+    "capacity": CommandEntry("capacity_command", "Show what limits calls of models now."),
     "recover": CommandEntry("admin_commands", "Show the last recovery, or put tasks back to work."),
     "health": CommandEntry("health_command", "Say whether the workers of this host work, by exit 0 or 1."),
     "relay": CommandEntry("relay_command", "Hold the connections to the model's provider.", orders=True),

@@ -1,9 +1,8 @@
 """The client for asyncio: the same names, to be awaited.
 
 Each call runs in one of a few threads of the client's own, so that nothing blocks the event loop. Waiting is done
-outside them: `wait`, `events` and `follow` look again in short steps, so a thousand of them hold no thread, and one
-that is cancelled ends at once and leaves nothing behind. A cancelled request may have been carried out all the same;
-repeat it under the same `key`.
+outside them, so a thousand waits hold no thread, and one that is cancelled ends at once and leaves nothing behind. A
+cancelled request may have been carried out all the same; repeat it under the same `key`.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ from neuraphage.api.task_steps import TaskSteps
 from neuraphage.client_wiring import api_ports
 from neuraphage.decide.selection import Selection
 from neuraphage.errors import StoreUnavailable
+from neuraphage.model.capacity import GateView
 from neuraphage.model.context_size import ContextSize
 from neuraphage.model.effect import JournalEntry
 from neuraphage.model.event import Event
@@ -193,6 +193,10 @@ class AsyncClient:
     async def why(self, task_id: str) -> Explanation:
         """As `Client.why`."""
         return await self._call(self._api.why, task_id)
+
+    async def capacity(self) -> Sequence[GateView]:
+        """As `Client.capacity`."""
+        return await self._call(self._api.capacity)
 
     async def counts(self) -> dict[str, int]:
         """As `Client.counts`."""

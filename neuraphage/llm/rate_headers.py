@@ -1,4 +1,4 @@
-"""What a provider's headers tell of its limits: for how long it has nothing left for a key."""
+"""What a provider's headers tell of its limits: what it allows a key, and for how long it has nothing left."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+from neuraphage.model.capacity import LearnedLimits
+
 PREFIX = "anthropic-ratelimit-"
+CHAT_PREFIX = "x-ratelimit-limit-"
+MOST_DIGITS = 12
 KINDS = ("requests", "tokens", "input-tokens", "output-tokens")
 LONGEST_S = 3_600.0
 AGREE_S = 10.0
@@ -30,6 +34,24 @@ def exhausted_s(headers: Mapping[str, str], now_s: float) -> float | None:
     if not at_s:
         return None
     return min(max(max(at_s) - _provider_s(headers, now_s), 0.0), LONGEST_S)
+
+
+def limits_told(headers: Mapping[str, str]) -> LearnedLimits | None:
+    """What the provider says that it allows within a minute; None where it says nothing.
+
+    Args:
+        headers: of an answer of Anthropic's API, or of one like OpenAI's.
+    """
+    told = {
+        kind: _count(headers.get(f"{PREFIX}{kind.replace('_', '-')}-limit") or headers.get(f"{CHAT_PREFIX}{kind}"))
+        for kind in LearnedLimits.model_fields
+    }
+    found = {kind: count for kind, count in told.items() if count is not None}
+    return LearnedLimits(**found) if found else None
+
+
+def _count(text: str | None) -> int | None:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < MOST_DIGITS else None
 
 
 def _is_zero(text: str | None) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from pydantic import Field
+
 from neuraphage.model.base import Frozen
 
 
@@ -70,3 +72,51 @@ class CallShare(Frozen):
     ticket: str
     input_tokens: int
     output_tokens: int
+
+
+class LearnedLimits(Frozen):
+    """What a provider says that it allows a key within a minute, by the headers of its answers; None: it does not say.
+
+    Args:
+        requests: calls.
+        tokens: tokens read and written together.
+        input_tokens: tokens read.
+        output_tokens: tokens written.
+    """
+
+    requests: int | None = None
+    tokens: int | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class GateView(Frozen):
+    """What limits calls of one family of models with one key now.
+
+    Args:
+        family: of models, as `claude-sonnet`.
+        key_pool: names the key; those of one name share their limits.
+        window_s: length of the window of `limits` and `used`, in seconds; 0 where `model_limits` sets none.
+        limits: what may be used within it, as workers have it from `model_limits`.
+        used: what counts in it now.
+        open_calls: calls under way that have a share of it.
+        learned: what the provider says that it allows within a minute.
+        learned_at_ms: when it said so; 0 for never.
+        cooling_why: why nobody calls now: rate_limited, overloaded or exhausted; empty where calls are taken.
+        cooling_until_ms: until when (server time).
+        is_probed: whether that time is over, and one call finds out whether calls are taken again.
+        waiting: tasks that wait for it, by priority, 0 (critical) to 4 (low).
+    """
+
+    family: str
+    key_pool: str
+    window_s: float = 0.0
+    limits: ModelLimits = ModelLimits()
+    used: dict[str, int] = Field(default_factory=dict)
+    open_calls: int = 0
+    learned: LearnedLimits = LearnedLimits()
+    learned_at_ms: int = 0
+    cooling_why: str = ""
+    cooling_until_ms: int = 0
+    is_probed: bool = False
+    waiting: dict[int, int] = Field(default_factory=dict)

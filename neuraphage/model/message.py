@@ -14,6 +14,7 @@ from pydantic import Field
 
 from neuraphage.model.base import SCHEMA_VERSION, Frozen
 from neuraphage.model.cache_use import CacheUse
+from neuraphage.model.capacity import LearnedLimits
 from neuraphage.model.compaction import Compaction
 from neuraphage.model.tool import FileSight
 from neuraphage.model.tool_traits import RatedKind
@@ -120,6 +121,7 @@ class ModelReply(Frozen):
         total_ms: milliseconds to the last.
         exhausted_s: for how many seconds from its first event on nothing is left for this key, as the provider's
             headers say; 0 where something is.
+        limits: what the provider says that it allows this key, by its headers; None where it says nothing.
     """
 
     content: list[Block]
@@ -131,3 +133,4 @@ class ModelReply(Frozen):
     first_token_ms: int = 0
     total_ms: int = 0
     exhausted_s: float = 0.0
+    limits: LearnedLimits | None = None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from neuraphage.model.capacity import CallShare, Capacity, CapacityReason, ModelLimits
+from neuraphage.model.capacity import CallShare, Capacity, CapacityReason, LearnedLimits, ModelLimits
 
 
 class CapacityStore(Protocol):
     """Of each family of models of each key one gate, which all workers of the namespace share.
 
-    Every method is one atomic script, safe to repeat, and raises StoreUnavailable or StoreError when the server did not
+    Every method is one atomic write, safe to repeat, and raises StoreUnavailable or StoreError when the server did not
     do the work.
     """
 
@@ -42,4 +42,8 @@ class CapacityStore(Protocol):
 
         Where there are limits, they keep their turns in the queue.
         """
+        ...
+
+    def learn_limits(self, gate: str, limits: LearnedLimits) -> None:
+        """Note what the provider says that it allows, for people."""
         ...

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:  # every process imports the ports, and many of them show nobody a task
+    from neuraphage.model.capacity import GateView
     from neuraphage.model.effect import JournalEntry
     from neuraphage.model.event import Event
     from neuraphage.model.explanation import TaskFacts
@@ -73,6 +74,10 @@ class ReadStore(Protocol):
 
     def counts(self) -> dict[str, int]:
         """Tasks by status, and members of the four places."""
+        ...
+
+    def capacity(self) -> Sequence[GateView]:
+        """What limits calls of models now, by family and key."""
         ...
 
     def last_report(self) -> RecoveryReport | None:

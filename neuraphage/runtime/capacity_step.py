@@ -14,7 +14,7 @@ from neuraphage.decide.hashing import canonical
 from neuraphage.decide.model_family import gate_of
 from neuraphage.decide.model_limits import estimated_tokens, limits_of
 from neuraphage.errors import ModelFault, StoreError
-from neuraphage.model.capacity import CallShare, Capacity, CapacityReason
+from neuraphage.model.capacity import CallShare, Capacity, CapacityReason, LearnedLimits
 from neuraphage.model.effect import MODEL_ENTRY, EffectState, ModelEffect
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.message import ModelReply
@@ -27,6 +27,10 @@ log = logging.getLogger(__name__)
 
 STALE_S = 2.0
 """A call that is sent so long after it was let in is let in once more: it counts from when it is sent."""
+
+
+LEARN_EVERY_S = 600.0
+"""How often it is noted again that a provider's limits are what they were."""
 
 
 class CapacityStep:
@@ -126,6 +130,8 @@ class CapacityStep:
         self._taken()
         answered_s = max(0.0, (reply.total_ms - reply.first_token_ms) / 1000)
         self._settle(reply.usage, answered_s)
+        if reply.limits is not None and self._limits is None:
+            self._learn(reply.limits)
         left_s = reply.exhausted_s - answered_s
         if left_s > 0 and self._limits is None:  # limits that are set are kept by themselves
             self._tell(lambda: self._services.store.cool_model(self._gate, CapacityReason.EXHAUSTED, left_s))
@@ -184,6 +190,14 @@ class CapacityStep:
             input_tokens=estimated_tokens(chars),
             output_tokens=record.spec.max_tokens,
         )
+
+    def _learn(self, told: LearnedLimits) -> None:
+        """Note what the provider says of its limits, where it has changed, or once in a while."""
+        known, now_s = self._services.learned, self._services.clock.boottime_s()
+        before = known.get(self._gate)
+        if before is None or before[0] != told or now_s - before[1] > LEARN_EVERY_S:
+            known[self._gate] = (told, now_s)
+            self._tell(lambda: self._services.store.learn_limits(self._gate, told))
 
     def _tell(self, tell: Callable[[], None]) -> None:
         """Advice to others: without it they find out by themselves. It never holds up an outcome that is paid for."""

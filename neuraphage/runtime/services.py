@@ -11,6 +11,7 @@ from neuraphage.decide.context_bounds import ContextBounds, bounds_of
 from neuraphage.decide.context_size import tokens_of
 from neuraphage.decide.request_head import short_hash, system_blocks, tool_definitions
 from neuraphage.decide.rules.reading import rules_in
+from neuraphage.model.capacity import LearnedLimits
 from neuraphage.model.model_facts import SMALLEST, ModelFacts
 from neuraphage.model.rule import Rule
 from neuraphage.model.task import TaskRecord
@@ -79,6 +80,8 @@ class Services:
     model_facts: Callable[[str], ModelFacts] = lambda _: SMALLEST
     key_pool: str = ""
     declarations: dict[str, ToolDeclaration] = field(default_factory=dict)
+    learned: dict[str, tuple[LearnedLimits, float]] = field(default_factory=dict)
+    """What providers say of their limits, by gate, and when this process has noted it (boot time in seconds)."""
     rules: tuple[Rule, ...] = field(init=False)
     tool_definitions: list[dict[str, Any]] = field(init=False)
     tools_hash: str = field(init=False)

@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from neuraphage.decide.model_limits import in_window
-from neuraphage.model.capacity import CallShare, Capacity, CapacityReason, ModelLimits
+from neuraphage.model.capacity import CallShare, Capacity, CapacityReason, LearnedLimits, ModelLimits
+from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
+from neuraphage.store.encode import dumps
 from neuraphage.store.scripts import script
 
 HEAD_START_MS = 15_000
@@ -23,6 +25,8 @@ KEEP_MS = 3_600_000
 """How long a gate is remembered behind the end of its cooling, or of its windows, while nobody calls."""
 SLACK_S = 5.0
 """Until a call that was let in is announced and sent, on top of the waits of the call itself."""
+LEARNED_MS = 86_400_000
+"""How long is known what a provider has said of its limits, while it says no more."""
 LOOKS_MAX = 500
 """Most tasks and shares of calls that are looked at when a call asks; who waits asks again within a window."""
 
@@ -80,6 +84,15 @@ def open_model(context: StoreContext, gate: str, task_id: str, *, is_limited: bo
     given = {"gate": gate, "task": task_id, "limited": int(is_limited), "wake_ms": WAKE_MS}
     keys = context.keys
     script("open").run(context, given, keys=(keys.cooling, keys.queue(gate), keys.timers))
+
+
+def learn_limits(context: StoreContext, gate: str, limits: LearnedLimits, at_ms: int) -> None:
+    """See ports.CapacityStore."""
+    value = dumps({**limits.model_dump(exclude_none=True), "at_ms": at_ms})
+    with translated("note a provider's limits"), context.client.pipeline(transaction=True) as pipe:
+        pipe.hset(context.keys.learned, gate, value)
+        pipe.pexpire(context.keys.learned, LEARNED_MS)
+        pipe.execute()
 
 
 def _limited(context: StoreContext, task_id: str, limits: ModelLimits | None, ticket: str) -> dict[str, Any]:

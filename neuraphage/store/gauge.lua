@@ -64,5 +64,6 @@ local function add(need, more) for _, kind in ipairs(KINDS) do need[kind] = need
 
 local function save()
   for _, kind in ipairs(KINDS) do redis.call('HSET', GATE, kind, used[kind], 'most:' .. kind, most[kind]) end
+  redis.call('HSET', GATE, 'window', given.window_ms) -- for people
   for _, key in ipairs({ USED, GATE, QUEUE }) do redis.call('PEXPIRE', key, given.keep_ms) end
 end

@@ -35,6 +35,7 @@ All keys begin with `np:{<namespace>}:`; the braces are the hash tag, so one nam
 | used:<gate>        | zset   | expires   | what calls of a model count for; score = until when                    |
 | gate:<gate>        | hash   | expires   | what is used of a model's limits, its open calls and waiting ones       |
 | gates              | zset   | expires   | gates of models with limits; score = last call                          |
+| learned            | hash   | expires   | what a provider says that it allows; gate -> JSON                       |
 | queue:<gate>       | zset   | expires   | tasks that wait for a model; score = order                              |
 | damaged:<what>     | any    | expires   | a key of a wrong type, put aside by repair                              |
 | nudge              | pub/sub channel | - | ids of tasks whose flags changed                                      |
@@ -78,6 +79,7 @@ class Keys:
         self.ids = self.prefix + "ids"
         self.gates = self.prefix + "gates"
         self.cooling = self.prefix + "cooling"
+        self.learned = self.prefix + "learned"
         self.damaged = self.prefix + "damaged:"
         self.statuses = tuple(self.prefix + "status:" + status for status in STATUSES)
         self.script_keys = lru_cache(maxsize=4096)(self._script_keys)

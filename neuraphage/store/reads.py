@@ -9,6 +9,7 @@ from neuraphage.store import listing, queries
 from neuraphage.store.context import StoreContext
 
 if TYPE_CHECKING:
+    from neuraphage.model.capacity import GateView
     from neuraphage.model.effect import JournalEntry
     from neuraphage.model.event import Event
     from neuraphage.model.explanation import TaskFacts
@@ -70,6 +71,12 @@ class RedisReads:
     def counts(self) -> dict[str, int]:
         """See queries.counts."""
         return queries.counts(self._context)
+
+    def capacity(self) -> Sequence[GateView]:
+        """See capacity_view.gates."""
+        from neuraphage.store import capacity_view  # noqa: PLC0415 - as above
+
+        return capacity_view.gates(self._context)
 
     def last_report(self) -> RecoveryReport | None:
         """See reports.last_report."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from neuraphage.model.attachment import Attachment
-from neuraphage.model.capacity import CallShare, Capacity, CapacityReason, ModelLimits
+from neuraphage.model.capacity import CallShare, Capacity, CapacityReason, LearnedLimits, ModelLimits
 from neuraphage.model.recovery import Evidence, RecoveryReport
 from neuraphage.model.task import TaskRecord, TaskSpec
 from neuraphage.ports import (
@@ -175,6 +175,10 @@ class RedisStore:
     def open_model(self, gate: str, task_id: str, *, is_limited: bool = False) -> None:
         """See capacity.open_model."""
         capacity.open_model(self.context, gate, task_id, is_limited=is_limited)
+
+    def learn_limits(self, gate: str, limits: LearnedLimits) -> None:
+        """See capacity.learn_limits."""
+        capacity.learn_limits(self.context, gate, limits, self.clock.wall_ms())
 
     def publish_live(self, task_id: str, deltas: Iterable[Delta]) -> bool:
         """See live.publish."""

@@ -71,6 +71,7 @@ class KillingStore:
         self.live_shown = target.live_shown
         self.admit_call, self.settle_call = target.admit_call, target.settle_call
         self.cool_model, self.open_model = target.cool_model, target.open_model
+        self.learn_limits = target.learn_limits
 
     def claim(self, task_id: str, seq: int, process_id: str, claim_id: str, request_id: str = "") -> Claimed:  # noqa: ARG002 - each marker is to be a write of its own
         """See ports.TurnStore; announces no call, so that there is a moment before its marker."""

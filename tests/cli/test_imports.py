@@ -75,6 +75,7 @@ CALLS = {
     "why abc": READS | {"neuraphage.cli.viewer"},
     "checkpoint abc": READS,
     "recover": READS,
+    "capacity": READS | {"neuraphage.cli.viewer", "neuraphage.decide.why"},
     "repair": READS,
     "limit abc --max-turns 7": CHANGES | {"neuraphage.cli.viewer"},
     "pause abc": CHANGES | {"neuraphage.cli.viewer"},

@@ -12,6 +12,7 @@ import pytest
 
 from clikit import Bench, CommandLine
 from neuraphage.decide.superseding import superseding
+from neuraphage.model.capacity import CallShare, CapacityReason, LearnedLimits, ModelLimits
 from neuraphage.model.effect import EffectState, ToolEffect
 from neuraphage.model.prompt import PERMISSION_OPTIONS, Prompt, PromptKind
 from neuraphage.model.recovery import RecoveryDecision, RecoveryReport
@@ -132,6 +133,22 @@ def test_recover(cli: CommandLine, bench: Bench) -> None:
     paused = bench.kit.put(Status.PAUSED)
     done = cli("recover", "--resume", paused, "--dry-run", "--json").json
     assert {path.removeprefix("[].") for path in paths(done)} == documented("recover --resume, --reset, --all-reset")
+
+
+def test_capacity(cli: CommandLine, bench: Bench) -> None:
+    """capacity; without anything that limits calls an empty list."""
+    assert cli("capacity", "--json").json == []
+    assert "nothing is known to limit calls" in cli("capacity").out
+    bench.kit.store.cool_model("pool:claude-sonnet", CapacityReason.OVERLOADED, 600.0)
+    bench.kit.store.learn_limits("pool:claude-haiku", LearnedLimits(requests=50))
+    limits, share = ModelLimits(requests=1), CallShare(ticket="0", input_tokens=1, output_tokens=1)
+    bench.kit.store.admit_call("pool:claude-opus", "a", priority=2, limits=limits, share=share)
+    found = cli("capacity", "--json").json
+    assert set(paths(found)) == documented("capacity")
+    assert [gate["family"] for gate in found] == ["claude-haiku", "claude-opus", "claude-sonnet"]
+    shown = cli("capacity").out
+    assert "learned: the provider allows 50 calls" in shown
+    assert "1 of 1 calls used within 60 s (100 %)" in shown
 
 
 def test_health(cli: CommandLine, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from neuraphage.llm.chat.faults import fault_of, fault_of_chunk
 from neuraphage.llm.chat.request import chat_body
 from neuraphage.llm.guarded_call import GuardedCall, fail_open, hangup_for, is_left_to_us
 from neuraphage.llm.hangup import attach_current
+from neuraphage.llm.rate_headers import limits_told
 from neuraphage.llm.redirects import MAX_REDIRECTS, foreign_redirects_refused
 from neuraphage.llm.sse import data_of
 from neuraphage.model.message import ModelReply, ModelRequest
@@ -91,7 +92,7 @@ class ChatCall:
         began_s = time.monotonic()
         first_event_s = began_s
         try:
-            with closing(self._events(request)) as events:
+            with closing(self._events(request, collector)) as events:
                 for data in events:
                     if not collector.started:
                         first_event_s = time.monotonic()
@@ -111,11 +112,13 @@ class ChatCall:
             invalid_inputs=collector.invalid_inputs,
             first_token_ms=round((first_event_s - began_s) * 1000),
             total_ms=round((time.monotonic() - began_s) * 1000),
+            limits=collector.limits,
         )
 
-    def _events(self, request: ModelRequest) -> Generator[Any]:
+    def _events(self, request: ModelRequest, collector: ChatCollector) -> Generator[Any]:
         """Open the stream, and give what comes: the data of each chunk, parsed, and DONE at its end."""
         with self._sent(request) as stream:
+            collector.limits = limits_told(stream.response.headers)
             yield from chunks_of(stream.response)
 
     def _sent(self, request: ModelRequest) -> openai.Stream[object]:

@@ -49,6 +49,7 @@ class RateLimit:
             "anthropic-ratelimit-requests-limit": str(self._requests),
             "anthropic-ratelimit-requests-remaining": str(self._requests - len(self._taken_s)),
             "anthropic-ratelimit-requests-reset": reset,
+            "x-ratelimit-limit-requests": str(self._requests),
         }
         if not is_allowed:
             told |= {"retry-after": str(math.ceil(left_s)), "retry-after-ms": str(math.ceil(left_s * 1000))}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from neuraphage.decide.begun_call import Finding
 from neuraphage.decide.model_family import gate_of
 from neuraphage.decide.why import explain
 from neuraphage.errors import CancelRequested, FaultKind, ModelFault
+from neuraphage.model.capacity import LearnedLimits
 from neuraphage.model.effect import MODEL_ENTRY, EffectState
 from neuraphage.model.task import Status
 from neuraphage.model.usage import Usage
@@ -95,6 +97,22 @@ def test_without_limits_no_turn_has_a_round_trip_more(make_rig: MakeRig, monkeyp
     limited.run()
     turn = ["claim", "admit", "commit", "settle"]
     assert made == ["create", *turn, "commit", "finish", *turn, "finish"]
+
+
+def test_what_a_provider_allows_is_noted_when_it_changes(make_rig: MakeRig) -> None:
+    """Not at each reply, and not where limits are set."""
+    told = [LearnedLimits(requests=50), LearnedLimits(requests=50), LearnedLimits(requests=60)]
+    replies = [calls((f"t{n}", "act", {})).model_copy(update={"limits": one}) for n, one in enumerate(told)]
+    rig = make_rig(*replies, says("Done."), extra=[FakeTool()])
+    noted: list[LearnedLimits] = []
+    learn = rig.store.learn_limits
+    object.__setattr__(rig.store, "learn_limits", lambda gate, one: (noted.append(one), learn(gate, one)))
+    rig.run()
+    assert noted == [told[0], told[2]]
+    assert json.loads(rig.client.hget(rig.kit.keys.learned, GATE) or b"{}")["requests"] == 60
+    limited = make_rig(replies[0], says("Done."), extra=[FakeTool()], model_limits=("scripted requests=5",))
+    limited.run()
+    assert not limited.client.exists(limited.kit.keys.learned)
 
 
 def test_a_call_counts_with_what_it_used(make_rig: MakeRig) -> None:
