@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 from neuraphage.data_folder import RELAY, make_data_folder
 from neuraphage.decide.hashing import sha256_hex
+from neuraphage.relay.joining import state_of
 from neuraphage.relay.limits import RelayLimits
 from neuraphage.relay.place import RelayPlace
 from neuraphage.runtime.host import host_id
@@ -29,6 +31,20 @@ def serves(settings: Settings) -> bool:
     """Whether a relay that runs as a service takes calls."""
     place = relay_place(settings)
     return place.is_alive(place.current(place.service))
+
+
+def relays(settings: Settings) -> list[dict[str, Any]]:
+    """What the relays that take calls here say of themselves: a service, and one that workers of this host started.
+
+    Each has `is_service`, and what the relay says (see relay/server.py); nothing else where it does not answer.
+    """
+    place = relay_place(settings)
+    found = []
+    for link in (place.service, place.started):
+        name = place.current(link)
+        if name and place.is_alive(name):
+            found.append({"is_service": link == place.service, **state_of(place, name)})
+    return found
 
 
 def serve(settings: Settings) -> None:

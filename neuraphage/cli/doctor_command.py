@@ -13,6 +13,7 @@ from pathlib import Path
 
 import typer
 
+from neuraphage import __version__
 from neuraphage.celery_app import PACKAGE, find_workers
 from neuraphage.cli.arguments import AsJson
 from neuraphage.cli.connection import load_settings, server_settings
@@ -29,6 +30,7 @@ from neuraphage.model.repairing import RepairMode
 from neuraphage.model.sandbox import SandboxKind
 from neuraphage.model_access import model_access
 from neuraphage.ports import StoredForm
+from neuraphage.relay_wiring import relays
 from neuraphage.settings import Settings
 from neuraphage.stack_note import script_of_running_stack
 from neuraphage.tool_wiring import found_cgroups, found_sandbox, installed_tools
@@ -78,6 +80,7 @@ def _findings(settings: Settings) -> Iterator[Finding]:
         workers_here=len(host_health(settings)),
         plays_script=script_of_running_stack(settings.data_dir) is not None,
     )
+    yield host_findings.relay_finding(settings.relay, __version__, relays(settings))
     yield _tools(settings)
     kind, why_none = found_sandbox(settings)
     yield host_findings.sandbox_finding(settings.sandbox, kind, why_none)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rich.filesize import decimal
 
@@ -121,6 +122,37 @@ def quota_finding(warnings: Sequence[str], held_bytes: int) -> Finding:
         to_do = "see `neuraphage where`; raise the quota, or let ended tasks go sooner (exec_retention_s)"
         return Finding("quotas", Level.PROBLEM, "; ".join(warnings), to_do)
     return Finding("quotas", Level.OK, f"the data folder holds {decimal(held_bytes)}, within its quotas")
+
+
+def relay_finding(setting: str, version: str, relays: Sequence[Mapping[str, Any]]) -> Finding:
+    """What holds the connections to the model's provider.
+
+    Args:
+        setting: the setting `relay`.
+        version: of this command.
+        relays: what those that take calls here say of themselves; see relay_wiring.relays.
+    """
+    if setting == "off":
+        return Finding("relay", Level.OK, "off by the settings: a reply ends with its worker")
+    if not relays:
+        return Finding("relay", Level.OK, "none runs here; a worker starts one with its first call of the model")
+    found, to_do = [], []
+    for relay in relays:
+        whose = "a service of its own" if relay["is_service"] else "started by workers of this host"
+        if "pid" not in relay:
+            found.append(f"one does not answer ({whose})")
+            to_do.append("see what its process does, or end it: workers go on without it")
+            continue
+        kept, quota = int(relay["kept_bytes"]), int(relay["quota_bytes"])
+        found.append(
+            f"{relay['version']}, process {relay['pid']}, {whose}: {relay['calls']} replies on their way,"
+            f" {decimal(kept)} of {decimal(quota)} kept"
+        )
+        if relay["version"] != version:
+            to_do.append(f"restart it: this is {version}")
+        if kept > quota:
+            to_do.append("raise relay_quota_bytes, or wait: until replies under way are over it takes no more of them")
+    return Finding("relay", Level.WARNING if to_do else Level.OK, "; ".join(found), "; ".join(dict.fromkeys(to_do)))
 
 
 def key_finding(name: str, *, is_set: bool, server: str | None, workers_here: int, plays_script: bool) -> Finding:

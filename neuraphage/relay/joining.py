@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from typing import Any
 
 import orjson
 
@@ -157,6 +158,21 @@ class RelayDoor:
             if time.monotonic() > deadline_s:
                 raise RelayAway(f"it did not start in {START_S:.0f} s; look at the load of this host")
             time.sleep(_LOOK_S)
+
+
+def state_of(place: RelayPlace, name: str) -> dict[str, Any]:
+    """What a relay says of itself; empty where it does not answer.
+
+    Args:
+        place: where it is found.
+        name: of its socket.
+    """
+    try:
+        with place.connect(name, CONNECT_S) as connection:
+            connection.sendall(json_frame({"op": "state"}))
+            return parsed(connection.recv(_ANSWER_BYTES)[HEADER.size :])
+    except (OSError, BadFrame):
+        return {}
 
 
 def end_idle(place: RelayPlace) -> None:

@@ -12,6 +12,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
+from neuraphage import __version__
 from neuraphage.relay import frames
 from neuraphage.relay.entry import CALL_ID
 from neuraphage.relay.frames import BadFrame
@@ -115,7 +116,7 @@ class RelayServer:
             await _say(writer, {"pid": os.getpid() if ends else 0})
             return
         if op == "state":
-            await _say(writer, {"pid": os.getpid(), "calls": len(self._tasks), "draining": self.is_draining})
+            await _say(writer, self._state())
             return
         call_id = str(order["id"])
         if not CALL_ID.fullmatch(call_id):
@@ -130,6 +131,17 @@ class RelayServer:
                 await _say(writer, {"state": "refused", "why": refusal})
                 return
         await self._follow(call_id, reader, writer)
+
+    def _state(self) -> dict[str, Any]:
+        """What it is asked for by people."""
+        return {
+            "pid": os.getpid(),
+            "version": __version__,
+            "calls": len(self._tasks),
+            "draining": self.is_draining,
+            "kept_bytes": self.kept_bytes,
+            "quota_bytes": self._limits.quota_bytes,
+        }
 
     def _start(self, order: Order) -> str | None:
         """Begin a call, unless it is known already; returns why it is not taken."""

@@ -18,6 +18,7 @@ from source_tree import ROOT
 
 SCHEMA = Path(check_jsonschema.__file__).parent / "builtin_schemas" / "vendor" / "compose-spec.json"
 PASSWORDS = {"REDIS_PASSWORD": "redis-pass", "FLOWER_PASSWORD": "flower-pass", "ANTHROPIC_API_KEY": "model-key"}
+NEEDED = ("REDIS_PASSWORD", "FLOWER_PASSWORD")
 
 
 def project(folder: Path, values: dict[str, str]) -> Path:
@@ -69,7 +70,13 @@ def test_only_the_worker_gets_the_key_of_the_model(services: dict[str, Service])
     assert {name for name, one in services.items() if "model-key" in one.env.values()} == {"worker"}
 
 
-@pytest.mark.parametrize("name", sorted(PASSWORDS))
+def test_no_key_is_demanded(tmp_path: Path) -> None:
+    """A model of one's own needs none; what a worker can call is its own to say, and its settings'."""
+    environ = read_compose(project(tmp_path, {name: PASSWORDS[name] for name in NEEDED}))["worker"].env
+    assert (environ["ANTHROPIC_API_KEY"], environ["OPENAI_API_KEY"]) == ("", "")
+
+
+@pytest.mark.parametrize("name", NEEDED)
 def test_nothing_starts_without_its_secret(tmp_path: Path, name: str) -> None:
     """A server without a password, or a page without a login, is worse than an error."""
     with pytest.raises(MissingVariable, match=name):

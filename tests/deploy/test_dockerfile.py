@@ -86,7 +86,7 @@ def test_the_image_gets_the_wheel_of_these_files_and_flower(tmp_path: Path) -> N
         metadata = content.read(next(name for name in names if name.endswith("/METADATA"))).decode()
     assert {"neuraphage/celery_app.py", "workers/app.py", "neuraphage/store/claim.lua"} <= names
     assert re.search(r"^Requires-Dist: flower.*extra == 'flower'", metadata, re.MULTILINE)
-    assert 'pip install --no-cache-dir "${wheel}[flower]"' in run
+    assert 'pip install --no-cache-dir "${wheel}[flower,openai]"' in run
 
 
 def test_the_image_is_named_after_this_version() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -115,3 +116,34 @@ def test_the_api_key(is_set: bool, workers_here: int, plays_script: bool, level:
     assert host_findings.key_finding("KEY", server=None, **known).level == level
     found = host_findings.key_finding("KEY", server="http://h/v1", **known)
     assert (found.level, "http://h/v1" in found.found) == ("ok", True)
+
+
+RELAY = {
+    "is_service": True, "pid": 7, "version": "1.0", "calls": 3, "draining": False,
+    "kept_bytes": 1_000, "quota_bytes": 2_000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("setting", "relays", "level", "words"),
+    [
+        ("off", [], Level.OK, "ends with its worker"),
+        ("on", [], Level.OK, "none runs here"),
+        (
+            "on",
+            [RELAY],
+            Level.OK,
+            "a service of its own: 3 replies on their way, 1.0 kB of 2.0 kB kept",
+        ),
+        ("on", [RELAY | {"version": "0.9"}], Level.WARNING, "0.9, process 7"),
+        ("on", [RELAY | {"kept_bytes": 3_000}], Level.WARNING, "3.0 kB of 2.0 kB"),
+        ("on", [{"is_service": False}], Level.WARNING, "does not answer (started by workers of this host)"),
+        ("on", [RELAY, {"is_service": False}], Level.WARNING, "1.0, process 7"),
+    ],
+)
+def test_the_relay(setting: str, relays: list[dict[str, Any]], level: Level, words: str) -> None:
+    """Whether one runs, whose and of which version it is, what it holds and what it has room for."""
+    found = host_findings.relay_finding(setting, "1.0", relays)
+    assert found.level is level
+    assert words in found.found
+    assert bool(found.to_do) is (level is Level.WARNING)

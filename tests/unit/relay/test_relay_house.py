@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from neuraphage import __version__
 from neuraphage.model.detached import DetachedState
 from neuraphage.relay import frames
 from neuraphage.relay.entry import ANSWER, DIRECT, NEVER, CallEntry
+from neuraphage.relay.joining import state_of
 from neuraphage.relay.kept import Head
 from neuraphage.relay.limits import RelayLimits
 from neuraphage.relay.place import RelayPlace
@@ -62,6 +64,17 @@ def test_it_drains(host: Host, provider: ScriptedServer, call_id: str) -> None:
         process.wait()
     assert host.place.entry(call_id).state() is DetachedState.DONE
     assert provider.log()["totals"]["received"] == 2
+
+
+def test_it_says_what_it_is(host: Host, call_id: str) -> None:
+    """As `doctor` asks: whose version, and what it holds and keeps."""
+    with relay_process(host.place.root, RelayLimits(quota_bytes=4_711)) as process:
+        said = state_of(host.place, host.place.current())
+    assert said == {
+        "pid": process.pid, "version": __version__, "calls": 0, "draining": False,
+        "kept_bytes": 0, "quota_bytes": 4_711,
+    }  # fmt: skip
+    assert state_of(host.place, "s-gone") == {}
 
 
 def test_it_ends_with_its_folder(host: Host, call_id: str) -> None:
