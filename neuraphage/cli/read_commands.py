@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -81,7 +82,7 @@ def show(
         plain["decisions"] = [decision.model_dump(mode="json") for decision in why.decisions]
         print_json(plain)
         return
-    lines = [*describe(record), *broken]
+    lines = [*describe(record), *time_lines(entries), *broken]
     lines += [("journal", f"{_what(e)} {e.state.value} ({key})") for key, e in journal.items()]
     lines += [("decision", _decision(decision)) for decision in why.decisions[-LAST_DECISIONS:]]
     lines += [("message", line) for entry in entries for line in message_lines(entry) if not full]
@@ -145,6 +146,15 @@ def cache_lines(counters: Counters) -> list[tuple[str, str]]:
     total = counters.input_tokens + counters.cache_write_tokens + counters.cache_read_tokens
     share = 100 * counters.cache_read_tokens / total if total else 0.0
     return [("cache", f"{share:.0f} % of the input was read from the provider's cache")] if total else []
+
+
+def time_lines(entries: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """How long the last reply took, where it is known."""
+    known = [entry for entry in entries if entry["role"] == "assistant" and entry.get("total_ms")]
+    if not known:
+        return []
+    first_s, total_s = known[-1]["first_token_ms"] / 1000, known[-1]["total_ms"] / 1000
+    return [("reply", f"the last one began after {first_s:.1f} s and was whole after {total_s:.1f} s")]
 
 
 def cache_break_lines(api: Api, task_id: str) -> list[tuple[str, str]]:

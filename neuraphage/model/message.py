@@ -39,6 +39,9 @@ class Entry(Frozen):
         tokens: of an assistant entry: tokens of the request that it answers and of itself, as the provider counted
             them; 0 where it told none.
         cache: of an assistant entry: what of its request the provider had in its cache.
+        first_token_ms: of what the model wrote: milliseconds from its call to the first event of the stream, as the
+            worker saw it that read it to its end; one that went on with the call of another counts from there.
+        total_ms: likewise, to the last one; 0 where it is not known.
         began: of the result of a call that counts for a rate: of which kind, and when the call began (server time,
             milliseconds).
         file: of a tool's result: the file that the call read or wrote. Never sent to the model.
@@ -56,6 +59,8 @@ class Entry(Frozen):
     compaction: Compaction | None = None
     tokens: int = 0
     cache: CacheUse | None = None
+    first_token_ms: int = 0
+    total_ms: int = 0
     began: tuple[RatedKind, int] | None = None
     file: FileSight | None = None
     media: dict[str, str] | None = None

@@ -135,7 +135,7 @@ class ContextStep:
         spent = self._calls.spent(reply.model, reply.usage)
         received = {"request_id": entry.request_id, "stop": reply.stop_reason, "cost_microusd": spent["cost_microusd"]}
         self._work.note(
-            entries=[self._entry(made)],
+            entries=[self._entry(made).model_copy(update=_times(reply))],
             journal=[*self._put_back(), done],
             marker=Marker(name=MarkerName.SUMMARY_RECEIVED, response_hash=digest),
             outcome=True,
@@ -153,6 +153,10 @@ class ContextStep:
             return []
         again = {"state": EffectState.PLANNED, "compacted": True, "retry_at_ms": None}
         return [entry.model_copy(update={**again, "fence": self._work.held.lease.fence})]
+
+
+def _times(reply: ModelReply) -> dict[str, int]:
+    return {"first_token_ms": reply.first_token_ms, "total_ms": reply.total_ms}
 
 
 def _told(made: Compaction) -> Event:

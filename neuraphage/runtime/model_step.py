@@ -217,6 +217,8 @@ class ModelStep:
             compaction=None,
             tokens=reply.usage.all_tokens,
             cache=self._cache_use(reply.usage),
+            first_token_ms=reply.first_token_ms,
+            total_ms=reply.total_ms,
         )
         digest = sha256_hex(content)
         spent = self.spent(reply.model, reply.usage)

@@ -104,6 +104,8 @@ def entry_json(entry: Entry) -> bytes:
         plain["tokens"] = entry.tokens
     if entry.cache is not None:
         plain["cache"] = entry.cache.model_dump(mode="json", exclude_defaults=True)
+    if entry.total_ms:
+        plain["first_token_ms"], plain["total_ms"] = entry.first_token_ms, entry.total_ms
     if entry.began is not None:
         plain["began"] = entry.began
     if entry.file is not None:

@@ -60,7 +60,8 @@ def every_record(bench: Bench) -> list[str]:
     ids.append(bench.client.submit("x", working_dir="/w", tags=["t"], allow=["edit"]))
     task_id, lease = bench.kit.running()
     entry = ToolEffect(key="t1", state=EffectState.STARTED, tool="edit")
-    bench.kit.store.commit(lease, Changes(journal=(entry,), entries=(text_entry("hello"), superseding(1, 0))))
+    reply = text_entry("hello").model_copy(update={"role": "assistant", "first_token_ms": 812, "total_ms": 4_230})
+    bench.kit.store.commit(lease, Changes(journal=(entry,), entries=(reply, superseding(1, 0))))
     recovered, _ = bench.kit.running()
     bench.kit.recover(recovered)
     bench.client.set_model(ids[0], "expert")
@@ -73,6 +74,8 @@ def test_records(cli: CommandLine, every_record: list[str]) -> None:
     assert {path.removeprefix("[].") for path in listed} == documented("list")
     shown = {path for task_id in every_record for path in paths(cli("show", task_id, "--json").json)}
     assert shown == documented("show")
+    words = "the last one began after 0.8 s and was whole after 4.2 s"
+    assert [words in cli("show", task_id).out for task_id in every_record[-2:]] == [True, False]
 
 
 def test_context(cli: CommandLine, every_record: list[str]) -> None:

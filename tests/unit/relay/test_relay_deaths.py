@@ -139,7 +139,9 @@ def test_a_task_outlives_each_death_of_its_relay(
     record = rig.get(task_id)
     assert (record.status, record.counters.model_calls) == (Status.COMPLETED, 1)
     assert record.counters.model_resends == instant.resends
-    assert rig.entries(task_id)[-1]["content"][0]["text"] == TEXT
+    reply = rig.entries(task_id)[-1]
+    assert reply["content"][0]["text"] == TEXT
+    assert 0 <= reply["first_token_ms"] <= reply["total_ms"] > 0
     assert rig.kinds(task_id).count("RequestFailed") == instant.faults
     assert provider.log()["totals"]["received"] == instant.requests
     if instant.faults:
