@@ -232,7 +232,9 @@ def left_out(block: Block) -> Block:
     return {**block, "content": [left_out(inner) for inner in content]}
 
 
-def with_media(messages: Sequence[dict[str, Any]], entries: Entries, *, sees: bool) -> list[dict[str, Any]]:
+def with_media(
+    messages: Sequence[dict[str, Any]], entries: Entries, *, sees: bool, plain: bool = False
+) -> list[dict[str, Any]]:
     """Messages with the bytes of what they refer to.
 
     What is referred to twice is sent where it comes first, and the other time is told of: so a request holds no more
@@ -242,11 +244,13 @@ def with_media(messages: Sequence[dict[str, Any]], entries: Entries, *, sees: bo
         messages: as assembled; left as they are.
         entries: the stored conversation.
         sees: whether the model takes images and documents; else a line of text stands for each.
+        plain: likewise, since the provider has refused the request with them; see `sendable`.
     """
     data = held(entries)
     if not data:
         return list(messages)
-    sending = _Sending(data, sees)
+    hidden = "" if sees else "this model takes no images and no documents: you cannot see it"
+    sending = _Sending(data, "the provider has refused the request with it: you cannot see it" if plain else hidden)
     return [
         {**message, "content": [sending.block(block) for block in message["content"]]}
         if message["role"] == "user"
@@ -258,9 +262,9 @@ def with_media(messages: Sequence[dict[str, Any]], entries: Entries, *, sees: bo
 class _Sending:
     """One request that is filled with data, block after block."""
 
-    def __init__(self, data: Mapping[str, str], sees: bool) -> None:
+    def __init__(self, data: Mapping[str, str], hidden: str) -> None:
         self._data = data
-        self._sees = sees
+        self._hidden = hidden
         self._sent: set[str] = set()
 
     def block(self, block: Block) -> Block:
@@ -270,8 +274,8 @@ class _Sending:
         source = block.get("source") or {}
         if not is_media(block) or source.get("type") != STORED:
             return block
-        if not self._sees:
-            return _said(block, "this model takes no images and no documents: you cannot see it")
+        if self._hidden:
+            return _said(block, self._hidden)
         digest = source["sha256"]
         if digest not in self._data:
             return _said(block, "its bytes are not stored any more")

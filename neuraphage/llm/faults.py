@@ -17,6 +17,7 @@ from neuraphage.llm.rate_headers import exhausted_s
 from neuraphage.llm.transport_faults import (
     BY_STATUS,
     HISTORY,
+    MEDIA,
     OVERFLOW,
     describe,
     kind_of_transport,
@@ -151,4 +152,5 @@ def _by_words(kind: FaultKind, error_code: object, message: str) -> FaultKind:
         return FaultKind.PERMISSION
     if OVERFLOW.search(message) or error_code == "context_length_exceeded":
         return FaultKind.CONTEXT_OVERFLOW
-    return FaultKind.BAD_HISTORY if kind is FaultKind.BAD_REQUEST and HISTORY.search(message) else kind
+    is_history = HISTORY.search(message) or MEDIA.search(message)
+    return FaultKind.BAD_HISTORY if kind is FaultKind.BAD_REQUEST and is_history else kind

@@ -49,6 +49,13 @@ NEVER_FITS = re.compile(r"request too large for .{1,200} tokens per min", re.IGN
 """Told as a refusal for too many calls, but one request alone is over what a minute has: no wait helps."""
 HISTORY = re.compile(r"\bmessages(?:\.\d+|\[\d+\]|:)|`?(?:redacted_)?thinking`? block|`?signature`? in", re.IGNORECASE)
 
+MEDIA = re.compile(
+    r"could not process (?:the )?(?:image|pdf|document)|image_parse_error|invalid_image|unsupported image"
+    r"|image input is not supported|(?:not|n't) support(?: \w+){0,3} (?:images?|image_url|vision|files?)\b",
+    re.IGNORECASE,
+)
+"""An image or a document is refused: damaged, of a kind or a size that is not taken, or by a model that sees none."""
+
 # First match wins, so each class stands before its bases.
 _BY_CLASS: tuple[tuple[type[BaseException], FaultKind], ...] = (
     (httpx2.TimeoutException, FaultKind.TIMEOUT),

@@ -148,6 +148,7 @@ class ModelStep:
                 self._work.assembly.request_messages(self._work.entries, plain=entry.plain),
                 self._work.entries,
                 sees=self._services.sees(self._work.record.choice.model),
+                plain=entry.plain,
             ),
             tools=self._services.tool_definitions,
             max_tokens=spec.max_tokens,

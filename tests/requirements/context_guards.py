@@ -7,6 +7,7 @@ from bugs import Bug
 COMPACTION = "neuraphage/decide/compaction.py"
 STEP = "neuraphage/runtime/context_step.py"
 PLANS = "tests/unit/decide/test_compaction.py::"
+IMAGES = "tests/unit/runtime/test_attachments_in_turns.py::"
 TURNS = "tests/unit/runtime/test_compaction_in_turns.py::"
 
 CONTEXT_GUARDS = (
@@ -49,6 +50,21 @@ CONTEXT_GUARDS = (
         "filters-of-a-repository-are-off", "neuraphage/tools/git_state.py",
         "git.ask(*_STATUS, more=filters)", "git.ask(*_STATUS)",
         "tests/unit/tools/test_git_state.py::test_a_repository_runs_nothing",
+    ),
+    Bug(
+        "bytes-of-images-are-not-for-people", "neuraphage/store/queries.py",
+        'for name, value in entry.items() if name != "media"', "for name, value in entry.items()",
+        IMAGES + "test_what_people_and_tools_show_is_sent_and_stored_once",
+    ),
+    Bug(
+        "a-refused-image-is-left-out", "neuraphage/runtime/model_step.py",
+        "                plain=entry.plain,\n            ),\n", "            ),\n",
+        IMAGES + "test_an_image_that_the_provider_refuses_fails_no_task",
+    ),
+    Bug(
+        "a-call-that-outlives-its-worker-is-settled", "neuraphage/runtime/model_step.py",
+        "        self._capacity.attached(entry.attempt)\n", "",
+        "tests/unit/runtime/test_model_limits_in_turns.py::test_a_call_that_outlives_its_worker_counts_once_and_no_longer",
     ),
     Bug(
         "an-hour-has-its-own-price", "neuraphage/decide/cost.py",

@@ -11,6 +11,7 @@ from neuraphage.errors import FaultKind, ModelFault
 from neuraphage.llm.transport_faults import (
     BY_STATUS,
     HISTORY,
+    MEDIA,
     NEVER_FITS,
     OVERFLOW,
     describe,
@@ -142,6 +143,8 @@ def _words(body: object) -> tuple[str, list[str]]:
 def _kind(by_status: FaultKind, codes: list[str], message: str) -> FaultKind:
     if by_status is FaultKind.CONTEXT_OVERFLOW or NEVER_FITS.search(message):  # Groq tells a 413 by a code of 429s
         return FaultKind.CONTEXT_OVERFLOW
+    if by_status in (FaultKind.BAD_REQUEST, FaultKind.SERVER_ERROR) and MEDIA.search(" ".join([message, *codes])):
+        return FaultKind.BAD_HISTORY
     found = next((_BY_CODE[code] for code in codes if code in _BY_CODE), None)
     if found is not None:
         return found

@@ -15,10 +15,11 @@ import pytest
 from neuraphage.decide.model_ids import Provider
 from neuraphage.errors import CancelRequested, FaultKind, ModelFault
 from neuraphage.llm import AnthropicClient, OpenAIClient, RoutedClient
+from neuraphage.model.capacity import LearnedLimits
 from neuraphage.model.message import ModelReply, ModelRequest
 from neuraphage.model.usage import Usage
 from neuraphage.ports import Delta, ModelClient
-from neuraphage.testing.scripted_api import Pace, ScriptedServer, reply
+from neuraphage.testing.scripted_api import Pace, RateLimit, ScriptedServer, reply
 from patience import PATIENCE_S
 
 KEY = "sk-ant-test-key-0123456789"
@@ -305,6 +306,14 @@ def test_the_key_is_in_no_fault(fault, server):
     found = fault()
     assert KEY not in found.detail
     assert "[api key]" in found.detail
+
+
+def test_what_the_server_allows_is_told_with_the_reply(adapter, client, server, interrupt, make_request):
+    """By the headers of its API."""
+    assert client.call(make_request(model=adapter.model), lambda _: None, interrupt).limits is None
+    server.set_limit(RateLimit(7, 60.0))
+    told = client.call(make_request(model=adapter.model), lambda _: None, interrupt).limits
+    assert told == LearnedLimits(requests=7)
 
 
 def test_a_failing_viewer_does_not_fail_the_call(adapter, client, interrupt, make_request, answers):

@@ -127,6 +127,20 @@ def test_a_model_that_sees_nothing_gets_words(make_rig: MakeRig) -> None:
     assert "you cannot see it" in block["text"]
 
 
+def test_an_image_that_the_provider_refuses_fails_no_task(make_rig: MakeRig) -> None:
+    """Damaged, or too large for it: the request goes out once more without, and the model is told."""
+    image = attachment_of(png()[:40], "a.png")
+    refused = ModelFault(FaultKind.BAD_HISTORY, "messages.0.content.0.image.source.base64: Could not process image")
+    rig = make_rig(refused, says("I cannot see it."), images="on")
+    task_id = submit(rig, image)
+    rig.drain()
+    assert rig.get(task_id).status is Status.COMPLETED
+    first, again = rig.model.requests
+    assert image.data in str(first.messages)
+    assert image.data not in str(again.messages)
+    assert "the provider has refused the request with it" in str(again.messages)
+
+
 @pytest.mark.parametrize("model", ["scripted-1", "openai:scripted-1"])
 def test_both_apis_take_them(tmp_path: Path, model: str) -> None:
     """Over HTTP by the real SDKs: as blocks of the Messages API, as data URLs and files of Chat Completions."""
