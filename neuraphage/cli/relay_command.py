@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from neuraphage import own_secrets
 from neuraphage.cli.connection import load_settings
 from neuraphage.cli.console import complain
 from neuraphage.errors import RelayError
@@ -33,6 +34,7 @@ def relay(
             complain(f"no relay runs as a service in {settings.data_dir}")
             raise typer.Exit(1)
         return
+    own_secrets.hide()  # commands are of the same user, and requests have keys of the model
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     logging.getLogger("httpx2").setLevel(logging.WARNING)
     try:

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from neuraphage.data_folder import RELAY
 from neuraphage.ports import Delta
-from neuraphage.relay.place import RelayPlace
+from neuraphage.relay_wiring import relays
 from neuraphage.store import live
 from stackkit import Stack, task_prompt, turn, wait_for
 from stackkit.process import StackProcess
@@ -36,14 +35,8 @@ def shown(stack: Stack, task: str) -> str:
 
 def relay_pid(stack: Stack) -> int:
     """Process id of the relay that takes calls."""
-    from neuraphage.relay import frames
-
-    settings = stack.store.context.settings
-    place = RelayPlace(Path(settings.data_dir) / RELAY / settings.namespace)
-    with place.connect(place.current(), 5.0) as connection:
-        connection.sendall(frames.json_frame({"op": "state"}))
-        answer = connection.recv(4_096)[frames.HEADER.size :]
-    return int(frames.parsed(answer)["pid"])
+    (state,) = relays(stack.settings)
+    return int(state["pid"])
 
 
 @pytest.mark.parametrize("pool", ["threads", "prefork"])

@@ -19,8 +19,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from clikit import SCRIPT
 from devstack import DevStack, wait_for
 from neuraphage.client import Client
+from neuraphage.relay_wiring import relays
 from neuraphage.settings import Settings
 from neuraphage.testing.scripted_api import ScriptedServer
 from patience import PATIENCE_S
@@ -104,6 +106,17 @@ def test_none_of_them_can_be_read(stack: DevStack, settings: Settings) -> None:
         assert read(pid, "mem") is None, name
     assert KEY.encode() not in (read(stack.pid("server"), "environ") or b"")
     assert password(settings).encode() not in (read(stack.pid("server"), "environ") or b"")
+
+
+def test_nor_a_relay_that_runs_as_a_service(stack: DevStack, settings: Settings) -> None:
+    """Requests go through it with their keys."""
+    relay = subprocess.Popen([*without_rights(), SCRIPT, "relay"], env=stack.env, stderr=subprocess.DEVNULL)
+    try:
+        (service,) = wait_for(lambda: [one for one in relays(settings) if one["is_service"]], "the service")
+        assert [read(int(service["pid"]), file) for file in ("environ", "mem")] == [None, None]
+    finally:
+        relay.terminate()
+        relay.wait(PATIENCE_S)
 
 
 def test_they_have_taken_the_secrets_out_of_their_environment(stack: DevStack, settings: Settings) -> None:
