@@ -24,6 +24,7 @@ from neuraphage.store.requests import RedisRequests
 from neuraphage.waking import QueueWaker
 
 if TYPE_CHECKING:
+    from neuraphage.llm.pricing import PriceTable
     from neuraphage.model.model_facts import ModelFacts
     from neuraphage.model.rule import Rule
     from neuraphage.model.tool_traits import ToolTraits
@@ -41,6 +42,14 @@ def redactor() -> Redactor:
     from neuraphage.redaction.redactor import Redactor  # noqa: PLC0415 - a read needs none, and its patterns take as long as its answer
 
     return Redactor(secrets=secrets_in(own_secrets.variables()))
+
+
+def price_table(settings: Settings) -> PriceTable:
+    """The prices that come with this release, and those of the settings."""
+    from neuraphage.decide.own_prices import read_price  # noqa: PLC0415 - few commands ask for a price
+    from neuraphage.llm.pricing import PriceTable  # noqa: PLC0415 - as above
+
+    return PriceTable.packaged().with_own(dict(map(read_price, settings.prices)))
 
 
 def redacted(text: str) -> str:
@@ -90,6 +99,7 @@ def api_ports(settings: Settings | None = None, find: Callable[[], Settings] = s
         calling_task=calling_task(),
         model_facts=_model_facts,
         tool_definitions=partial(_tool_definitions, known.tools),
+        quote=lambda model: price_table(known).quote(model),
     )
 
 

@@ -16,6 +16,7 @@ from neuraphage.decide.allowed_hosts import read_allowed_host, read_denied_host
 from neuraphage.decide.loopback import check_loopback_url
 from neuraphage.decide.model_ids import check_model
 from neuraphage.decide.model_limits import read_model_limits
+from neuraphage.decide.own_prices import read_label_limit, read_price
 from neuraphage.decide.request_extra import check_extra
 from neuraphage.decide.rules.reading import read_rule
 from neuraphage.errors import BadInput
@@ -33,6 +34,8 @@ SocketSeconds = Annotated[float, Field(ge=0.001, le=7 * 86_400.0)]
 """A time that a socket waits; it takes no more than 24 days."""
 PerMinute = Annotated[int, Field(ge=1, le=10_000)] | Literal["none"]
 """How many within a minute; "none" for no limit."""
+CostOrNone = Annotated[int, Field(ge=0, le=MAX_AMOUNT)] | Literal["none"]
+"""Micro-dollars; "none" for no limit."""
 _DOTTED = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
 _TOOL_REFERENCE = re.compile(f"{_DOTTED}:{_DOTTED}")
 _TOOL_REFERENCE_CHARS = 500
@@ -150,6 +153,10 @@ RequestExtra = Annotated[dict[str, Any], BeforeValidator(_json_object)]
 """Further fields of a request to the model."""
 ModelLimitLines = Annotated[tuple[str, ...], _MANY, BeforeValidator(_lines), _readable_by(read_model_limits)]
 """Limits of families of models, each as `claude-sonnet requests=50 input_tokens=30000 output_tokens=8000`."""
+Prices = Annotated[tuple[str, ...], _MANY, BeforeValidator(_lines), _readable_by(read_price)]
+"""Prices of models, each as `MODEL INPUT OUTPUT [CACHE_WRITE CACHE_READ [HOUR_WRITE]]`."""
+LabelLimits = Annotated[tuple[str, ...], _MANY, BeforeValidator(_lines), _readable_by(read_label_limit)]
+"""Limits of labels, each as `team=web 5000000`."""
 
 
 def _shell_words(value: Any) -> Any:

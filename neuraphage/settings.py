@@ -22,6 +22,7 @@ from neuraphage.decide.server_pair import beside, refuse_one_database
 from neuraphage.decide.server_url import check_server_url
 from neuraphage.errors import SettingsError
 from neuraphage.setting_context import ContextSettings
+from neuraphage.setting_money import MoneySettings
 from neuraphage.setting_provider import ProviderSettings
 from neuraphage.setting_relations import clashes
 from neuraphage.setting_sources import PREFIX, layers
@@ -46,7 +47,7 @@ from neuraphage.setting_values import (
 )
 
 
-class Settings(ContextSettings, ProviderSettings):
+class Settings(ContextSettings, MoneySettings, ProviderSettings):
     """All settings. Every limit of the product is here, named, with its unit last.
 
     pydantic-settings is not used: it doubles the time until a command begins, and the layers need checks of their own.

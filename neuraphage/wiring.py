@@ -8,17 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuraphage.client_wiring import build_store, redactor
+from neuraphage.client_wiring import build_store, price_table, redactor
 from neuraphage.data_folder import SANDBOX, SPOOL, WAYS
-from neuraphage.decide.cost import cost_microusd
 from neuraphage.decide.server_url import socket_of
 from neuraphage.errors import SpoolError
-from neuraphage.llm import (
-    ModelTable,
-    PriceTable,
-)
+from neuraphage.llm import ModelTable
 from neuraphage.model.sandbox import CommandLimits, SandboxKind
-from neuraphage.model.usage import Usage
 from neuraphage.model_wiring import build_model, build_relay, key_pool
 from neuraphage.own_rules import OwnRules, rules_file
 from neuraphage.ports import (
@@ -148,12 +143,7 @@ def build_shell() -> ShellReader:
 
 def build_services(settings: Settings, store: RedisStore) -> Services:
     """Every port of a worker process."""
-    prices = PriceTable.packaged()
     redaction, relay = redactor(), build_relay(settings)
-
-    def cost(model: str, usage: Usage) -> int:
-        return cost_microusd(usage, prices.quote(model).price)
-
     return Services(
         settings=settings,
         clock=store.clock,
@@ -165,7 +155,7 @@ def build_services(settings: Settings, store: RedisStore) -> Services:
         shell=build_shell(),
         files=LocalTurnFiles(),
         redaction=redaction,
-        cost_microusd=cost,
+        quote=price_table(settings).quote,
         new_claim_id=lambda: secrets.token_hex(8),
         own_rules=OwnRules(rules_file()),
         project_rules=TrustedRules(trust_file()),

@@ -26,7 +26,7 @@ from neuraphage.model.message import ModelReply, ModelRequest
 from neuraphage.model.task import TaskRecord, TaskSpec
 from neuraphage.model.tool import Probe, ProbeVerdict, ToolDeclaration, ToolResult
 from neuraphage.model.tool_traits import ToolTraits
-from neuraphage.model.usage import Usage
+from neuraphage.model.usage import Price, PriceQuote, Usage
 from neuraphage.ports import Delta, Interrupt, ModelClient, ToolContext
 from neuraphage.redaction.redactor import Redactor
 from neuraphage.runtime.clock import SystemClock
@@ -50,6 +50,10 @@ WAIT_LIMIT_S = PATIENCE_S
 MAX_MESSAGES = 500
 DESTROYERS = {"rm", "dd", "chmod", "chown", "shred", "mkfs", "find", "mv", "truncate"}
 USAGE = Usage(input_tokens=80, output_tokens=20)
+A_MICROUSD_A_TOKEN = PriceQuote(
+    price=Price(input_microusd=1_000_000, output_microusd=1_000_000, cache_write_microusd=0, cache_read_microusd=0),
+    known=True,
+)
 
 
 class Killed(WorkerTerminate):
@@ -391,7 +395,7 @@ def new_rig(
         spool=CommandSpool(settings.data_dir / "spool", settings.spool_max_bytes, redact=redactor.text),
         files=LocalTurnFiles(),
         redaction=redactor,
-        cost_microusd=lambda _, usage: usage.input_tokens + usage.output_tokens,
+        quote=lambda _: A_MICROUSD_A_TOKEN,
         new_claim_id=lambda: secrets.token_hex(8),
     )
     keeper = LeaseKeeper(store, SilentPresence(), clock, settings, lambda _: None)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from neuraphage.api.approving import Approving
 from neuraphage.api.follow import Follow
+from neuraphage.api.money import Money
 from neuraphage.api.recovering import Recovering
 
 
-class Api(Recovering, Approving, Follow):
+class Api(Recovering, Approving, Follow, Money):
     """All that surfaces ask of the tasks of one namespace. Thread-safe; use it as a context manager.
 
     Args:

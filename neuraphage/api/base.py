@@ -16,6 +16,7 @@ from neuraphage.settings import Settings
 if TYPE_CHECKING:
     from neuraphage.api.service import TaskService
     from neuraphage.model.tool_traits import ToolTraits
+    from neuraphage.model.usage import PriceQuote
     from neuraphage.ports import AddRule, Clock, ReadStore, Redaction, TaskStore, Waker, WorkingFiles
 
 _WHOLE_ID = re.compile(r"task-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -42,6 +43,7 @@ class ApiPorts:
         model_facts: sizes of a model, by its id.
         tool_definitions: the tools as a request has them, of this machine.
         calling_task: id of the task whose command gives the orders, which are then refused; empty when none does.
+        quote: the price of a model by the settings; None where nobody asks.
     """
 
     settings: Settings
@@ -60,6 +62,7 @@ class ApiPorts:
     calling_task: str = ""
     model_facts: Callable[[str], ModelFacts] = lambda _: SMALLEST
     tool_definitions: Callable[[], list[dict[str, Any]]] = list
+    quote: Callable[[str], PriceQuote] | None = None
 
 
 class ApiBase:

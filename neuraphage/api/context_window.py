@@ -36,7 +36,7 @@ class ContextWindow(AskedFiles):
         entries, counters = self.conversation(record.task_id), record.counters
         messages = api_messages(entries)
         system, tools = system_blocks(record.spec), self._ports.tool_definitions()
-        bounds = bounds_of(self.settings, self._ports.model_facts(record.spec.model), record.spec.max_tokens)
+        bounds = bounds_of(self.settings, self._ports.model_facts(record.choice.model), record.spec.max_tokens)
         found = measured(entries, replace(bounds, head_tokens=tokens_of(system) + tokens_of(tools)))
         return ContextSize(
             messages=len(messages),

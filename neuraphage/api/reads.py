@@ -86,7 +86,9 @@ class Reads(ApiBase):
         """Why the task stands where it stands, and what happens next, by these settings. Raises: see `get`."""
         from neuraphage.decide.why import explain  # noqa: PLC0415 - most callers ask for no reasons
 
-        return explain(self._ports.reads.task_facts(self.find(task_id)), rules_of(self.settings))
+        facts, quote = self._ports.reads.task_facts(self.find(task_id)), self._ports.quote
+        is_priced = quote is None or quote(facts.record.choice.model).known
+        return explain(facts, rules_of(self.settings), is_priced=is_priced)
 
     def counts(self) -> dict[str, int]:
         """Tasks by status, and members of the four places. Raises: see `list`."""

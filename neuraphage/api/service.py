@@ -71,7 +71,8 @@ class TaskService:
             The task's id.
 
         Raises:
-            BadInput: the prompt or the system text is too long, perhaps only with what stands in place of its secrets.
+            BadInput: a label holds a secret, or the prompt or the system text is too long, perhaps only with what
+                stands in place of its secrets.
             StoreUnavailable, StoreError: nothing was stored.
         """
         clean = spec.model_copy(
@@ -82,6 +83,9 @@ class TaskService:
                 "tags": tuple(self._redaction.text(tag) for tag in spec.tags),
             }
         )
+        for name, value in spec.labels.items():
+            if self._redaction.text(f"{name}={value}") != f"{name}={value}":
+                raise BadInput(f"the label {name} holds a secret, which is never stored; give it another value")
         for field in ("prompt", "system"):
             length = len(getattr(clean, field))
             if length > TEXT_MAX_CHARS:

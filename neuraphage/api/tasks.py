@@ -48,6 +48,7 @@ class Tasks(Models):
         max_cost_usd: float | None = None,
         system: str = "",
         tags: Iterable[str] = (),
+        labels: Mapping[str, str] | None = None,
         priority: int = 2,
         permission_timeout_s: float | Literal["none"] | None = None,
         key: str | None = None,
@@ -69,7 +70,8 @@ class Tasks(Models):
             max_turns: limit of turns.
             max_cost_usd: limit of money, dollars.
             system: extra system prompt text.
-            tags: free labels.
+            tags: free words.
+            labels: what its money is counted under, as `{"team": "web"}`; a label may have a pool (docs/money.md).
             priority: 0 (critical) to 4 (low).
             permission_timeout_s: seconds until an unanswered permission counts as denied, "none" for no limit; that of
                 the settings when not given.
@@ -95,7 +97,8 @@ class Tasks(Models):
         shown_with = attached(self.settings, attachments)
         asked = asked_models(self.settings, self._ports.redaction, model, extra)
         work = {"working_dir": working_dir, "system": system, **asked}
-        shown = {"name": name, "tags": tuple(tags), "priority": priority, "on_unknown_outcome": on_unknown_outcome}
+        words = {"tags": tuple(tags), "labels": dict(labels or {})}
+        shown = {"name": name, **words, "priority": priority, "on_unknown_outcome": on_unknown_outcome}
         asking = {"allow": tuple(allow), "mode": mode, "permission_timeout_s": permission_timeout_s}
         self._ports.waker.prepare()  # a new task always needs it: nothing is to come between write and message
         spec = self._spec(prompt, max_turns, max_cost_usd, {**work, **shown, **asking})

@@ -10,9 +10,11 @@ import typer
 
 from neuraphage.cli.completion import task_ids
 from neuraphage.cli.flags import choose_flag
+from neuraphage.decide.own_prices import read_label
 from neuraphage.decide.request_extra import check_extra
 from neuraphage.errors import BadInput
 from neuraphage.model.limits import MOST_TURNS
+from neuraphage.model.money import MAX_LABELS
 from neuraphage.model.task import Mode, OnUnknownOutcome
 from neuraphage.setting_values import MAX_S
 
@@ -53,6 +55,31 @@ WhenUnknown = Annotated[
         case_sensitive=False,
     ),
 ]
+
+
+Labels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--label", help="What its money is counted under, as team=web; may be repeated.", metavar="NAME=VALUE"
+    ),
+]
+
+
+def labels_of(texts: list[str] | None) -> dict[str, str]:
+    """What --label was given.
+
+    Raises:
+        BadInput: one is no label, or a name is given twice.
+    """
+    found: dict[str, str] = {}
+    for text in texts or ():
+        name, value = read_label(text)
+        if name in found:
+            raise BadInput(f"--label {name} is given twice; a task has one value of it")
+        found[name] = value
+    if len(found) > MAX_LABELS:
+        raise BadInput(f"{len(found)} labels are given, {MAX_LABELS} are the most")
+    return found
 
 
 def _choose_tools(value: list[str] | None) -> list[str] | None:

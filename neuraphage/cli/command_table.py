@@ -51,6 +51,8 @@ TABLE = {
     "model": CommandEntry("task_commands", "Set which model a task calls, from its next request on.", orders=True),
     "limit": CommandEntry("task_commands", "Set the limits of a task, from its next model call on.", orders=True),
     "list": CommandEntry("list_command", "List tasks, newest first."),
+    "cost": CommandEntry("cost_commands", "Show what was spent, tasks that are deleted included."),
+    "pools": CommandEntry("cost_commands", "Show pools of money, or set the limit of one."),
     "show": CommandEntry("read_commands", "Show one task in full."),
     "checkpoint": CommandEntry("read_commands", "Show what a task would go on from."),
     "events": CommandEntry("events_command", "Show what happened to a task, oldest first."),

@@ -20,11 +20,12 @@ from neuraphage.cli.connection import load_settings, server_settings
 from neuraphage.cli.console import harmless, out, print_json, print_wrapped
 from neuraphage.cli.hints import typed_here
 from neuraphage.cli.own_findings import own_findings
-from neuraphage.client_wiring import API_KEY_VARIABLE, stored_form
+from neuraphage.client_wiring import API_KEY_VARIABLE, price_table, stored_form
 from neuraphage.data_folder import data_bytes, folder_problem, free_bytes, quota_warnings
 from neuraphage.decide import host_findings, server_findings
 from neuraphage.decide.findings import Finding, Level
-from neuraphage.errors import NeuraphageError, StoreError
+from neuraphage.decide.tiers import resolved
+from neuraphage.errors import BadInput, NeuraphageError, StoreError
 from neuraphage.host_health import host_health
 from neuraphage.model.repairing import RepairMode
 from neuraphage.model.sandbox import SandboxKind
@@ -64,6 +65,14 @@ def doctor(as_json: AsJson = False) -> None:
     raise typer.Exit(0 if is_well else 1)
 
 
+def _price(settings: Settings) -> Finding:
+    try:
+        called = resolved(settings.default_model, settings.tiers).model
+    except BadInput as error:
+        return Finding("price", Level.PROBLEM, f"default_model {error}", "set it to the id of a model, or to a tier")
+    return host_findings.price_finding(called, is_known=price_table(settings).quote(called).known)
+
+
 def _findings(settings: Settings) -> Iterator[Finding]:
     yield host_findings.python_finding(tuple(sys.version_info[:3]), sys.platform)
     yield host_findings.names_finding(sys.getfilesystemencoding())
@@ -81,6 +90,7 @@ def _findings(settings: Settings) -> Iterator[Finding]:
         plays_script=script_of_running_stack(settings.data_dir) is not None,
     )
     yield host_findings.relay_finding(settings.relay, __version__, relays(settings))
+    yield _price(settings)
     yield _tools(settings)
     kind, why_none = found_sandbox(settings)
     yield host_findings.sandbox_finding(settings.sandbox, kind, why_none)

@@ -8,9 +8,11 @@ from typing import Any
 from neuraphage.cli.console import dollars
 from neuraphage.decide.duration import duration
 from neuraphage.decide.policy import TIMEOUT
+from neuraphage.decide.pool_text import pool_text
 from neuraphage.model.capacity import CapacityReason
 from neuraphage.model.compaction import Shortening
 from neuraphage.model.event import Event, EventKind
+from neuraphage.model.money import Pool, Shortage
 
 EventText = Callable[[dict[str, Any]], str]
 
@@ -65,7 +67,13 @@ _TEXTS: dict[str, EventText] = {
     ),
     EventKind.PERMISSION_VOIDED: lambda d: f"{d['tool']} is asked about again: {d['why']}",
     EventKind.TASK_RECOVERED: lambda d: f"recovered: its worker is {d['evidence']}. {d['reason']}",
-    EventKind.TASK_PAUSED: lambda d: f"paused ({d['reason']})",
+    EventKind.TASK_PAUSED: lambda d: (
+        f"paused ({d['reason']})" + (f": {pool_text(Shortage(**d['shortage']))}" if d.get("shortage") else "")
+    ),
+    EventKind.BUDGET_WARNING: lambda d: (
+        f"{d['percent']}% of {_pool(d['pool'])} is used:"
+        f" {dollars(d['used_microusd'])} of {dollars(d['limit_microusd'])}"
+    ),
     EventKind.LIMITS_CHANGED: lambda d: f"limits set by {d['by']}: {_limits(d)}",
     EventKind.MODEL_CHANGED: lambda d: f"calls {d['model']} from now on, by {_model_by(d)}",
     EventKind.TASK_RETRIED: lambda _: "retried",
@@ -90,6 +98,7 @@ STYLES: dict[str, str] = {
     EventKind.TASK_COMPLETED: "green",
     EventKind.TASK_FAILED: "red",
     EventKind.REQUEST_FAILED: "red",
+    EventKind.BUDGET_WARNING: "yellow",
 }
 """Rich styles by kind; the others are dim."""
 
@@ -110,6 +119,12 @@ _HELD: dict[str, str] = {
     CapacityReason.INPUT_TOKENS: "the input tokens of model_limits are used",
     CapacityReason.OUTPUT_TOKENS: "the output tokens of model_limits are used",
 }
+
+
+def _pool(name: str) -> str:
+    if name == Pool.TASK:
+        return "the limit of the task"
+    return "the pool of the day" if name == Pool.DAY else f"the pool of {name}"
 
 
 def _who(data: dict[str, Any]) -> str:

@@ -13,6 +13,7 @@ from neuraphage.api import Api
 from neuraphage.cli.connection import load_settings
 from neuraphage.cli.console import complain
 from neuraphage.decide.model_ids import Provider, split_model
+from neuraphage.decide.own_prices import read_price
 from neuraphage.decide.tiers import resolved
 from neuraphage.errors import BadInput
 from neuraphage.model.limits import MOST_TURNS
@@ -108,20 +109,31 @@ def _check_model(model: str, script: str | None) -> None:
     except BadInput as error:
         raise BadInput(f"--model {error}") from None
     parts = split_model(choice.model)
-    if choice.tier is not None or parts.provider is not Provider.ANTHROPIC:
-        return  # the settings name them; and nobody knows which models a server has
-    model = parts.name
     known = known_models()
-    if script or any(model.startswith(row) for row in known) or script_of_running_stack(settings.data_dir):
+    is_known = any(name.startswith(row) for row in known for name in (str(parts), choice.model))
+    if script or is_known or script_of_running_stack(settings.data_dir):
         return
+    if choice.tier is not None or parts.provider is not Provider.ANTHROPIC:
+        # the settings name them; and nobody knows which models a server has
+        form = f'prices = ["{parts} 0.5 1.5"], or with 0 0 if it costs nothing'
+        complain(
+            f"warning: no price is known here for {parts}, and a worker without one does not ask it: set {form}, where"
+            " workers run (docs/money.md)"
+        )
+        return
+    model = parts.name
     near = difflib.get_close_matches(model, known, n=1)
     meant = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
     may_know = model.startswith(NEWER) or settings.anthropic_base_url or settings.names_servers
     if not may_know:
         raise BadInput(f"--model {model}: there is no such model at the provider's own address; {meant}")
-    complain(f"warning: --model {model} is not in the price table: it counts as the dearest model; {meant}")
+    complain(
+        f"warning: no price is known here for --model {model}, and a worker without one does not ask it: set `prices`"
+        f" where workers run (docs/money.md); {meant}"
+    )
 
 
 def known_models() -> list[str]:
-    """The ids in the price table of this release."""
-    return list(json.loads(_PRICES.read_text(encoding="utf-8"))["models"])
+    """The ids in the price table of this release, and those of the settings."""
+    own = [read_price(text)[0] for text in load_settings().prices]
+    return [*json.loads(_PRICES.read_text(encoding="utf-8"))["models"], *own]

@@ -8,7 +8,7 @@ from pathlib import Path
 from neuraphage.api import Api
 from neuraphage.api.checking import attached, require_narrow
 from neuraphage.cli.allowing import allowed_by
-from neuraphage.cli.arguments import existing_dir, given_extra, timeout_s
+from neuraphage.cli.arguments import existing_dir, given_extra, labels_of, timeout_s
 from neuraphage.cli.new_task import tell_unseen
 from neuraphage.errors import BadInput
 from neuraphage.local_files import LocalFiles
@@ -31,6 +31,7 @@ class NewTask:
     force: bool
     extra: str | None
     attach: list[Path] | None
+    label: list[str] | None
 
     def refuse_for_one_that_goes_on(self) -> None:
         """A task that is resumed keeps what it was given.
@@ -47,6 +48,7 @@ class NewTask:
             "--permission-timeout": self.permission_timeout,
             "--extra": self.extra,
             "--attach": self.attach,
+            "--label": self.label,
         }
         given = [name for name, value in options.items() if value not in (None, [])]
         if given:
@@ -60,6 +62,7 @@ class NewTask:
         """
         timeout_s(self.permission_timeout)
         given_extra(self.extra)
+        labels_of(self.label)
         attached(settings, self.attach or ())
         if not self.force:
             require_narrow(LocalFiles(), self._working_dir, settings.data_dir)
@@ -76,6 +79,7 @@ class NewTask:
             max_cost_usd=self.max_cost,
             mode=self.mode or Mode.AUTONOMOUS,
             permission_timeout_s=timeout_s(self.permission_timeout),
+            labels=labels_of(self.label),
             force=self.force,
             followed=True,
             extra=given_extra(self.extra),

@@ -30,6 +30,7 @@ from neuraphage.cli.viewer import Viewer
 from neuraphage.decide.limits import turn_number, turns_used
 from neuraphage.decide.prompt_cache import last_break
 from neuraphage.model.effect import JournalEntry, ModelEffect, ToolEffect
+from neuraphage.model.money import label_texts
 from neuraphage.model.recovery import LoggedDecision
 from neuraphage.model.task import TERMINAL, CancelledDetail, CompletedDetail, FailedDetail, TaskRecord
 from neuraphage.model.usage import Counters
@@ -128,9 +129,12 @@ def describe(record: TaskRecord) -> list[tuple[str, str]]:
         ("cost", f"{dollars(counters.cost_microusd)} of at most {dollars(record.limits.max_cost_microusd)}"),
         *cache_lines(counters),
         ("replies", f"{counters.model_calls} committed, {counters.model_resends} sent again"),
-        ("recoveries", f"{counters.recoveries_total}"),
+        ("recoveries", _recoveries(record)),
         ("saved", local_time(record.saved_at_ms)),
     ]
+    lines += [("labels", ", ".join(label_texts(record.spec.labels)))] if record.spec.labels else []
+    if record.reserved_microusd:
+        lines.append(("reserved", f"{dollars(record.reserved_microusd)} of its pools, for the call under way"))
     match record.detail:
         case CompletedDetail():
             lines.append(("summary", record.detail.summary))
@@ -161,6 +165,12 @@ def cache_break_lines(api: Api, task_id: str) -> list[tuple[str, str]]:
     """What of late kept a request from being read from the cache, if anything did."""
     found = last_break(api.conversation(task_id, first=-LATE_MESSAGES))
     return [] if found is None else [("cache", f"not read in turn {found.turn + 1}: {found.why.value}")]
+
+
+def _recoveries(record: TaskRecord) -> str:
+    """How many there were, and what calls may have cost that were lost in them."""
+    lost = record.counters.recovery_cost_microusd
+    return f"{record.counters.recoveries_total}" + (f", lost calls may have cost {dollars(lost)}" if lost else "")
 
 
 def turns_text(record: TaskRecord) -> str:

@@ -17,6 +17,7 @@ from neuraphage.cli.arguments import (
     BaseUrl,
     Extra,
     Force,
+    Labels,
     MaxCost,
     MaxTurns,
     Model,
@@ -80,6 +81,7 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     max_cost: MaxCost = None,
     mode: TaskMode = None,
     permission_timeout: PermissionTimeout = None,
+    label: Labels = None,
     resume: Resume = None,
     answer: Annotated[str | None, typer.Option(help="With --resume: answer what it asks.")] = None,
     to: Annotated[list[str] | None, typer.Option("--prompt", help="With --answer: the prompts that it is for.")] = None,
@@ -104,7 +106,7 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     _refuse_at_odds(has_text, resume, answer, script, is_precise=bool(to or seen))
     new = NewTask(
         directory, model, allow, auto_allow_sandboxed, max_turns, max_cost, mode, permission_timeout, force, extra,
-        attach,
+        attach, label,
     )  # fmt: skip
     settings = load_settings()
     if resume is not None:

@@ -16,6 +16,7 @@ from neuraphage.cli.arguments import (
     Attach,
     Extra,
     Force,
+    Labels,
     MaxCost,
     MaxTurns,
     Model,
@@ -25,6 +26,7 @@ from neuraphage.cli.arguments import (
     WhenUnknown,
     existing_dir,
     given_extra,
+    labels_of,
     timeout_s,
 )
 from neuraphage.cli.connection import connect
@@ -67,7 +69,8 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
     mode: TaskMode = None,
     permission_timeout: PermissionTimeout = None,
     name: Annotated[str | None, typer.Option(help="A name for lists, in place of the prompt's first words.")] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="A label for `list --tag`; may be repeated.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="A word for `list --tag`; may be repeated.")] = None,
+    label: Labels = None,
     priority: Annotated[int, typer.Option(help="0 (critical) to 4 (low).", min=0, max=4)] = 2,
     system: Annotated[str, typer.Option(help="More text for the system prompt.")] = "",
     on_unknown_outcome: WhenUnknown = OnUnknownOutcome.TELL_MODEL,
@@ -84,9 +87,10 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
     """
     text = given_text("the prompt", prompt, file)
     check_new_task(text, model=model, max_turns=max_turns, max_cost=max_cost, name=name)
-    if any(not label.strip() for label in tag or ()):
+    if any(not word.strip() for word in tag or ()):
         raise BadInput("--tag is empty; give a word")
     further = given_extra(extra)
+    labels = labels_of(label)
     working_dir, wait_s = None if directory is None else existing_dir(directory), timeout_s(permission_timeout)
     hint_at_misspelt(allow or ())
     with connect() as api:
@@ -102,6 +106,7 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
             permission_timeout_s=wait_s,
             name=name,
             tags=tag or (),
+            labels=labels,
             priority=priority,
             system=system,
             on_unknown_outcome=on_unknown_outcome,

@@ -27,6 +27,7 @@ from neuraphage.model.context_size import ContextSize
 from neuraphage.model.effect import JournalEntry
 from neuraphage.model.event import Event
 from neuraphage.model.explanation import Explanation
+from neuraphage.model.money import By, CostReport, PoolState
 from neuraphage.model.recovery import LoggedDecision, RecoveryReport
 from neuraphage.model.shown import Inbox, OpenPrompt, ShownPrompt
 from neuraphage.model.task import TERMINAL, Status, TaskRecord
@@ -197,6 +198,18 @@ class AsyncClient:
     async def capacity(self) -> Sequence[GateView]:
         """As `Client.capacity`."""
         return await self._call(self._api.capacity)
+
+    async def cost(self, *, by: By = By.DAY, since: str | None = None) -> CostReport:
+        """As `Client.cost`."""
+        return await self._call(self._api.cost, by=by, since=since)
+
+    async def pools(self) -> Sequence[PoolState]:
+        """As `Client.pools`."""
+        return await self._call(self._api.pools)
+
+    async def set_pool(self, name: str, *, max_cost_usd: float | None) -> None:
+        """As `Client.set_pool`."""
+        await self._call(self._api.set_pool, name, max_cost_usd=max_cost_usd)
 
     async def counts(self) -> dict[str, int]:
         """As `Client.counts`."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from neuraphage.decide.capacity_actions import AskCapacity, WaitForCapacity
 from neuraphage.decide.context_actions import Compact, CountTokens
+from neuraphage.decide.money_actions import WaitForMoney
 from neuraphage.decide.snapshot import Stop
 from neuraphage.model.rule import Rule
 from neuraphage.model.tool import ToolCall, ToolResult
@@ -271,6 +272,7 @@ Action = (
     | WaitForRate
     | AskCapacity
     | WaitForCapacity
+    | WaitForMoney
     | TakeAnswers
     | AskPeople
     | AskWhatHappened

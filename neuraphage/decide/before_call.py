@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from neuraphage.decide.actions import Action, CallModel, Fail, StopAtLimit
+from neuraphage.decide.calling import money_first
 from neuraphage.decide.compaction import filled_the_window, is_due, is_near, planned
 from neuraphage.decide.context_actions import Compact, CountTokens
 from neuraphage.decide.limits import limit_failure
 from neuraphage.decide.replies import OVERFLOW_ADVICE
 from neuraphage.decide.snapshot import Snapshot
 from neuraphage.errors import FaultKind
-from neuraphage.model.compaction import Compaction
+from neuraphage.model.compaction import Compaction, Shortening
 from neuraphage.model.effect import SUMMARY_ENTRY, EffectState, JournalEntry, ModelEffect
 
 NOTHING_LEFT = (
@@ -19,7 +20,7 @@ NOTHING_LEFT = (
 
 
 def before_call(snapshot: Snapshot, entry: JournalEntry | None, may_be_billed: bool) -> Action:
-    """Call the model, or do what comes before it.
+    """Call the model, or do what comes before it. No call that is paid is decided without `money_first`.
 
     Args:
         snapshot: the facts.
@@ -29,6 +30,12 @@ def before_call(snapshot: Snapshot, entry: JournalEntry | None, may_be_billed: b
     reached = limit_failure(snapshot.record)
     if reached is not None:
         return StopAtLimit(reached)
+    action = _in_shape(snapshot, entry, may_be_billed)
+    return (money_first(snapshot, entry, may_be_billed) or action) if _is_paid(action) else action
+
+
+def _in_shape(snapshot: Snapshot, entry: JournalEntry | None, may_be_billed: bool) -> Action:
+    """Call the model, or make the conversation shorter first."""
     if isinstance(entry, ModelEffect) and entry.key == SUMMARY_ENTRY:
         return Compact(Compaction.model_validate(entry.plan), may_be_billed)
     bounds = snapshot.context
@@ -43,6 +50,11 @@ def before_call(snapshot: Snapshot, entry: JournalEntry | None, may_be_billed: b
     if plan is not None:
         return Compact(plan)
     return Fail(f"{NOTHING_LEFT} {OVERFLOW_ADVICE}", recoverable=True) if refused else CallModel(may_be_billed)
+
+
+def _is_paid(action: Action) -> bool:
+    """Whether an action calls the model. What is left out of a conversation costs nothing."""
+    return isinstance(action, CallModel) or (isinstance(action, Compact) and action.plan.how is Shortening.SUMMARY)
 
 
 def is_refused(entry: JournalEntry | None) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from neuraphage.decide.asking import short_prompt_id
 from neuraphage.decide.limits import limit_reached, raising
+from neuraphage.decide.pool_text import raising_pool
 from neuraphage.model.prompt import PromptKind
-from neuraphage.model.task import FailedDetail, Status, TaskRecord
+from neuraphage.model.task import FailedDetail, PausedDetail, Status, TaskRecord
 
 TEXT = '"..."'
 """Stands for what a person wants to say."""
@@ -22,7 +23,9 @@ def going_on(record: TaskRecord, *, has_conversation: bool = True) -> str:
     short = record.short_id
     match record.status:
         case Status.PAUSED:
-            return _raised_first(record, f"`neuraphage resume {short}` goes on with it")
+            resume = _raised_first(record, f"`neuraphage resume {short}` goes on with it")
+            shortage = record.detail.shortage if isinstance(record.detail, PausedDetail) else None
+            return resume if shortage is None else f"{raising_pool(shortage)} raises the pool, then {resume}"
         case Status.WAITING_FOR_USER:
             return f"`{answering(record)}` goes on with it"
         case Status.COMPLETED | Status.FAILED if not has_conversation:

@@ -175,3 +175,16 @@ def key_finding(name: str, *, is_set: bool, server: str | None, workers_here: in
         found = f"{name} is not set here; the {workers_here} worker processes of this host have their own environment"
         return Finding("API key", Level.WARNING, found, "see to it that it is set in theirs")
     return Finding("API key", Level.WARNING, f"{name} is not set", "set it for every worker that runs turns")
+
+
+def price_finding(model: str, *, is_known: bool) -> Finding:
+    """Whether the model of tasks that name none can be asked under a limit of money.
+
+    Args:
+        model: of the settings.
+        is_known: whether a price of it is known.
+    """
+    if is_known:
+        return Finding("price", Level.OK, f"the price of {model} is known")
+    to_do = f'set prices = ["{model} 0.5 1.5"] (docs/money.md) where workers run: until then they do not ask it'
+    return Finding("price", Level.PROBLEM, f"no price is known for default_model, {model}", to_do)

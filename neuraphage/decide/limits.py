@@ -28,7 +28,7 @@ def limit_reached(record: TaskRecord) -> str | None:
     if turns_used(record) >= record.limits.max_turns:
         said.append(f"used {turns_used(record)} turns, its limit is {record.limits.max_turns}")
     if record.counters.cost_microusd >= record.limits.max_cost_microusd:
-        spent, most = _dollars(record.counters.cost_microusd), _dollars(record.limits.max_cost_microusd)
+        spent, most = dollars(record.counters.cost_microusd), dollars(record.limits.max_cost_microusd)
         said.append(f"spent ${spent}, its limit is ${most}")
     return f"The task has {' and '.join(said)}." if said else None
 
@@ -42,7 +42,7 @@ def raising(record: TaskRecord) -> tuple[str, ...]:
             return ()
         words += ["--max-turns", str(min(MOST_TURNS, _doubled(record.limits.max_turns or _FIRST_TURNS, used)))]
     if spent >= record.limits.max_cost_microusd:
-        words += ["--max-cost", _dollars(_doubled(record.limits.max_cost_microusd or _FIRST_COST_MICROUSD, spent))]
+        words += ["--max-cost", dollars(_doubled(record.limits.max_cost_microusd or _FIRST_COST_MICROUSD, spent))]
     return tuple(words)
 
 
@@ -64,7 +64,7 @@ def _doubled(limit: int, used: int) -> int:
     return limit
 
 
-def _dollars(microusd: int) -> str:
+def dollars(microusd: int) -> str:
     """An amount as a person types it, to the last digit that counts."""
     whole, _, part = f"{microusd / 1_000_000:.6f}".partition(".")
     return f"{whole}.{part.rstrip('0'):0<2}" if part.rstrip("0") else whole

@@ -11,7 +11,8 @@ from typing import Any
 
 from neuraphage.model.effect import EffectState, Journal, Marker, MarkerName, model_effect
 from neuraphage.model.place import Place
-from neuraphage.model.task import Phase, ResumePoint, ResumePointKind
+from neuraphage.model.resume_point import ResumePoint, ResumePointKind
+from neuraphage.model.task import Phase
 
 PHASES: dict[MarkerName, Phase] = {
     MarkerName.TASK_CREATED: Phase.INITIALIZING,

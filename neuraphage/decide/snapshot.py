@@ -12,6 +12,7 @@ from neuraphage.decide.context_bounds import ContextBounds
 from neuraphage.decide.conversation import reply_of_turn
 from neuraphage.model.capacity import Capacity
 from neuraphage.model.effect import Journal
+from neuraphage.model.money import Shortage
 from neuraphage.model.prompt import Prompt
 from neuraphage.model.rule import Rule
 from neuraphage.model.sandbox import NO_HOSTS, HostReach
@@ -29,11 +30,17 @@ class Bounds:
         max_continues: replies in a row that were cut off or paused.
         max_empty_replies: replies in a row without words and calls.
         per_minute: calls of a kind that a task may begin within a minute; a kind that is not there has no limit.
+        max_recovery_cost_microusd: what calls may have cost that were lost with their workers.
+        pool_wait_ms: until it is asked again whether a pool has room.
+        fails_at_pool: whether a pool that is used up fails the task, instead of pausing it.
     """
 
     max_continues: int
     max_empty_replies: int
     per_minute: Mapping[RatedKind, int] = field(default_factory=dict)
+    max_recovery_cost_microusd: int = 5_000_000
+    pool_wait_ms: int = 2_000
+    fails_at_pool: bool = False
 
 
 class Stop(Enum):
@@ -77,6 +84,8 @@ class Snapshot:
             gave no answer.
         asks_capacity: whether it is to be asked for before a call of the model.
         capacity: whether the model takes a call now; None while that was not asked.
+        is_priced: whether a price of the task's model is known.
+        shortage: the pool of money that had no room for the call of the model; None where none was asked.
     """
 
     record: TaskRecord
@@ -105,6 +114,8 @@ class Snapshot:
     counted: int | None = None
     asks_capacity: bool = False
     capacity: Capacity | None = None
+    is_priced: bool = True
+    shortage: Shortage | None = None
 
     def reply(self) -> Sequence[Mapping[str, Any]]:
         """The blocks of this turn's reply."""

@@ -12,6 +12,7 @@ from neuraphage.decide.asking import asks_line, short_prompt_id
 from neuraphage.decide.capacity import why_waits
 from neuraphage.decide.duration import duration
 from neuraphage.decide.going_on import going_on
+from neuraphage.decide.pool_text import pool_text, why_paused
 from neuraphage.model.effect import MarkerName
 from neuraphage.model.explanation import Clocks, Explanation, Forecast, Holder, TaskFacts
 from neuraphage.model.place import Place
@@ -57,12 +58,13 @@ class Rules:
         return min(doubled, self.max_republish_ms)
 
 
-def explain(facts: TaskFacts, rules: Rules) -> Explanation:
+def explain(facts: TaskFacts, rules: Rules, *, is_priced: bool = True) -> Explanation:
     """Explain one task.
 
     Args:
         facts: what was read.
         rules: the settings.
+        is_priced: whether a price of its model is known.
     """
     record = facts.record
     match record.status, record.place:
@@ -83,6 +85,10 @@ def explain(facts: TaskFacts, rules: Rules) -> Explanation:
         case _:
             because = ["It is in none of the four places, which a task that is not over never is."]
             following = [Forecast(text=f"Report this with the output of `neuraphage show {record.short_id} --json`.")]
+    if not is_priced and record.place is not None:
+        because.append(
+            f"No price is known here for its model {record.choice.model}: workers without one do not ask it."
+        )
     if record.cancel_requested:
         because.append("A person has cancelled it; whoever holds it ends it with the next step.")
     elif record.pause_requested:
@@ -135,12 +141,8 @@ def _ended(facts: TaskFacts) -> _Said:
 
 
 def _paused(facts: TaskFacts) -> _Said:
-    record = facts.record
-    detail = record.detail
-    reason = detail.reason if isinstance(detail, PausedDetail) else ""
-    ago = f" {duration(facts.now_ms - detail.paused_at_ms)} ago" if isinstance(detail, PausedDetail) else ""
-    by_policy = f"Its worker died, and the recovery policy left it to a person{ago}."
-    because = by_policy if reason == "recovery" else f"A person paused it{ago}."
+    record, detail = facts.record, facts.record.detail
+    because = why_paused(detail, facts.now_ms) if isinstance(detail, PausedDetail) else "It is paused."
     resume = f"Nothing by itself, it is kept for ever; {going_on(record)}."
     return [because], [Forecast(text=resume)]
 
@@ -197,13 +199,14 @@ def _waits_for_worker(facts: TaskFacts, rules: Rules) -> _Said:
 def _waits_for_time(facts: TaskFacts) -> _Said:
     left_ms = max(0, (facts.due_ms or 0) - facts.now_ms)
     because = ["A model call failed in a way that passes; it waits before it asks again."]
-    held = facts.held
-    if held is not None and held.held is not None:
-        kind, most = held.held
+    if facts.record.shortage is not None:
+        because = [pool_text(facts.record.shortage)]
+    elif facts.held is not None and facts.held.held is not None:
+        kind, most = facts.held.held
         begun = f"It has begun {most} {kind.value} within a minute, the most that `task_{kind.value}_per_minute` allows"
-        because = [f"{begun}; its next call, {held.tool}, waits and holds no worker."]
+        because = [f"{begun}; its next call, {facts.held.tool}, waits and holds no worker."]
     elif facts.awaits is not None:
-        because = [why_waits(*facts.awaits, facts.record.spec.model)]
+        because = [why_waits(*facts.awaits, facts.record.choice.model)]
     elif facts.due_ms is not None and facts.due_ms == facts.record.unsafe_until_ms:
         because = ["A former worker was only seen absent, and may still act; its next call waits for the end of that."]
     return because, [Forecast(text=f"In {duration(left_ms)} it goes to a worker.", in_ms=left_ms)]

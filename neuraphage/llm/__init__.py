@@ -8,7 +8,7 @@ from neuraphage.llm.chat.client import OpenAIClient
 from neuraphage.llm.client import AnthropicClient
 from neuraphage.llm.cloud import BedrockClient, VertexClient
 from neuraphage.llm.model_table import ModelTable
-from neuraphage.llm.pricing import PriceQuote, PriceTable
+from neuraphage.llm.pricing import PriceTable
 from neuraphage.llm.router import RoutedClient
 from neuraphage.llm.sdks import is_sdk_loaded, load_sdk
 
@@ -17,7 +17,6 @@ __all__ = [
     "BedrockClient",
     "ModelTable",
     "OpenAIClient",
-    "PriceQuote",
     "PriceTable",
     "RoutedClient",
     "VertexClient",

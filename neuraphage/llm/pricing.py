@@ -3,33 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from decimal import ROUND_CEILING, Decimal, InvalidOperation
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
 from importlib import resources
 from typing import Any, Self
 
+from neuraphage.decide.model_ids import split_model
+from neuraphage.decide.own_prices import price_of
 from neuraphage.errors import SettingsError
-from neuraphage.model.usage import Price
-
-_MICROUSD = Decimal(1_000_000)
-_CACHE_WRITE_RATIO = Decimal("1.25")
-_CACHE_WRITE_1H_RATIO = Decimal(2)
-_CACHE_READ_RATIO = Decimal("0.1")
-
-
-@dataclass(frozen=True, slots=True)
-class PriceQuote:
-    """The price of a model.
-
-    Args:
-        price: micro-dollars a million tokens.
-        known: False when no row fits; the price is then the dearest one, so that limits err on the safe side.
-        row: the row that fitted, empty when none did.
-    """
-
-    price: Price
-    known: bool
-    row: str = ""
+from neuraphage.model.usage import Price, PriceQuote
 
 
 class PriceTable:
@@ -68,10 +50,17 @@ class PriceTable:
             raise SettingsError(f'the price table is not JSON with an object "models": {error!r}') from error
         return cls({model: _price(model, row) for model, row in rows})
 
+    def with_own(self, prices: Mapping[str, Price]) -> Self:
+        """This table with the prices of the settings, which go before its own for the same beginning of an id."""
+        return type(self)({**self._prices, **prices})
+
     def quote(self, model: str) -> PriceQuote:
         """The price of the longest row that the id begins with (dated ids name their model first)."""
-        row = max((row for row in self._prices if model.startswith(row)), key=len, default=None)
-        return PriceQuote(self._dearest, known=False) if row is None else PriceQuote(self._prices[row], True, row)
+        name = str(split_model(model))  # `anthropic:NAME` is NAME
+        row = max((row for row in self._prices if name.startswith(row) or model.startswith(row)), key=len, default=None)
+        if row is None:
+            return PriceQuote(price=self._dearest, known=False)
+        return PriceQuote(price=self._prices[row], known=True, row=row)
 
 
 def _price(model: str, row: Any) -> Price:
@@ -81,14 +70,4 @@ def _price(model: str, row: Any) -> Price:
         raise SettingsError(f"price of {model!r}: input_usd and output_usd must be decimal texts: {error!r}") from error
     if not (tokens_in.is_finite() and tokens_out.is_finite()) or min(tokens_in, tokens_out) < 0:
         raise SettingsError(f"price of {model!r} is negative or infinite: {row!r}")
-    return Price(
-        input_microusd=_microusd(tokens_in),
-        output_microusd=_microusd(tokens_out),
-        cache_write_microusd=_microusd(tokens_in * _CACHE_WRITE_RATIO),
-        cache_read_microusd=_microusd(tokens_in * _CACHE_READ_RATIO),
-        cache_write_1h_microusd=_microusd(tokens_in * _CACHE_WRITE_1H_RATIO),
-    )
-
-
-def _microusd(usd: Decimal) -> int:
-    return int((usd * _MICROUSD).to_integral_value(rounding=ROUND_CEILING))
+    return price_of(tokens_in, tokens_out)

@@ -91,6 +91,7 @@ class ModelEffect(_Effect):
 
     Args:
         request_id: of the request, the same for a repeated call of the same request.
+        reserved_microusd: started: what it may cost at most; 0 for a call that a claim has announced.
         retry_at_ms: failed: when the next call is due (server time, milliseconds).
         error: failed: what went wrong, for people.
         fault: failed: the fault kind, which names the retry rule.
@@ -108,6 +109,7 @@ class ModelEffect(_Effect):
     kind: Literal[EffectKind.MODEL] = EffectKind.MODEL
     key: str = MODEL_ENTRY
     request_id: str | None = None
+    reserved_microusd: int = 0
     retry_at_ms: int | None = None
     error: str | None = None
     fault: str | None = None

@@ -67,6 +67,8 @@ class EventKind(StrEnum):
     """A person set its limits."""
     MODEL_CHANGED = "ModelChanged"
     """Another model is called from the next request on: by a person, or in place of one that was refused."""
+    BUDGET_WARNING = "BudgetWarning"
+    """Half, three quarters or nine tenths of a pool of money are used."""
     TASK_RETRIED = "TaskRetried"
     """A person had it go on from where it failed."""
     REPLY_SUPERSEDED = "ReplySuperseded"

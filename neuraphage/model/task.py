@@ -11,7 +11,9 @@ from neuraphage.model.base import SCHEMA_VERSION, Frozen
 from neuraphage.model.effect import Marker
 from neuraphage.model.limits import Limits
 from neuraphage.model.model_choice import MAX_FALLBACKS, ModelChoice
+from neuraphage.model.money import MAX_LABELS, LabelName, LabelValue, Shortage
 from neuraphage.model.prompt import Prompt
+from neuraphage.model.resume_point import ResumePoint
 from neuraphage.model.usage import Counters
 
 
@@ -63,22 +65,6 @@ class StartedReason(StrEnum):
     UNBLOCKED = "unblocked"
 
 
-class ResumePointKind(StrEnum):
-    """Where a paused task goes on."""
-
-    CONTEXT_ASSEMBLY = "ContextAssembly"
-    LLM_CALL = "LlmCall"
-    TOOL_EXECUTION = "ToolExecution"
-    WAITING_FOR_USER = "WaitingForUser"
-
-
-class ResumePoint(Frozen):
-    """Where a paused task goes on, with the tool calls still to do."""
-
-    kind: ResumePointKind
-    remaining_tools: tuple[str, ...] = ()
-
-
 class QueuedDetail(Frozen):
     """Detail of Queued."""
 
@@ -114,12 +100,13 @@ class BlockedDetail(Frozen):
 
 
 class PausedDetail(Frozen):
-    """Detail of Paused; `reason` is user or recovery."""
+    """Detail of Paused; `reason` is user, recovery or money, the latter with the pool that is used up."""
 
     status: Literal[Status.PAUSED] = Status.PAUSED
     paused_at_ms: int
     resume_point: ResumePoint
     reason: str = "user"
+    shortage: Shortage | None = None
 
 
 class CompletedDetail(Frozen):
@@ -200,7 +187,8 @@ class TaskSpec(Frozen):
         parent_id: the task that spawned this one.
         depth: how many parents it has.
         blocked_by: tasks that must end first (stored, not yet acted on).
-        tags: free labels.
+        tags: free words.
+        labels: what its money is counted under, as `team` to `web`; a label may have a pool of its own.
         worktree: path of a git worktree made for the task.
         permission_timeout_s: seconds until an unanswered permission counts as denied; None for no limit.
         created_at_ms: server time.
@@ -223,6 +211,7 @@ class TaskSpec(Frozen):
     depth: int = Field(default=0, ge=0, le=10)
     blocked_by: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    labels: dict[LabelName, LabelValue] = Field(default_factory=dict, max_length=MAX_LABELS)
     worktree: str | None = None
     permission_timeout_s: float | None = Field(default=None, gt=0)
     created_at_ms: int = 0
@@ -256,7 +245,10 @@ class TaskRecord(Frozen):
         limits: that hold now: those of create until a person sets others.
         turns_from: turns done when the present piece of work began; the limit of turns counts from there.
         model: what is called once a person or a refusal has changed it; None while the spec says it.
+        reserved_microusd: what its call under way may cost of pools; 0 where no pool is.
+        shortage: the pool that its next call waits for; None while it does not wait for one.
         resets: how often it began anew; shown to nobody, it tells the calls of one conversation from those of the next.
+        cost_by_day: micro-dollars by day (since 1970-01-01, UTC), of the days from the release on that counts them.
     """
 
     spec: TaskSpec
@@ -281,7 +273,10 @@ class TaskRecord(Frozen):
     limits: Limits = Limits()
     turns_from: int = 0
     model: ModelChoice | None = None
+    reserved_microusd: int = 0
+    shortage: Shortage | None = None
     resets: int = Field(default=0, exclude=True)
+    cost_by_day: dict[int, int] = Field(default_factory=dict, exclude=True)
     schema_version: int = SCHEMA_VERSION
 
     @property

@@ -56,6 +56,20 @@ class Price(Frozen):
         return 2 * self.input_microusd if self.cache_write_1h_microusd is None else self.cache_write_1h_microusd
 
 
+class PriceQuote(Frozen):
+    """The price of a model.
+
+    Args:
+        price: micro-dollars a million tokens.
+        known: False when no row fits; the price is then the dearest one, so that estimates err on the safe side.
+        row: the row that fitted, empty when none did.
+    """
+
+    price: Price
+    known: bool
+    row: str = ""
+
+
 class Counters(Frozen):
     """A task's running totals. They only grow, inside commits.
 
@@ -67,6 +81,8 @@ class Counters(Frozen):
         model_calls: committed replies, and committed summaries of conversations.
         model_resends: calls sent again under the same request id although an earlier reply may be billed: its worker
             died, or it broke off after it had begun.
+        recovery_cost_microusd: what calls that were lost with their workers, and sent again, may have cost; no part of
+            `cost_microusd`.
         tool_runs: tool calls with a committed result.
         recoveries: recoveries since the last outcome commit (the poison count).
         recoveries_total: recoveries in the task's life.
@@ -80,6 +96,7 @@ class Counters(Frozen):
     cost_microusd: int = 0
     model_calls: int = 0
     model_resends: int = 0
+    recovery_cost_microusd: int = 0
     tool_runs: int = 0
     recoveries: int = 0
     recoveries_total: int = 0

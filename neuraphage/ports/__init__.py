@@ -40,6 +40,7 @@ from neuraphage.ports.shell import ShellReader
 from neuraphage.ports.standby import HeldRow, Standby
 from neuraphage.ports.sweeping import HeldTask, ProcessRow, Recovered, RecoverVerdict, SpoolWatch, SweepStore
 from neuraphage.ports.tools import Accompanies, DetachedTool, ForeseesRefusal, Tool, ToolBox, ToolContext
+from neuraphage.ports.turn_ends import FinishTo, SuspendTo
 from neuraphage.ports.turns import (
     Changes,
     Claimed,
@@ -47,12 +48,10 @@ from neuraphage.ports.turns import (
     ClaimVerdict,
     Committed,
     CommitVerdict,
-    FinishTo,
     GoneOn,
     Lease,
     Renewal,
     Settled,
-    SuspendTo,
     TurnStore,
 )
 

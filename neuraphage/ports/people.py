@@ -130,6 +130,10 @@ class TaskStore(Protocol):
         """One task, read at one instant."""
         ...
 
+    def set_pool(self, name: str, limit_microusd: int | None) -> None:
+        """Set the limit of a pool of money, for all workers at once; None goes back to that of the settings."""
+        ...
+
 
 class Dispatcher(Protocol):
     """Sends wake-up hints to the broker."""

@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # every process imports the ports, and many of them show nobo
     from neuraphage.model.effect import JournalEntry
     from neuraphage.model.event import Event
     from neuraphage.model.explanation import TaskFacts
+    from neuraphage.model.money import LedgerRow, PoolState
     from neuraphage.model.recovery import LoggedDecision, RecoveryDecision, RecoveryReport
     from neuraphage.model.task import TaskRecord
     from neuraphage.ports.effects import Delta
@@ -70,6 +71,14 @@ class ReadStore(Protocol):
 
     def decisions(self, task_id: str) -> Sequence[LoggedDecision]:
         """What sweep and watchers decided about a task, oldest first."""
+        ...
+
+    def ledger(self) -> Sequence[LedgerRow]:
+        """Every row of the ledger of costs."""
+        ...
+
+    def pools(self) -> Sequence[PoolState]:
+        """Pools of money of which anything is known, by name; that of the day first, and always."""
         ...
 
     def counts(self) -> dict[str, int]:

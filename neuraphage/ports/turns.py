@@ -10,11 +10,13 @@ from typing import Any, Protocol
 from neuraphage.model.effect import JournalEntry, Marker
 from neuraphage.model.event import Event
 from neuraphage.model.message import Entry
+from neuraphage.model.money import Shortage
 from neuraphage.model.prompt import InboxItem, Prompt
 from neuraphage.model.task import Status, TaskRecord
 from neuraphage.ports.capacity import CapacityStore
 from neuraphage.ports.effects import Delta
 from neuraphage.ports.model_change import ModelChange
+from neuraphage.ports.turn_ends import FinishTo, SuspendTo
 
 # --- the store -----------------------------------------------------------------------------------------
 
@@ -39,6 +41,8 @@ class CommitVerdict(StrEnum):
     """Another lease has taken over (or the task is gone): nothing was written."""
     LOST = "LOST"
     """An earlier write of this lease is missing (the server lost its tail): nothing was written."""
+    NO_MONEY = "NO_MONEY"
+    """A pool has no room for the call that a commit announces: nothing was written, and the lease stands."""
     CANCELLED = "CANCELLED"
     """The task is over: nothing was written by commit; suspend and finish ended it as Cancelled."""
 
@@ -111,6 +115,8 @@ class Changes:
         grants: tool name, or tool name and pattern -> granted or denied, remembered.
         events: appended to the history.
         model: which models are called from the next request on, and why.
+        spent: what of `add` was spent on which model: its id -> counters.
+        reserve_microusd: what the task is to hold of its pools: what a call may cost, 0 once settled; None leaves it.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -124,35 +130,8 @@ class Changes:
     grants: Mapping[str, str] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
     model: ModelChange | None = None
-
-
-class SuspendTo(StrEnum):
-    """Why a lease is dropped in mid-turn; journal and iteration stay."""
-
-    WAIT = "wait"
-    """Open prompts: WaitingForUser, or the outbox if an answer is there already."""
-    TIMER = "timer"
-    PAUSE = "pause"
-    """Paused, or the outbox if the flag is gone."""
-    SHUTDOWN = "shutdown"
-    """The outbox at once; counts no crash."""
-    BLOCKED = "blocked"
-    """Waits for a resource, with a fallback poll."""
-    POISONED = "poisoned"
-    """Failed: stored state breaks its rules; nothing was changed in the conversation."""
-
-
-class FinishTo(StrEnum):
-    """How a turn ends."""
-
-    NEXT = "next"
-    """Iteration + 1 and the outbox."""
-    WAIT = "wait"
-    """Iteration + 1 and WaitingForUser (conversational)."""
-    COMPLETED = "completed"
-    FAILED = "failed"
-    LIMITED = "limited"
-    """Failed at a limit; if a person has raised it since the claim, back to the outbox with the same iteration."""
+    spent: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    reserve_microusd: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,16 +175,18 @@ class Committed:
     """Answer of commit.
 
     Args:
-        verdict: COMMITTED, STALE, LOST or CANCELLED.
+        verdict: COMMITTED, STALE, LOST, CANCELLED or NO_MONEY.
         pause, cancel: flags people have set.
         sent_at_boottime_s: local send time; the lease runs on from there. 0 when this try renewed nothing: it was
             renewed just before, or an earlier try had written it, and the lease may be over since.
+        shortage: NO_MONEY: the pool.
     """
 
     verdict: CommitVerdict
     pause: bool = False
     cancel: bool = False
     sent_at_boottime_s: float = 0.0
+    shortage: Shortage | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,6 +158,13 @@ class CapacityStep:
             share = self._share
             self._settle(Usage(input_tokens=share.input_tokens, output_tokens=share.output_tokens))
 
+    def not_sent(self) -> None:
+        """The call was let in and is not made now: what it took is free, and another one may find out for all."""
+        if self.found is not None and self.found.probes:
+            self._tell(lambda: self._services.store.cool_model(self._gate, CapacityReason.PROBE, 0.0))
+        self._settle(Usage())
+        self.found = None
+
     def _taken(self) -> None:
         """The provider has taken the call."""
         found = self.found

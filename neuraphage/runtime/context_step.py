@@ -6,7 +6,7 @@ import logging
 
 from neuraphage.decide.before_call import is_refused
 from neuraphage.decide.context_actions import Compact
-from neuraphage.decide.hashing import sha256_hex, summary_request_id
+from neuraphage.decide.hashing import call_id, sha256_hex, summary_request_id
 from neuraphage.decide.summary_request import summary_of, summary_request
 from neuraphage.errors import FaultKind, ModelFault
 from neuraphage.model.compaction import Compaction, Shortening
@@ -14,8 +14,10 @@ from neuraphage.model.effect import SUMMARY_ENTRY, EffectState, Marker, MarkerNa
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.message import Entry, ModelReply, ModelRequest
 from neuraphage.ports import CountsTokens, Delta
+from neuraphage.runtime.announcer import Announcer, settled
 from neuraphage.runtime.model_step import ModelStep
 from neuraphage.runtime.relayed_call import attached, relayed
+from neuraphage.runtime.savepoint import savepoint
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.unit_of_work import UnitOfWork
 
@@ -28,19 +30,22 @@ class ContextStep:
     Args:
         services: the ports.
         work: the working copy.
-        calls: announces calls of the model and notes what they cost.
+        calls: makes requests, and notes calls that failed.
+        announcer: has calls announced, with what they may cost.
     """
 
-    def __init__(self, services: Services, work: UnitOfWork, calls: ModelStep) -> None:
+    def __init__(self, services: Services, work: UnitOfWork, calls: ModelStep, announcer: Announcer) -> None:
         self._services = services
         self._work = work
         self._calls = calls
+        self._announcer = announcer
 
     def compact(self, action: Compact) -> None:
         """Note the compaction; for a summary commit the intent and call before, and note the summary or the fault.
 
         Raises:
             LeaseLost, CancelRequested, StoreUnavailable: nothing is noted.
+            NoMoney: a pool has no room for the call for a summary; nothing is noted.
         """
         plan = action.plan
         if plan.how is Shortening.SUMMARY:
@@ -60,29 +65,30 @@ class ContextStep:
             return 0
 
     def _summarize(self, plan: Compaction, *, resend: bool) -> None:
-        entry = self._entry_of_call(plan)
+        entry, take_back = self._entry_of_call(plan), savepoint(self._work)
+        request = self._request(entry, plan)
         self._work.put_back_announced()
-        self._calls.announce(entry, resend=resend)
-        self._read_summary(entry, plan)
+        entry = self._announcer.announce(entry, request, take_back, resend=resend)
+        self._read_summary(entry, request, plan)
 
     def attach(self) -> None:
         """Go on with a call for a summary that a former lease had sent; see ModelStep.attach."""
         before = self._work.summary_effect
         if before is None:
             raise AssertionError("there is no call to attach to")
-        self._read_summary(attached(self._work, before), Compaction.model_validate(before.plan))
+        entry, plan = attached(self._work, before), Compaction.model_validate(before.plan)
+        self._read_summary(entry, self._request(entry, plan), plan)
 
-    def _read_summary(self, entry: ModelEffect, plan: Compaction) -> None:
-        with relayed(self._services, self._work, entry) as call:
+    def _read_summary(self, entry: ModelEffect, request: ModelRequest, plan: Compaction) -> None:
+        with relayed(self._services, self._work, entry):
             try:
-                request = self._request(entry, plan, call)
                 reply = self._services.model.call(request, _shown_to_nobody, self._work.held)
                 self._calls.check_size(reply)
                 summary = self._summary(reply)
             except ModelFault as fault:
-                self._calls.note_fault(entry, fault)
+                self._calls.note_fault(entry, request, fault)
             else:
-                self._note(entry, reply, plan.model_copy(update={"summary": summary}))
+                self._note(entry, request, reply, plan.model_copy(update={"summary": summary}))
 
     def _entry_of_call(self, plan: Compaction) -> ModelEffect:
         work, before = self._work, self._work.summary_effect
@@ -101,7 +107,7 @@ class ContextStep:
             **made,
         )
 
-    def _request(self, entry: ModelEffect, plan: Compaction, call: str) -> ModelRequest:
+    def _request(self, entry: ModelEffect, plan: Compaction) -> ModelRequest:
         model = self._work.record.choice.model
         bounds = self._services.context_bounds(self._work.record)
         window_tokens = bounds.window_tokens
@@ -113,6 +119,7 @@ class ContextStep:
             window_tokens=window_tokens // 2 if entry.compacted else window_tokens,
             summary_tokens=bounds.summary_tokens,
         )
+        call = call_id(entry.request_id or "", entry.attempt)
         return request.model_copy(update={"call_id": call, "task_id": self._work.record.task_id})
 
     def _summary(self, reply: ModelReply) -> str:
@@ -127,12 +134,12 @@ class ContextStep:
             raise ModelFault(FaultKind.GARBAGE, said, usage=reply.usage.model_dump(), model=reply.model)
         return self._services.redaction.text(text)
 
-    def _note(self, entry: ModelEffect, reply: ModelReply, made: Compaction) -> None:
+    def _note(self, entry: ModelEffect, request: ModelRequest, reply: ModelReply, made: Compaction) -> None:
         digest = sha256_hex(made.summary)
         done = entry.model_copy(
             update={"state": EffectState.COMPLETED, "response_hash": digest, "stop_reason": reply.stop_reason}
         )
-        spent = self._calls.spent(reply.model, reply.usage)
+        spent = self._announcer.cost.spent(request.model, reply.model, reply.usage)
         received = {"request_id": entry.request_id, "stop": reply.stop_reason, "cost_microusd": spent["cost_microusd"]}
         self._work.note(
             entries=[self._entry(made).model_copy(update=_times(reply))],
@@ -140,6 +147,8 @@ class ContextStep:
             marker=Marker(name=MarkerName.SUMMARY_RECEIVED, response_hash=digest),
             outcome=True,
             add={"model_calls": 1, **spent},
+            on=request.model,
+            reserve_microusd=settled(entry),
             events=[Event(kind=EventKind.RESPONSE_RECEIVED, data={**received, "purpose": "summary"}), _told(made)],
         )
 

@@ -21,16 +21,18 @@ from neuraphage.decide.tiers import fallen_back
 from neuraphage.decide.tool_input import why_unusable
 from neuraphage.errors import CancelRequested, FaultKind, ModelFault
 from neuraphage.model.cache_use import CacheUse
-from neuraphage.model.effect import SUMMARY_ENTRY, EffectState, Marker, MarkerName, ModelEffect
+from neuraphage.model.effect import EffectState, Marker, MarkerName, ModelEffect
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.message import Entry, ModelReply, ModelRequest
 from neuraphage.model.tool import ToolResult
 from neuraphage.model.usage import Usage
+from neuraphage.runtime.announcer import Announcer, settled
 from neuraphage.runtime.capacity_step import CapacityStep
 from neuraphage.runtime.live_view import LiveView
 from neuraphage.runtime.other_model import changed, escalate
 from neuraphage.runtime.relayed_call import attached, begun_call, relayed
 from neuraphage.runtime.request_inputs import take_inputs, tell_of_git, tell_of_place
+from neuraphage.runtime.savepoint import savepoint
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_result import note_result
 from neuraphage.runtime.unit_of_work import UnitOfWork
@@ -45,12 +47,15 @@ class ModelStep:
         services: the ports.
         work: the working copy.
         capacity: is told what came of the call.
+        announcer: has it announced, with what it may cost.
     """
 
-    def __init__(self, services: Services, work: UnitOfWork, capacity: CapacityStep) -> None:
+    def __init__(self, services: Services, work: UnitOfWork, capacity: CapacityStep, announcer: Announcer) -> None:
         self._services = services
         self._work = work
         self._capacity = capacity
+        self._announcer = announcer
+        self._cost = announcer.cost
 
     def call(self, *, resend: bool) -> None:
         """Commit the intent, call, and note the reply or the fault.
@@ -60,8 +65,9 @@ class ModelStep:
 
         Raises:
             LeaseLost, CancelRequested, StoreUnavailable: nothing is noted.
+            NoMoney: a pool has no room for it; nothing is noted.
         """
-        work = self._work
+        work, take_back = self._work, savepoint(self._work)
         iteration = work.record.counters.iteration
         before = work.model_effect
         if before is None or before.attempt == 0:
@@ -69,6 +75,8 @@ class ModelStep:
             tell_of_git(self._services, work, iteration)
             take_inputs(self._services, work, iteration)
             escalate(self._services, work)
+            if not self._cost.is_known(work.record.choice.model):
+                return  # which the next decision says
         fence = work.held.lease.fence
         entry = ModelEffect(
             state=EffectState.STARTED,
@@ -79,11 +87,12 @@ class ModelStep:
             plain=before is not None and (before.plain or is_sent_plain(before.fault)),
             compacted=before is not None and before.compacted,
         )
+        request = self.request(entry, call_id(entry.request_id or "", entry.attempt))
         if work.is_announced(entry):
             work.begin_announced(entry)
         else:
-            self.announce(entry, resend=resend)
-        self._read_reply(entry)
+            entry = self._announcer.announce(entry, request, take_back, resend=resend)
+        self._read_reply(entry, request)
 
     def settle(self) -> Finding:
         """Find out what came of the call, for a reply or for a summary, that a former lease had sent."""
@@ -103,39 +112,25 @@ class ModelStep:
             raise AssertionError("there is no call to attach to")
         entry = attached(self._work, before)
         self._capacity.attached(entry.attempt)
-        self._read_reply(entry)
+        self._read_reply(entry, self.request(entry, call_id(entry.request_id or "", entry.attempt)))
 
-    def _read_reply(self, entry: ModelEffect) -> None:
+    def _read_reply(self, entry: ModelEffect, request: ModelRequest) -> None:
         """Note the reply or the fault of an announced call."""
         work, services = self._work, self._services
         with relayed(services, work, entry) as call, LiveView(services, work.record.task_id, call) as view:
             try:
-                reply = services.model.call(self.request(entry, call), self._capacity.begun(view.show), work.held)
+                reply = services.model.call(request, self._capacity.begun(view.show), work.held)
                 self.check_size(reply)
             except ModelFault as fault:
                 self._capacity.failed(fault)
-                self.note_fault(entry, fault)
+                self.note_fault(entry, request, fault)
             except CancelRequested:
                 self._capacity.given_up()
                 raise
             else:
                 self._capacity.replied(reply)
-                self._note_reply(entry, reply)
+                self._note_reply(entry, request, reply)
                 view.end()
-
-    def announce(self, entry: ModelEffect, *, resend: bool) -> None:
-        """Commit that a call of the model begins, for a reply or for a summary; arguments as of `call`."""
-        data: dict[str, Any] = {"request_id": entry.request_id, "attempt": entry.attempt, "fence": entry.fence}
-        name = MarkerName.REQUEST_SENT
-        if entry.key == SUMMARY_ENTRY:
-            name, data["purpose"] = MarkerName.SUMMARY_SENT, "summary"
-        self._work.note(
-            journal=[entry],
-            marker=Marker(name=name, request_id=entry.request_id),
-            add={"model_resends": 1} if resend else None,
-            events=[Event(kind=EventKind.REQUEST_SENT, data=data)],
-        )
-        self._work.begin_effect()
 
     def request(self, entry: ModelEffect, call: str = "") -> ModelRequest:
         """The request of a call as the conversation stands; `call` names it for a relay."""
@@ -158,17 +153,19 @@ class ModelStep:
             task_id=self._work.record.task_id,
         )
 
-    def note_fault(self, entry: ModelEffect, fault: ModelFault) -> None:
+    def note_fault(self, entry: ModelEffect, request: ModelRequest, fault: ModelFault) -> None:
         """Note that a call failed, and when the next one is due."""
         work = self._work
         tried = {"plain": entry.plain, "compacted": entry.compacted}
         decision = after_fault(fault.kind, entry.faults, fault.retry_after_s, entry.attempt, **tried)
         retry_at_ms = None if decision.delay_s is None else work.now_ms() + int(decision.delay_s * 1000)
         text = whole_text(self._services.redaction.text(fault.detail))[:2_000]
-        following = fallen_back(work.record.choice, fault.kind, is_over=retry_at_ms is None)
+        following = None
+        if request.model == work.record.choice.model:
+            following = fallen_back(work.record.choice, fault.kind, is_over=retry_at_ms is None)
         if following is not None:
             decision, retry_at_ms = RetryDecision(0.0, 0), work.now_ms()
-        spent = self.spent(fault.model, Usage(**fault.usage)) if fault.usage is not None else {}
+        spent = {} if fault.usage is None else self._cost.spent(request.model, fault.model, Usage(**fault.usage))
         failed = entry.model_copy(
             update={
                 "state": EffectState.FAILED,
@@ -188,21 +185,13 @@ class ModelStep:
         work.note(
             journal=[failed],
             add=spent,
+            on=request.model,
+            reserve_microusd=settled(entry),
             events=[Event(kind=EventKind.REQUEST_FAILED, data=data)],
             model=None if following is None else changed(work, following, "fallback", fault.kind.value),
         )
 
-    def spent(self, model: str, usage: Usage) -> dict[str, int]:
-        """What a reply adds to the counters, whether it is kept or not."""
-        return {
-            "input_tokens": usage.input_tokens,
-            "output_tokens": usage.output_tokens,
-            "cache_write_tokens": usage.cache_creation_input_tokens,
-            "cache_read_tokens": usage.cache_read_input_tokens,
-            "cost_microusd": self._services.cost_microusd(model or self._work.record.choice.model, usage),
-        }
-
-    def _note_reply(self, entry: ModelEffect, reply: ModelReply) -> None:
+    def _note_reply(self, entry: ModelEffect, request: ModelRequest, reply: ModelReply) -> None:
         work, services = self._work, self._services
         clean: list[dict[str, Any]] = services.redaction.json(reply.content)
         clean = without_broken_signatures(reply.content, clean)
@@ -222,7 +211,7 @@ class ModelStep:
             total_ms=reply.total_ms,
         )
         digest = sha256_hex(content)
-        spent = self.spent(reply.model, reply.usage)
+        spent = self._cost.spent(request.model, reply.model, reply.usage)
         done = entry.model_copy(
             update={
                 "state": EffectState.COMPLETED,
@@ -237,6 +226,8 @@ class ModelStep:
             marker=Marker(name=MarkerName.RESPONSE_RECEIVED, response_hash=digest),
             outcome=True,
             add={"model_calls": 1, **spent},
+            on=request.model,
+            reserve_microusd=settled(entry),
             events=[Event(kind=EventKind.RESPONSE_RECEIVED, data=data)],
         )
         raw_inputs = {

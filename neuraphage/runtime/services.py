@@ -16,7 +16,7 @@ from neuraphage.model.model_facts import SMALLEST, ModelFacts
 from neuraphage.model.rule import Rule
 from neuraphage.model.task import TaskRecord
 from neuraphage.model.tool import ToolDeclaration
-from neuraphage.model.usage import Usage
+from neuraphage.model.usage import PriceQuote
 from neuraphage.ports import (
     Clock,
     ModelClient,
@@ -51,7 +51,7 @@ class Services:
         shell: reads command lines.
         files: of the working directory, as the tools see them.
         redaction: takes secrets out.
-        cost_microusd: price of a reply, by model id and usage.
+        quote: the price of a model by its id.
         new_claim_id: random ids.
         own_rules: those that the person of this process has made; None for none.
         project_rules: those of projects that the same person trusts; None for none.
@@ -71,7 +71,7 @@ class Services:
     shell: ShellReader
     files: TurnFiles
     redaction: Redaction
-    cost_microusd: Callable[[str, Usage], int]
+    quote: Callable[[str], PriceQuote]
     new_claim_id: Callable[[], str]
     own_rules: OwnRules | None = None
     project_rules: OwnRules | None = None

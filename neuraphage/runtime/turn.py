@@ -37,6 +37,7 @@ from neuraphage.decide.begun_call import Found
 from neuraphage.decide.capacity_actions import AskCapacity, WaitForCapacity
 from neuraphage.decide.context_actions import Compact, CountTokens
 from neuraphage.decide.machine import decide
+from neuraphage.decide.money_actions import WaitForMoney
 from neuraphage.decide.next_call import runs_outside
 from neuraphage.decide.rules.reading import rules_of
 from neuraphage.decide.snapshot import Stop
@@ -44,10 +45,12 @@ from neuraphage.errors import CancelRequested, LeaseLost
 from neuraphage.logs import log_context
 from neuraphage.model.effect import SUMMARY_ENTRY, Permission
 from neuraphage.ports import Settled, SuspendTo
+from neuraphage.runtime.announcer import Announcer
 from neuraphage.runtime.begun_calls import BegunCalls
 from neuraphage.runtime.capacity_step import CapacityStep
 from neuraphage.runtime.context_step import ContextStep
 from neuraphage.runtime.model_step import ModelStep
+from neuraphage.runtime.no_money import NoMoney
 from neuraphage.runtime.people_step import PeopleStep
 from neuraphage.runtime.relayed_call import begun_call
 from neuraphage.runtime.seals import Seals
@@ -77,8 +80,9 @@ class Turn:
         self._work = work
         self._draining = draining
         self._capacity = CapacityStep(services, work)
-        self._model = ModelStep(services, work, self._capacity)
-        self._context = ContextStep(services, work, self._model)
+        announcer = Announcer(services, work, self._capacity)
+        self._model = ModelStep(services, work, self._capacity, announcer)
+        self._context = ContextStep(services, work, self._model, announcer)
         spec = work.record.spec
         rules = services.rules_for(spec.working_dir)
         self._tools = ToolStep(services, work, rules)
@@ -150,7 +154,7 @@ class Turn:
             case Record():
                 self._seals.decided(action.call, Permission.DENIED, action.denied_by)
                 self._tools.note(action.call, action.result)
-            case WaitUntil() | WaitForRate() | WaitForCapacity():
+            case WaitUntil() | WaitForRate() | WaitForCapacity() | WaitForMoney():
                 return self._wait(action)
             case AskPeople() | AskHosts() | AskWhatHappened():
                 return self._ask(action)
@@ -160,8 +164,11 @@ class Turn:
                 assert_never(action)
         return None
 
-    def _wait(self, action: WaitUntil | WaitForRate | WaitForCapacity) -> Settled:
-        """A timer wakes the task; until then no process is busy with it."""
+    def _wait(self, action: WaitUntil | WaitForRate | WaitForCapacity | WaitForMoney) -> Settled:
+        """A timer or a person wakes the task; until then no process is busy with it."""
+        if isinstance(action, WaitForMoney):
+            to = SuspendTo.MONEY if action.shortage.is_exhausted else SuspendTo.TIMER
+            return self._work.suspend(to, due_ms=action.due_ms, detail=action.shortage.model_dump())
         if isinstance(action, WaitForRate):
             self._tools.hold(action)
         elif isinstance(action, WaitForCapacity):
@@ -216,6 +223,8 @@ class Turn:
                 case AttachReply():
                     begun = begun_call(self._work)
                     (self._context if begun is not None and begun.key == SUMMARY_ENTRY else self._model).attach()
+        except NoMoney as short:
+            self._facts.shortage = short.shortage
         finally:
             self._work.held.effect_since_s = None
 

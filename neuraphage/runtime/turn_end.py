@@ -45,6 +45,7 @@ class TurnEnd:
             case Fail():
                 if action.reply:
                     self._give_reply_up(action.error)
+                work.give_announced_up(action.error)
                 return work.finish(FinishTo.FAILED, {"error": action.error, "recoverable": action.recoverable})
             case Rest():
                 return self._rest(action.text)

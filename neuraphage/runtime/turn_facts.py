@@ -11,6 +11,7 @@ from neuraphage.decide.edits import as_allowed
 from neuraphage.decide.host_requests import with_reach
 from neuraphage.decide.replies import unfinished_call, why_unfinished
 from neuraphage.decide.snapshot import Bounds, Snapshot, Stop
+from neuraphage.model.money import Shortage
 from neuraphage.model.prompt import PromptKind
 from neuraphage.model.rule import Rule
 from neuraphage.model.sandbox import HostReach
@@ -65,6 +66,8 @@ class TurnFacts:
         """What came of begun calls."""
         self.reply_found: Finding | None = None
         """What came of a call of the model that a former lease had sent."""
+        self.shortage: Shortage | None = None
+        """The pool of money that had no room for the call of the model."""
 
     def snapshot(self, stop: Stop | None) -> Snapshot:
         """What the next decision is made from.
@@ -103,6 +106,8 @@ class TurnFacts:
             counted=self.counted,
             asks_capacity=self._capacity.is_asked,
             capacity=self._capacity.found,
+            is_priced=self._services.quote(work.record.choice.model).known,
+            shortage=self.shortage,
         )
 
     def calls(self) -> tuple[ToolCall, ...]:
@@ -174,4 +179,11 @@ def _bounds(settings: Settings) -> Bounds:
         RatedKind.COMMANDS: settings.task_commands_per_minute,
     }
     per_minute = {kind: most for kind, most in rates.items() if most != "none"}
-    return Bounds(settings.max_continues, settings.max_empty_replies, per_minute)
+    return Bounds(
+        settings.max_continues,
+        settings.max_empty_replies,
+        per_minute,
+        max_recovery_cost_microusd=settings.max_recovery_cost_microusd,
+        pool_wait_ms=int(settings.pool_wait_s * 1000),
+        fails_at_pool=settings.on_exhausted_pool == "fail",
+    )

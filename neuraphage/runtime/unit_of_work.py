@@ -7,8 +7,7 @@ commit, and no effect ever starts before the commit that announces it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -16,17 +15,13 @@ from neuraphage.decide.assembly import Assembly
 from neuraphage.errors import DamagedKey, LeaseLost, StoreUnavailable, WriteLost
 from neuraphage.model.effect import (
     EffectState,
-    JournalEntry,
-    Marker,
     ModelEffect,
     ToolEffect,
     model_effect,
     summary_effect,
     tool_effect,
 )
-from neuraphage.model.event import Event
-from neuraphage.model.message import Entry
-from neuraphage.model.prompt import InboxItem, Prompt
+from neuraphage.model.prompt import Prompt
 from neuraphage.ports import (
     Changes,
     Claimed,
@@ -34,13 +29,13 @@ from neuraphage.ports import (
     CommitVerdict,
     FinishTo,
     GoneOn,
-    ModelChange,
     Settled,
     SuspendTo,
 )
 from neuraphage.runtime.held_lease import HeldLease
+from neuraphage.runtime.no_money import NoMoney
+from neuraphage.runtime.noted import Noted
 from neuraphage.runtime.patience import persistently
-from neuraphage.runtime.pending import together
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.turn_chain import Claim, TurnChain
 
@@ -48,7 +43,7 @@ T = TypeVar("T", Committed, Settled, GoneOn)
 A = TypeVar("A")
 
 
-class UnitOfWork:
+class UnitOfWork(Noted):
     """Working copy of one claimed task.
 
     Args:
@@ -67,21 +62,13 @@ class UnitOfWork:
         draining: Callable[[], bool],
         chain: TurnChain | None = None,
     ) -> None:
-        if claimed.record is None:
-            raise ValueError(f"claim answered {claimed.verdict}, there is nothing to work on")
+        super().__init__(claimed)
         self.held = held
-        self.record = claimed.record
-        self.entries: list[Mapping[str, Any]] = list(claimed.entries)
         # taken out while it is used: this process may be given the task again while a former turn of it still hangs
         self.assembly: Assembly = claimed.memo.pop("assembly", None) or Assembly()
         self._memo = claimed.memo
-        self.journal: dict[str, JournalEntry] = dict(claimed.journal)
         self._announced = self._taken_announcement()
         """A call of the model that the claim announced and that nobody has sent yet; for decisions there is none."""
-        self.inbox: list[tuple[bytes, InboxItem]] = list(claimed.inbox)
-        self.marker = claimed.record.marker
-        self.prompts: dict[str, Prompt] = {p.prompt_id: p for p in claimed.record.prompts}
-        self.grants: dict[str, str] = dict(claimed.record.grants)
         self.cooling = claimed.cooling
         """Gates of models that take no calls now."""
         self.error = ""
@@ -89,8 +76,6 @@ class UnitOfWork:
         self._services = services
         self._draining = draining
         self._chain = chain
-        self._pending = Changes()
-        self._when_written: list[Callable[[], None]] = []
         # from now, not from the send time: the claim may have been sent several times, and a server time that runs
         # ahead would let this process act before a former owner's deadline
         self._clock_offset_ms = claimed.now_ms - int(services.clock.boottime_s() * 1000)
@@ -129,58 +114,6 @@ class UnitOfWork:
         if self._announced is not None:
             self.note(journal=[self._announced.model_copy(update={"state": EffectState.PLANNED, "attempt": 0})])
 
-    # --- noting ---
-
-    def note(
-        self,
-        *,
-        entries: Iterable[Entry] = (),
-        journal: Iterable[JournalEntry] = (),
-        marker: Marker | None = None,
-        add: Mapping[str, int] | None = None,
-        outcome: bool = False,
-        events: Iterable[Event] = (),
-        model: ModelChange | None = None,
-    ) -> None:
-        """Note changes; the working copy shows them at once, the next write stores them."""
-        new_entries, new_journal = tuple(entries), tuple(journal)
-        self.marker = marker or self.marker
-        more = Changes(new_entries, new_journal, marker, add or {}, outcome, events=tuple(events), model=model)
-        self._pending = together(self._pending, more)
-        if model is not None:
-            self.record = self.record.model_copy(update={"model": model.after})
-        self.entries.extend(entry.model_dump(by_alias=True) for entry in new_entries)
-        self.journal.update({entry.key: entry for entry in new_journal})
-        if add:
-            counters = self.record.counters
-            grown = {name: getattr(counters, name) + amount for name, amount in add.items()}
-            self.record = self.record.model_copy(update={"counters": counters.model_copy(update=grown)})
-
-    def open_prompts(self, prompts: Iterable[Prompt]) -> None:
-        """Note prompts to be asked."""
-        opened = tuple(prompts)
-        self._pending = replace(self._pending, prompts_opened=self._pending.prompts_opened + opened)
-        self.prompts.update({prompt.prompt_id: prompt for prompt in opened})
-
-    def close_prompt(self, prompt_id: str) -> None:
-        """Note that a prompt is settled."""
-        self._pending = replace(self._pending, prompts_closed=(*self._pending.prompts_closed, prompt_id))
-        self.prompts.pop(prompt_id, None)
-
-    def consume(self, raw: bytes) -> None:
-        """Note that an inbox item is used up."""
-        self._pending = replace(self._pending, consumed=(*self._pending.consumed, raw))
-        self.inbox = [row for row in self.inbox if row[0] != raw]
-
-    def remember_grant(self, tool: str, permission: str) -> None:
-        """Note an answer that holds for every later call of the tool."""
-        self._pending = replace(self._pending, grants={**self._pending.grants, tool: permission})
-        self.grants[tool] = permission
-
-    def when_written(self, told: Callable[[], None]) -> None:
-        """Have something told when what is noted by now is stored; never, if it is not."""
-        self._when_written.append(told)
-
     # --- writing ---
 
     def begin_effect(self) -> None:
@@ -189,9 +122,12 @@ class UnitOfWork:
         Raises:
             LeaseLost: another lease has taken over; nothing may start.
             CancelRequested: a person cancelled, or the task is over already.
+            NoMoney: a pool has no room for the call that is announced; nothing was written, all stays noted.
             StoreUnavailable: the store stayed away; nothing may start without its marker.
         """
         answer = self._write("commit", partial(self._services.store.commit, self.held.lease, self._pending))
+        if answer.shortage is not None:
+            raise NoMoney(answer.shortage)
         self._pending, self._announced = Changes(), None
         over = answer.verdict is CommitVerdict.CANCELLED  # another process had recovered and ended it
         self.held.renewed(answer.sent_at_boottime_s)
@@ -203,6 +139,11 @@ class UnitOfWork:
         self._await_start()
         self._announced = None
         self.journal[entry.key] = entry
+
+    def give_announced_up(self, error: str) -> None:
+        """Note a call that the claim announced, if any, as failed: nobody takes it for billed, a retry asks anew."""
+        if self._announced is not None:
+            self.note(journal=[self._announced.model_copy(update={"state": EffectState.FAILED, "error": error})])
 
     def _await_start(self) -> None:
         """The confirmation may have come so late that the lease is over by this machine's own clock."""
@@ -290,8 +231,9 @@ class UnitOfWork:
             self.held.flag(lost=True)
             lost = WriteLost if answer.verdict is CommitVerdict.LOST else LeaseLost
             raise lost(f"{self.held.lease.task_id}: {what} answered {answer.verdict.value}")
-        self.held.advance_token()
-        when_written, self._when_written = self._when_written, []
-        for told in when_written:
-            told()
+        if answer.verdict is not CommitVerdict.NO_MONEY:
+            self.held.advance_token()
+            when_written, self._when_written = self._when_written, []
+            for told in when_written:
+                told()
         return answer

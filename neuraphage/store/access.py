@@ -43,6 +43,8 @@ def check_access(context: StoreContext) -> bool:
         *((command, keys.status(Status.QUEUED)) for command in ("ZREVRANGE", "ZCARD")),
         *((command, keys.ids) for command in ("ZRANGE", "ZCARD")),
         *((command, keys.live(PROBE)) for command in ("XADD", "XREVRANGE", "PEXPIRE")),
+        *((command, keys.pools) for command in ("HGETALL", "HSET", "HDEL")),
+        ("HGETALL", keys.ledger),
         *((command, keys.notice(PROBE, PROBE, "opened")) for command in ("GET", "SET")),
         *((command, keys.cooling) for command in ("HKEYS", "HGET", "HGETALL", "HSET", "HDEL", "PTTL", "PEXPIRE")),
         *((command, keys.queue(PROBE)) for command in ("ZADD", "ZRANK", "ZRANGE", "ZREM", "PEXPIRE", "DEL")),

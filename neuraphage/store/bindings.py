@@ -14,7 +14,7 @@ from neuraphage.store.keys import STATUSES, TASK_KEY_NAMES
 from neuraphage.store.uses import Asks
 
 PRELUDE, ACCESS, CHANGES, SIGNALS = "prelude", "access", "changes", "signals"
-FINISHING, CLAIMING, GAUGE = "finishing", "claiming", "gauge"
+FINISHING, CLAIMING, GAUGE, MONEY = "finishing", "claiming", "gauge", "money"
 LIMITS = ("#events_max", "#republish_ms", "#exec_ms", "#conversation_ms")
 """Most events kept of a task, when an unclaimed message is sent again, and how long an ended task's keys are kept."""
 CHANGE_GROUPS = {
@@ -27,9 +27,12 @@ CHANGE_GROUPS = {
     "grants": 2,
     "events": 2,
     "model": 3,
+    "spent": 3,
 }
 """What a write of a turn may change, in the order in which it is passed, with the arguments an item takes."""
-_CHANGE = ("fence", "claim", "#token", "outcome", "marker")
+_POOLS = ("pools", "#ledger_days", "#ledger_rows")
+"""Limits of pools by the settings, as JSON; days that the ledger keeps, and its most rows."""
+_CHANGE = ("fence", "claim", "#token", "outcome", "marker", "reserve", *_POOLS)
 _SIGNAL = ("key", "by", "#signals_max", *LIMITS)
 _MOST = ("max_turns", "max_cost_microusd")
 _LIMITED = (
@@ -105,7 +108,7 @@ def _field(argument: str, at: int) -> str:
 
 
 def _change(name: str, *arguments: str, parts: tuple[str, ...] = (), **further: Any) -> Binding:
-    parts = (PRELUDE, ACCESS, CHANGES, *parts)
+    parts = (PRELUDE, ACCESS, MONEY, CHANGES, *parts)
     return Binding(name, (*_CHANGE, *arguments), parts, rest="groups of changes", **further)
 
 
@@ -118,11 +121,12 @@ BINDINGS = {
     for binding in (
         Binding(
             "create",
-            ("spec", "entry", "name", *_MOST, "reason", "#events_max", "#republish_ms", "#key_ttl_ms"),
+            ("spec", "entry", "name", "labels", *_MOST, "reason", "#events_max", "#republish_ms", "#key_ttl_ms"),
             keys=("CREATED", "TOMBSTONES"),
         ),
         Binding(
-            "claim", ("seq", "process", "claim", "request", "#lease_ms", *LIMITS), (PRELUDE, ACCESS, CLAIMING),
+            "claim", ("seq", "process", "claim", "request", "#lease_ms", *_POOLS, *LIMITS),
+            (PRELUDE, ACCESS, MONEY, CLAIMING),
             asks=Asks.TURN,
         ),
         _change("commit", "#events_max", "#lease_ms", "#slack_ms", asks=Asks.COMMIT),

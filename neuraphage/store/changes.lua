@@ -28,6 +28,19 @@ local function parse_groups()
   return groups
 end
 
+-- What the changes add to each counter.
+local function added(groups)
+  local add = {}
+  for i = 1, #groups.add, 2 do add[groups.add[i]] = tonumber(groups.add[i + 1]) end
+  return add
+end
+
+-- Why the call that the changes announce may not begin: the pool that has no room for it; nil when it may.
+local function refused_by(groups, now)
+  local amount = tonumber(given.reserve) or 0
+  return amount > 0 and shortage(amount, added(groups).cost_microusd or 0, now) or nil
+end
+
 -- Fields of the task hash that the changes set.
 local function change_fields(groups, now)
   local set = { token = token, saved_at = now }
@@ -56,6 +69,8 @@ local function apply(groups, set, keep_journal)
   call_with('RPUSH', MESSAGES, groups.entries)
   if keep_journal then call_with('HSET', TURN, groups.journal) end
   write(set)
+  if #groups.add > 0 then book(added(groups), groups.spent, set.saved_at) end
+  if given.reserve ~= '' then take(tonumber(given.reserve)) end
   for _, value in ipairs(groups.consumed) do redis.call('LREM', INBOX, 1, value) end
   for i = 1, #groups.opened, 3 do
     local answered = redis.call('HEXISTS', TASK, 'a:' .. groups.opened[i]) == 1

@@ -20,6 +20,7 @@ local function goes_straight_on(row, schema)
   return given.request ~= '' and schema <= SCHEMA and not row.reason
     and (after(MARKER.tool_completed) or after(MARKER.response_received))
     and redis.call('HLEN', TURN) == 0 and redis.call('LLEN', INBOX) == 0 and not at_limit({})
+    and not is_pooled() -- only who knows the request knows what to reserve
 end
 
 -- What a commit of the announcement would write; the marker is for the caller to write with the other fields.
@@ -65,6 +66,7 @@ local function claim_at(row, seq, claim)
     return { 'NOT_RUNNABLE' }
   end
   write(granted_fields(row, claim, now))
+  if row.short then redis.call('HDEL', TASK, 'short') end
   if row.reason then
     redis.call('HDEL', TASK, 'reason')
     -- told once in a task's life; each later stretch of work is a resumption, with its reason

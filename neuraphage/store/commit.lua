@@ -6,6 +6,8 @@ if refused == 'REPLAY' then return { 'COMMITTED', row.pause and '1' or '0', row.
 if refused then return { refused } end
 local groups = parse_groups()
 local now = now_ms()
+local short = refused_by(groups, now)
+if short then return { 'NO_MONEY', unpack(short) } end
 local renewed = now + given.lease_ms - tonumber(has_lease() or 0) >= given.slack_ms
 apply(groups, change_fields(groups, now), true)
 if renewed then redis.call('ZADD', LEASES, now + given.lease_ms, ID) end

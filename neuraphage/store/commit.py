@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from neuraphage.model.money import Shortage
 from neuraphage.model.task import Status
 from neuraphage.ports import Changes, Clock, Committed, CommitVerdict, FinishTo, Lease, Settled, SuspendTo
 from neuraphage.store.context import StoreContext
@@ -12,7 +13,7 @@ from neuraphage.store.encode import change_groups, dumps, entry_json, loads, mar
 from neuraphage.store.scripts import script
 
 
-def given_with(lease: Lease, changes: Changes, **further: object) -> dict[str, object]:
+def given_with(context: StoreContext, lease: Lease, changes: Changes, **further: object) -> dict[str, object]:
     """What a script that writes changes is given, beside the changes themselves."""
     return {
         "fence": lease.fence,
@@ -20,13 +21,15 @@ def given_with(lease: Lease, changes: Changes, **further: object) -> dict[str, o
         "token": lease.token + 1,
         "outcome": 1 if changes.outcome else 0,
         "marker": marker_bytes(changes.marker),
+        "reserve": "" if changes.reserve_microusd is None else changes.reserve_microusd,
+        **context.pools,
         **further,
     }
 
 
 def _write(name: str, context: StoreContext, lease: Lease, changes: Changes, **further: object) -> Any:
     """Run one of the scripts that write changes."""
-    given = given_with(lease, changes, **further)
+    given = given_with(context, lease, changes, **further)
     return script(name).run(context, given, task_id=lease.task_id, rest=change_groups(changes))
 
 
@@ -55,10 +58,19 @@ def commit(context: StoreContext, clock: Clock, lease: Lease, changes: Changes) 
     reply = _write("commit", context, lease, changes, **further)
     verdict = CommitVerdict(reply[0].decode())
     _remember(context, lease, changes, known=verdict is CommitVerdict.COMMITTED)
+    if verdict is CommitVerdict.NO_MONEY:
+        return Committed(verdict, shortage=shortage_of(reply[1:]))
     if verdict is not CommitVerdict.COMMITTED:
         return Committed(verdict)
     renewed_at = sent_at if reply[3:] == [b"1"] else 0.0
     return Committed(verdict, pause=reply[1] == b"1", cancel=reply[2] == b"1", sent_at_boottime_s=renewed_at)
+
+
+def shortage_of(reply: Sequence[bytes]) -> Shortage:
+    """The pool that has no room for a call, as the scripts tell it."""
+    name, *amounts = (part.decode() for part in reply)
+    limit, used, reserved = map(int, amounts)
+    return Shortage(pool=name, limit_microusd=limit, used_microusd=used, reserved_microusd=reserved)
 
 
 def as_read_back(changes: Changes) -> tuple[list[dict[str, Any]], int]:
@@ -114,7 +126,7 @@ def suspend(
         to: why.
         due_ms: TIMER: server time.
         reason: SHUTDOWN: why the next stretch of work begins; empty counts as the same stretch.
-        detail: status detail (BLOCKED: resource, holder_task; POISONED: error, recoverable).
+        detail: status detail (BLOCKED: resource, holder_task; POISONED: error, recoverable; MONEY, TIMER: a shortage).
         unsent: whether a call of the model that the claim announced was not sent; it is taken back.
     """
     further = {

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from neuraphage.settings import Settings
 from neuraphage.store.client import RedisClient, connect
 from neuraphage.store.conversations import Conversations
+from neuraphage.store.encode import dumps
 from neuraphage.store.keys import Keys
 from neuraphage.store.round_trip import RoundTrips
 
@@ -34,10 +35,13 @@ class StoreContext:
     settings: Settings
     round_trips: RoundTrips = field(init=False, repr=False, compare=False)
     conversations: Conversations = field(init=False, repr=False, compare=False)
+    _pools: bytes = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "round_trips", RoundTrips(self.client))
         object.__setattr__(self, "conversations", Conversations())
+        limits = self.settings.pool_limits
+        object.__setattr__(self, "_pools", dumps(limits) if limits else b"")
 
     @property
     def lease_ms(self) -> int:
@@ -48,6 +52,16 @@ class StoreContext:
     def renew_slack_ms(self) -> int:
         """How much of a lease may have run before a commit renews it; far less than what makes a lease suspect."""
         return min(1_000, int(self.settings.heartbeat_s * 200))
+
+    @property
+    def pools(self) -> dict[str, object]:
+        """What scripts that may spend money are given (see bindings)."""
+        settings = self.settings
+        return {
+            "pools": self._pools,
+            "ledger_days": settings.ledger_days,
+            "ledger_rows": settings.ledger_max,
+        }
 
     @property
     def limits(self) -> dict[str, int]:

@@ -11,6 +11,7 @@ write({
   marker = FIRST_MARKER, iteration = 0, seq = 1, fence = 0, token = 0, recoveries = 0,
   recoveries_total = 0, reason = given.reason, schema = SCHEMA,
 })
+if given.labels ~= '' then write({ labels = given.labels }) end
 redis.call('RPUSH', MESSAGES, given.entry)
 redis.call('SET', CREATED, ID, 'PX', given.key_ttl_ms)
 redis.call('ZADD', IDS, now, ID)

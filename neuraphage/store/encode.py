@@ -204,6 +204,9 @@ def change_groups(changes: Changes) -> list[Any]:
         "grants": changes.grants.items(),
         "events": ((event.kind, dumps(event.data)) for event in changes.events),
         "model": () if changes.model is None else (_model_change(changes.model),),
+        "spent": (
+            (model, name, amount) for model, add in changes.spent.items() for name, amount in add.items() if amount
+        ),
     }
     flat: list[Any] = []
     for name in CHANGE_GROUPS:

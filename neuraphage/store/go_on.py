@@ -51,7 +51,7 @@ def go_on(
         StoreUnavailable, StoreError: the server did not do it, or not all was read; repeating it is safe.
     """
     given = given_with(
-        lease, changes, **context.limits, to=to.value, detail=dumps(detail), iteration=iteration,
+        context, lease, changes, **context.limits, to=to.value, detail=dumps(detail), iteration=iteration,
         next_claim=then.claim_id, process=then.process_id, request=then.request_id, lease_ms=context.lease_ms,
     )  # fmt: skip
     task_id, known = lease.task_id, _known_after(context, lease, changes)

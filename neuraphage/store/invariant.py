@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from neuraphage.errors import CorruptRecord
+from neuraphage.model.money import Pool
 from neuraphage.model.place import PLACES_OF, Place
 from neuraphage.model.task import TERMINAL, Status
 from neuraphage.store.client import translated
@@ -29,6 +30,7 @@ class _Picture:
     deadlines: list[str]
     ids: set[str]
     records: dict[str, dict[bytes, bytes]]
+    reserved: dict[str, int]
 
     @property
     def placed(self) -> set[str]:
@@ -50,6 +52,23 @@ def violations(context: StoreContext) -> list[str]:
     for name, members in picture.places.items():
         found += [f"{m}: in {name}, but there is no such task" for m in members if not picture.records.get(m)]
     found += [f"{d}: a deadline of a prompt that is not open" for d in picture.deadlines if not _open(d, picture)]
+    return found + _money_violations(picture)
+
+
+def _money_violations(picture: _Picture) -> list[str]:
+    """What pools hold for calls under way is what the tasks hold of them, and no task that stands holds anything."""
+    held: dict[str, int] = {}
+    found = []
+    at_rest = {status.value.encode() for status in (*TERMINAL, Status.PAUSED)}
+    holders = {task_id: raw for task_id, raw in picture.records.items() if raw.get(b"reserved", b"").isdigit()}
+    for task_id, raw in holders.items():
+        for pool in (Pool.DAY.value, *raw.get(b"labels", b"").decode().split()):
+            held[pool] = held.get(pool, 0) + int(raw[b"reserved"])
+        if raw.get(b"status") in at_rest:
+            found.append(f"{task_id}: {raw[b'status'].decode()}, and holds money of its pools")
+    for pool in sorted(held.keys() | picture.reserved.keys()):
+        if held.get(pool, 0) != picture.reserved.get(pool, 0):
+            found.append(f"pool {pool}: {picture.reserved.get(pool, 0)} is reserved, tasks hold {held.get(pool, 0)}")
     return found
 
 
@@ -76,7 +95,8 @@ def _read(context: StoreContext, ids: Iterable[str]) -> _Picture:
             pipe.zrange(zset, 0, -1)
         for task_id in ids:
             pipe.hgetall(keys.task(task_id))
-        replies = pipe.execute()
+        pipe.hgetall(keys.pools)
+        *replies, pools = pipe.execute()
     members = [[raw.decode() for raw in reply] for reply in replies[: len(zsets)]]
     statuses = members[len(PLACES) : len(PLACES) + len(Status)]
     return _Picture(
@@ -86,6 +106,11 @@ def _read(context: StoreContext, ids: Iterable[str]) -> _Picture:
         ids=set(members[-2]),
         deadlines=members[-1],
         records=dict(zip(ids, replies[len(zsets) :], strict=True)),
+        reserved={
+            name.removeprefix(b"reserved ").decode(): int(value)
+            for name, value in pools.items()
+            if name.startswith(b"reserved ")
+        },
     )
 
 

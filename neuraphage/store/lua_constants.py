@@ -15,6 +15,7 @@ from neuraphage.model.base import SCHEMA_VERSION
 from neuraphage.model.capacity import CapacityReason
 from neuraphage.model.effect import MODEL_ENTRY, EffectState, MarkerName
 from neuraphage.model.event import EventKind
+from neuraphage.model.money import OTHERS, SPENT_FIELDS, Pool
 from neuraphage.model.place import PLACES_OF, Place
 from neuraphage.model.prompt import PromptKind
 from neuraphage.model.recovery import Evidence
@@ -38,15 +39,16 @@ WORDS: Mapping[str, type[StrEnum]] = {
     "CAPACITY": CapacityReason,
     "POLICY": RecoveryPolicy,
     "REPAIR_MODE": RepairMode,
+    "POOL": Pool,
 }
 """Enums by what Lua calls them; a word of one follows a dot, by its value."""
-_WORD = re.compile(rf"\b({'|'.join(WORDS)})\.(\w+)|\b(MODEL_ENTRY|PLACES)\b")
+_WORD = re.compile(rf"\b({'|'.join(WORDS)})\.(\w+)|\b(MODEL_ENTRY|OTHERS|PLACES)\b")
 _ENDS = tuple(EventKind(f"Task{status.value}") for status in TERMINAL)
 """Kinds of events that a script makes of a status: `EVENT['Task' .. status]`."""
 
 
 def spelled_out(text: str) -> str:
-    """The text of a script with its words in their places, MODEL_ENTRY, and PLACES: the key of each place by its name.
+    """The text of a script with its words in place, two constants, and PLACES: the key of each place by its name.
 
     Raises:
         ValueError: the text uses a word that there is not.
@@ -58,6 +60,8 @@ def _spelled(found: re.Match[str]) -> str:
     name, word, other = found.groups()
     if other == "MODEL_ENTRY":
         return f"'{MODEL_ENTRY}'"
+    if other == "OTHERS":
+        return f"'{OTHERS}'"
     if other == "PLACES":
         return f"{{ {', '.join(f'{place.value} = {place.value.upper()}' for place in Place)} }}"
     try:
@@ -77,6 +81,8 @@ def head(text: str) -> str:
     if re.search(r"\bMOVES\b", text):
         moves = (f"{a.value}>{b.value}" for a, targets in MOVES.items() for b in targets)
         lines.append(f"local MOVES = ' {' '.join(moves)} '\n")  # one text: a table would be made anew at each call
+    if re.search(r"\bCOUNTED\b", text):
+        lines.append(f"local COUNTED = {{ {', '.join(repr(name) for name in SPENT_FIELDS)} }}\n")
     if re.search(r"\bPLACES_OF\b", text):
         rows = (f"{a.value} = {{ {', '.join(repr(p.value) for p in places)} }}" for a, places in PLACES_OF.items())
         lines.append(f"local PLACES_OF = {{ {', '.join(rows)} }}\n")

@@ -19,7 +19,7 @@ end
 
 local COMMON = { 'status', 'since', 'fence', 'claim', 'token', 'verdict', 'owner', 'pause', 'cancel', 'seq',
   'iteration', 'prompts', 'recoveries', 'recoveries_total', 'marker', 'saved_at', 'reason', 'retry_count',
-  'lease_ms', 'stalls', 'trail' }
+  'lease_ms', 'stalls', 'trail', 'short' }
 
 -- One command with any number of arguments, in as many calls as it takes: Lua unpacks no more than 8,000 at once,
 -- and an error in mid-script would leave it half done. The part is even, since HSET takes pairs.
@@ -33,6 +33,37 @@ local function write(fields)
   local flat = {}
   for name, value in pairs(fields) do flat[#flat + 1] = name; flat[#flat + 1] = value end
   call_with('HSET', TASK, flat)
+end
+
+-- The pools that the money of a task comes from: that of the day, then one of each of its labels.
+local function pool_names(labels)
+  local names = { POOL.day }
+  for label in string.gmatch(labels or '', '[^\n]+') do names[#names + 1] = label end
+  return names
+end
+local function pool_values(names, what)
+  local fields = {}
+  for i, name in ipairs(names) do fields[i] = what .. ' ' .. name end
+  return redis.call('HMGET', POOLS, unpack(fields))
+end
+
+-- Has a task hold `amount` of its pools instead of `held`.
+local function hold(amount, labels, held)
+  local names, fields = pool_names(labels), {}
+  local old = pool_values(names, 'reserved')
+  for i, name in ipairs(names) do
+    fields[#fields + 1] = 'reserved ' .. name
+    fields[#fields + 1] = string.format('%.0f', math.max(0, (tonumber(old[i]) or 0) + amount - held))
+  end
+  call_with('HSET', POOLS, fields)
+end
+
+-- Gives back what a task holds of its pools that is not at work any more: no call of it is to keep others waiting.
+local function release()
+  local row = read({ 'labels', 'reserved' })
+  if not row.reserved then return end
+  hold(0, row.labels, tonumber(row.reserved))
+  redis.call('HDEL', TASK, 'reserved')
 end
 
 local function event(kind, data, events_max)
@@ -136,6 +167,7 @@ local function end_task(row, new, now, detail, set, limits)
   set.detail = detail
   set.saved_at = now
   write(set)
+  release()
   move_status(row, new, now)
   place(nil)
   local gone = { 'pause', 'cancel', 'cancel_reason' } -- unsafe_until stays: it holds for a retry too
@@ -156,11 +188,12 @@ local function cancel_detail(row)
   return cjson.encode({ reason = reason or '' })
 end
 
--- Puts a task that people stopped into Paused. `why` is user or recovery.
-local function pause_task(row, now, why, set, events_max)
+-- Puts a task into Paused. `why` is user, recovery or money; the latter with the pool that has run out.
+local function pause_task(row, now, why, set, events_max, shortage)
   status_fields(set, row, STATUS.Paused, now)
-  set.detail = cjson.encode({ reason = why, from = row.status })
+  set.detail = cjson.encode({ reason = why, from = row.status, shortage = shortage })
   write(set)
+  release()
   redis.call('HDEL', TASK, 'pause')
   move_status(row, STATUS.Paused, now)
   place(WAITS, now)

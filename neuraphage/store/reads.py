@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from neuraphage.model.effect import JournalEntry
     from neuraphage.model.event import Event
     from neuraphage.model.explanation import TaskFacts
+    from neuraphage.model.money import LedgerRow, PoolState
     from neuraphage.model.recovery import LoggedDecision, RecoveryDecision, RecoveryReport
     from neuraphage.model.task import TaskRecord
     from neuraphage.ports import Delta
@@ -67,6 +68,18 @@ class RedisReads:
         from neuraphage.store import task_facts  # noqa: PLC0415 - as above
 
         return task_facts.task_decisions(self._context, task_id)
+
+    def ledger(self) -> Sequence[LedgerRow]:
+        """See ledger.ledger."""
+        from neuraphage.store import ledger  # noqa: PLC0415 - few commands show costs
+
+        return ledger.ledger(self._context)
+
+    def pools(self) -> Sequence[PoolState]:
+        """See ledger.pools."""
+        from neuraphage.store import ledger  # noqa: PLC0415 - as above
+
+        return ledger.pools(self._context)
 
     def counts(self) -> dict[str, int]:
         """See queries.counts."""

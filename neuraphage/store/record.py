@@ -14,6 +14,7 @@ from neuraphage.model.base import SCHEMA_VERSION
 from neuraphage.model.effect import Marker
 from neuraphage.model.limits import Limits
 from neuraphage.model.model_choice import ModelChoice
+from neuraphage.model.money import Shortage
 from neuraphage.model.prompt import Prompt
 from neuraphage.model.task import (
     BlockedDetail,
@@ -77,7 +78,13 @@ def _detail(
             )
         case Status.PAUSED:
             point = resume_point_of(marker, between_turns=between_turns)
-            return PausedDetail(paused_at_ms=since, resume_point=point, reason=stored.get("reason", "user"))
+            shortage = stored.get("shortage")
+            return PausedDetail(
+                paused_at_ms=since,
+                resume_point=point,
+                reason=stored.get("reason", "user"),
+                shortage=None if shortage is None else Shortage(**shortage),
+            )
         case Status.COMPLETED:
             return CompletedDetail(
                 summary=stored.get("summary", ""),
@@ -190,8 +197,11 @@ def task_record(
             created_at_ms=_int(values, "created_at"),
             limits=_limits(values, spec.limits),
             turns_from=_int(values, "turns_from"),
+            reserved_microusd=_int(values, "reserved"),
+            shortage=Shortage(**loads(values["short"], "shortage")) if "short" in values else None,
             resets=_int(values, "resets"),
             model=ModelChoice.model_validate_json(values["model"]) if values.get("model") else None,
+            cost_by_day={int(day): int(cost) for day, cost in _prefixed(values, "c:").items()},
         )
     except CorruptRecord:
         raise

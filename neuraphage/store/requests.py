@@ -42,3 +42,9 @@ class RedisRequests:
     def get(self, task_id: str) -> TaskRecord:
         """See queries.get."""
         return get(self._context, task_id)
+
+    def set_pool(self, name: str, limit_microusd: int | None) -> None:
+        """See ledger.set_pool."""
+        from neuraphage.store.ledger import set_pool  # noqa: PLC0415 - as above
+
+        set_pool(self._context, name, limit_microusd)

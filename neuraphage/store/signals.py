@@ -9,6 +9,7 @@ from neuraphage.decide.attachments import media_to_store, reference
 from neuraphage.errors import BadInput
 from neuraphage.model.attachment import Attachment
 from neuraphage.model.message import Entry
+from neuraphage.model.money import label_texts
 from neuraphage.model.prompt import InboxItem
 from neuraphage.model.task import StartedReason, Status, TaskSpec
 from neuraphage.ports import Signal, SignalKind, Signalled, SignalVerdict
@@ -54,6 +55,7 @@ def create(context: StoreContext, spec: TaskSpec, key: str, attachments: Sequenc
         "spec": whole,
         "entry": entry,
         "name": spec.name,
+        "labels": "\n".join(label_texts(spec.labels)),
         **spec.limits.model_dump(),
         "reason": StartedReason.USER_REQUEST.value,
         "events_max": context.settings.events_max,

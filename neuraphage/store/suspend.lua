@@ -30,8 +30,20 @@ elseif row.pause then
   answer(STATUS.Paused, PLACE.waits)
   apply(groups, set, true)
   pause_task(row, now, 'user', {}, given.events_max)
+elseif to == SUSPEND_TO.money then
+  local short = shortage(0, added(groups).cost_microusd or 0, now)
+  if short and tonumber(short[3]) >= tonumber(short[2]) then
+    answer(STATUS.Paused, PLACE.waits)
+    apply(groups, set, true)
+    pause_task(row, now, 'money', {}, given.events_max, cjson.decode(given.detail))
+  else -- somebody has raised it meanwhile
+    answer(STATUS.Running, PLACE.outbox)
+    apply(groups, set, true)
+    queue_task(row, now, STATUS.Running, nil, {}, given)
+  end
 elseif to == SUSPEND_TO.timer then
   answer(STATUS.Running, PLACE.timers)
+  if given.detail ~= '{}' then set.short = given.detail end -- what it waits for, for people who ask
   apply(groups, set, true)
   place(TIMERS, given.due_ms)
 elseif to == SUSPEND_TO.wait then

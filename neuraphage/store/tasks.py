@@ -39,6 +39,7 @@ from neuraphage.store import (
     commit,
     go_on,
     leases,
+    ledger,
     live,
     memory,
     notices,
@@ -82,6 +83,10 @@ class RedisStore:
     def get(self, task_id: str) -> TaskRecord:
         """See queries.get."""
         return queries.get(self.context, task_id)
+
+    def set_pool(self, name: str, limit_microusd: int | None) -> None:
+        """See ledger.set_pool."""
+        ledger.set_pool(self.context, name, limit_microusd)
 
     # --- notices ---
 

@@ -29,7 +29,7 @@ _COMMIT, _NEXT, _TURN, _ALL = Asks.COMMIT, Asks.NEXT, Asks.TURN, Asks.ALL
 _TABLE: dict[str, tuple[str, dict[Asks, str]]] = {
     "TASK": (
         "hash",
-        {_COMMIT: "HMGET HSET HDEL HEXISTS", _TURN: "HGET HGETALL HKEYS PEXPIRE", _ALL: "DEL PERSIST EXISTS TYPE"},
+        {_COMMIT: "HMGET HSET HDEL HEXISTS HGET", _TURN: "HGETALL HKEYS PEXPIRE", _ALL: "DEL PERSIST EXISTS TYPE"},
     ),
     "TURN": ("hash", {_COMMIT: "HSET", _NEXT: "DEL", _TURN: "HGETALL HLEN HGET HDEL PEXPIRE", _ALL: "HMGET PERSIST"}),
     "MESSAGES": (
@@ -47,6 +47,8 @@ _TABLE: dict[str, tuple[str, dict[Asks, str]]] = {
     "SUSPECTS": ("hash", {_TURN: "HDEL", _ALL: "HSET HGET"}),
     "SIGNALS": ("zset", {_TURN: "PEXPIRE", _ALL: "ZADD ZSCORE ZREMRANGEBYRANK DEL PERSIST"}),
     "WHY": ("list", {_TURN: "PEXPIRE", _ALL: "RPUSH LRANGE LLEN LINDEX LTRIM RPOP DEL PERSIST"}),
+    "LEDGER": ("hash", {_COMMIT: "HGET HSET HDEL HLEN HKEYS"}),
+    "POOLS": ("hash", {_COMMIT: "HMGET HSET", _ALL: "HDEL"}),
     "IDS": ("zset", {_ALL: "ZADD ZREM ZSCORE"}),
     "LIVE": ("", {_ALL: "DEL"}),
     "NUDGE": ("", {_ALL: "PUBLISH"}),

@@ -14,6 +14,7 @@ from neuraphage.errors import StoreError
 from neuraphage.model.place import Place
 from neuraphage.model.prompt import Prompt
 from neuraphage.model.recovery import Evidence
+from neuraphage.model.usage import Price, PriceQuote
 from neuraphage.ports import ModelClient, ProcessRow, Tool
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.host import host_id, this_process
@@ -49,6 +50,13 @@ class NoBroker:
         return 0
 
 
+A_MICROUSD_A_TOKEN = PriceQuote(
+    price=Price(input_microusd=1_000_000, output_microusd=1_000_000, cache_write_microusd=0, cache_read_microusd=0),
+    known=True,
+)
+"""What a model costs where nobody is billed."""
+
+
 @dataclass(frozen=True, slots=True)
 class TurnProcess:
     """What a process works with; nothing of it is open before `work`.
@@ -82,7 +90,7 @@ class TurnProcess:
             spool=CommandSpool(settings.data_dir / "spool", settings.spool_max_bytes),
             files=LocalTurnFiles(),
             redaction=redactor(),
-            cost_microusd=lambda _, usage: usage.input_tokens + usage.output_tokens,
+            quote=lambda _: A_MICROUSD_A_TOKEN,
             new_claim_id=lambda: secrets.token_hex(8),
         )
         me, process_id = this_process(), secrets.token_hex(8)

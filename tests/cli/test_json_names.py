@@ -23,7 +23,7 @@ from source_tree import ROOT
 from storekit import text_entry
 
 PAGE = ROOT / "docs" / "json.md"
-FREE = frozenset({"data", "grants", "content", "params", "parameters", "traits"})
+FREE = frozenset({"data", "grants", "labels", "content", "params", "parameters", "traits"})
 """Objects whose names are those of events, tools or the model's API."""
 PROMPT = Prompt(prompt_id="p1", kind=PromptKind.PERMISSION, text="May it?", options=PERMISSION_OPTIONS)
 
@@ -110,6 +110,15 @@ def test_submit_and_env(cli: CommandLine, bench: Bench) -> None:
     assert bench.client.get(made["task_id"]).spec.prompt == "x"
     assert made["task"] == made["task_id"]
     assert set(cli("env", "--json").json) == documented("env")
+
+
+def test_money(cli: CommandLine, bench: Bench) -> None:
+    """cost and pools."""
+    _, lease = bench.kit.running()
+    bench.kit.store.commit(lease, Changes(add={"cost_microusd": 5}, model="m"))
+    assert set(paths(cli("cost", "--by", "model", "--json").json)) == documented("cost")
+    listed = {path.removeprefix("[].") for path in paths(cli("pools", "--json").json)}
+    assert listed == documented("pools")
 
 
 @pytest.mark.parametrize("command", ["events", "attach"])

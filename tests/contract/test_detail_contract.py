@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from neuraphage.model.resume_point import ResumePoint, ResumePointKind
 from neuraphage.model.task import (
     BlockedDetail,
     CancelledDetail,
@@ -15,8 +16,6 @@ from neuraphage.model.task import (
     PausedDetail,
     Phase,
     QueuedDetail,
-    ResumePoint,
-    ResumePointKind,
     RunningDetail,
     StartedReason,
     Status,

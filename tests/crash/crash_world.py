@@ -14,14 +14,12 @@ from crash_effects import ALLOWED, PLAN, Deposit, Ring
 
 from neuraphage.api.service import TaskService
 from neuraphage.client_wiring import redactor
-from neuraphage.decide.cost import cost_microusd
 from neuraphage.decide.prompt_notice import OPENED
 from neuraphage.llm.client import AnthropicClient
 from neuraphage.llm.pricing import PriceTable
 from neuraphage.model.limits import Limits
 from neuraphage.model.prompt import Prompt
 from neuraphage.model.task import TaskRecord, TaskSpec
-from neuraphage.model.usage import Usage
 from neuraphage.ports import Interrupt, ProcessRow, Signal, SignalKind, SpoolCommand, SpoolStatus
 from neuraphage.relay.limits import RelayLimits
 from neuraphage.relay.place import RelayPlace
@@ -270,9 +268,6 @@ class World:
         self.presence.wait(0.001)  # opens the connection; no heartbeat thread runs, see Deposit
 
     def _services(self, site: Site) -> Services:
-        def cost(model: str, usage: Usage) -> int:
-            return cost_microusd(usage, PRICES.quote(model).price)
-
         relay = self.recorder.relay(ReplyRelay(RelayPlace(site.relay), RelayLimits()))
         client = AnthropicClient(site.model_url, API_KEY, transport=lambda: RelayTransport(relay))
         extra = [Deposit(site.outside, self._renew), Ring(site.outside)]
@@ -287,7 +282,7 @@ class World:
             spool=self.recorder.spool(self.spool),
             files=LocalTurnFiles(),
             redaction=self.keyless,
-            cost_microusd=cost,
+            quote=PRICES.quote,
             new_claim_id=lambda: secrets.token_hex(8),
             notices=self.notices,
             relay=relay,

@@ -45,7 +45,7 @@ from neuraphage.tools.registry import default_toolbox
 from neuraphage.tools.turn_files import LocalTurnFiles
 from patience import PATIENCE_S
 from stackkit.scripts import plan, task_prompt, turn
-from turnkit import until
+from turnkit import A_MICROUSD_A_TOKEN, until
 
 FAST = {
     "heartbeat_s": 0.25,
@@ -120,7 +120,7 @@ class World:
             spool=CommandSpool(self.settings.data_dir / "spool", self.settings.spool_max_bytes),
             files=LocalTurnFiles(),
             redaction=Redactor(),
-            cost_microusd=lambda _, usage: usage.input_tokens + usage.output_tokens,
+            quote=lambda _: A_MICROUSD_A_TOKEN,
             new_claim_id=lambda: secrets.token_hex(8),
         )
         self.sweep = Sweep(self._store(), self.dispatcher, self.clock, self.settings)

@@ -42,6 +42,7 @@ from neuraphage.decide.capacity_actions import AskCapacity, WaitForCapacity
 from neuraphage.decide.context_bounds import ContextBounds
 from neuraphage.decide.machine import decide, move_of
 from neuraphage.decide.matrix import MATRIX, STARTED_SHAPES, Move, Origin, Shape, matrix_markdown
+from neuraphage.decide.money_actions import WaitForMoney
 from neuraphage.decide.next_call import DESTRUCTIVE
 from neuraphage.decide.policy import NEVER_RUNS
 from neuraphage.decide.rules.reading import read_rule
@@ -61,6 +62,7 @@ from neuraphage.model.effect import (
     ToolEffect,
 )
 from neuraphage.model.limits import Limits
+from neuraphage.model.money import Shortage
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.rule import Rule, RuleSource
 from neuraphage.model.sandbox import HostReach
@@ -433,6 +435,51 @@ def test_a_repeated_call_may_be_billed_twice() -> None:
     assert decide(state_of(Shape.CALL_DUE, Origin.INHERITED)) == CallModel()
 
 
+CALLING = (Shape.EMPTY, Shape.CALL_DUE, Shape.CALL_DUE_BEGUN, Shape.STARTED_BILLED)
+SHORT = Shortage(pool="team=web", limit_microusd=1_000_000, used_microusd=900_000, reserved_microusd=60_000)
+USED_UP = SHORT.model_copy(update={"used_microusd": 1_000_000})
+
+
+def about_to_call(shape: Shape) -> Snapshot:
+    """A call of the model is next; of one that was sent before, nobody knows."""
+    return dataclasses.replace(state_of(shape, Origin.INHERITED), reply_found=Finding.UNKNOWN)
+
+
+@pytest.mark.parametrize("shape", CALLING)
+def test_no_call_is_made_without_room_in_a_pool(shape: Shape) -> None:
+    """It waits while others hold the rest, and pauses the task, or by setting fails it, once nothing is left."""
+    snapshot = about_to_call(shape)
+    busy = dataclasses.replace(snapshot, shortage=SHORT)
+    assert decide(busy) == WaitForMoney(SHORT, snapshot.now_ms + BOUNDS.pool_wait_ms)
+    over = dataclasses.replace(snapshot, shortage=USED_UP)
+    assert decide(over) == WaitForMoney(USED_UP, snapshot.now_ms + BOUNDS.pool_wait_ms)
+    fails = dataclasses.replace(BOUNDS, fails_at_pool=True)
+    assert decide(dataclasses.replace(busy, bounds=fails)) == decide(busy)
+    failed = decide(dataclasses.replace(over, bounds=fails))
+    assert isinstance(failed, Fail)
+    assert failed.recoverable
+    assert "of $1, $1 is used and $0.06 is reserved" in failed.error
+
+
+@pytest.mark.parametrize("shape", CALLING)
+def test_no_call_is_made_without_a_price(shape: Shape) -> None:
+    """Neither a first one nor a repeated one."""
+    failed = decide(dataclasses.replace(about_to_call(shape), is_priced=False))
+    assert isinstance(failed, Fail)
+    assert failed.recoverable
+    assert "prices = [" in failed.error
+
+
+def test_only_a_lost_call_is_held_against_the_limit_of_recovery() -> None:
+    """A call whose worker lived has told what it cost."""
+    for shape in CALLING:
+        snapshot = about_to_call(shape)
+        spent = snapshot.record.model_copy(update={"counters": Counters(recovery_cost_microusd=7)})
+        tight = dataclasses.replace(BOUNDS, max_recovery_cost_microusd=7)
+        action = decide(dataclasses.replace(snapshot, record=spent, bounds=tight))
+        assert isinstance(action, Fail if shape is Shape.STARTED_BILLED else CallModel)
+
+
 @pytest.mark.parametrize("shape", [Shape.EMPTY, Shape.CALL_DUE, Shape.CALL_DUE_BEGUN, Shape.STARTED_BILLED])
 def test_no_call_is_made_at_a_limit(shape: Shape) -> None:
     """Neither a first one nor a repeated one: each may cost."""
@@ -657,6 +704,7 @@ def test_every_action_is_decided_somewhere() -> None:
         decide(turn(entries=[LONG_WORDS], context=CONTEXT, can_count=True)),
         decide(turn(asks_capacity=True)),
         decide(turn(asks_capacity=True, capacity=HELD)),
+        decide(turn(shortage=SHORT)),
     ]
     assert {type(action) for action in actions} == set(get_args(Action))
 

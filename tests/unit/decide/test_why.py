@@ -11,6 +11,7 @@ from neuraphage.decide.why import Rules, clocks, explain
 from neuraphage.model.effect import Marker, MarkerName, ToolEffect
 from neuraphage.model.explanation import Holder, TaskFacts
 from neuraphage.model.prompt import Prompt, PromptKind
+from neuraphage.model.resume_point import ResumePoint, ResumePointKind
 from neuraphage.model.task import (
     BlockedDetail,
     CancelledDetail,
@@ -19,8 +20,6 @@ from neuraphage.model.task import (
     PausedDetail,
     Phase,
     QueuedDetail,
-    ResumePoint,
-    ResumePointKind,
     RunningDetail,
     Status,
     TaskRecord,

@@ -13,7 +13,8 @@ from neuraphage.decide.why import explain
 from neuraphage.errors import FaultKind, ModelFault, StoreUnavailable
 from neuraphage.model.capacity import CapacityReason
 from neuraphage.model.effect import MODEL_ENTRY, EffectState
-from neuraphage.model.task import PausedDetail, ResumePointKind, Status
+from neuraphage.model.resume_point import ResumePointKind
+from neuraphage.model.task import PausedDetail, Status
 from neuraphage.ports import Delta
 from neuraphage.store import queries
 from neuraphage.store.task_facts import task_facts
