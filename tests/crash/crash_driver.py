@@ -11,7 +11,7 @@ from enum import StrEnum
 
 import orjson
 from crash_effects import PLAN, UNANSWERED_FILE
-from crash_world import World
+from crash_world import LABEL, World
 
 from neuraphage.decide.prompt_notice import OPENED
 from neuraphage.errors import TaskNotFound
@@ -23,10 +23,14 @@ from neuraphage.ports import NoticeMark
 from neuraphage.runtime.host import ProcessIdentity, process_gone
 from neuraphage.runtime.outcome import REFUSALS, Outcome
 from neuraphage.store import live, queries
+from neuraphage.store.ledger import pools
 from patience import PATIENCE_S
 
 WAIT_LIMIT_S = PATIENCE_S
 STEP_LIMIT = 200
+POOLED_FROM = 2
+"""The turn from which on the task is under a pool."""
+POOL_MICROUSD = 50_000_000
 
 
 class Finder(StrEnum):
@@ -122,6 +126,8 @@ class Driver:
 
     def _run_turn(self, task_id: str, seq: int) -> None:
         record = self._world.store.get(task_id)
+        if record.counters.iteration >= POOLED_FROM:
+            self._set_pool()
         if self._span is Span.FIRST_TURN and (record.place, record.seq) == ("outbox", seq):
             self._world.recorder.resume()
         outcome = self._world.process.run_turn(task_id, seq)
@@ -129,6 +135,11 @@ class Driver:
         if self._span is not Span.ALL and outcome not in REFUSALS:
             self._world.recorder.pause()
             self._span = Span.ALL
+
+    def _set_pool(self) -> None:
+        """From now on calls reserve with a commit; until now claims announced them."""
+        if not any(pool.is_set for pool in pools(self._world.store.context)):
+            self._world.tasks.set_pool(LABEL, POOL_MICROUSD)
 
     def _watch_over_sweep(self) -> None:
         """The watcher looks at the spool, and sweeps, since no sweep has run for three intervals."""

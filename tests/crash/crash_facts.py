@@ -9,13 +9,16 @@ from typing import Any
 from crash_world import GatedSpool, Site
 
 from neuraphage.decide.conversation import api_messages
+from neuraphage.decide.costs import added
+from neuraphage.model.money import SPENT_FIELDS
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.store import invariant, queries
+from neuraphage.store.ledger import ledger, pools
 from neuraphage.store.tasks import RedisStore
 from patience import PATIENCE_S
 from storekit import StoreKit
 
-VOLATILE = {"recoveries", "recoveries_total", "model_resends"}
+VOLATILE = {"recoveries", "recoveries_total", "model_resends", "recovery_cost_microusd"}
 """Counters that tell of the crash itself."""
 ENDING_LIMIT_S = PATIENCE_S
 INTERRUPTED = "The command was interrupted and its outcome is unknown"
@@ -104,10 +107,24 @@ def _faults(site: Site, store: RedisStore) -> list[str]:
     found = invariant.violations(context)
     found += [f"leaked key {name}" for name in StoreKit(store, real=True).leaked_keys()]
     found += [f"process {row.process_id} is still registered" for row in store.registered()]
+    found += _unequal_books(site, store)
     if context.client.zscore(context.keys.tombstones, site.old_task_id) is None:
         found.append("the old task was not deleted")
     found += [f"command {effect_id} of {task_id} still runs" for effect_id, task_id in _left_running(GatedSpool(site))]
     return found
+
+
+def _unequal_books(site: Site, store: RedisStore) -> list[str]:
+    """The ledger has what the task has, by day, by model and by label, and no call holds anything any more."""
+    counters = store.get(site.task_id).counters
+    found = []
+    rows = ledger(store.context)
+    for kind in ("d", "m", "l"):
+        booked = added(row.spent for row in rows if row.kind == kind)
+        wrong = [name for name in SPENT_FIELDS if getattr(booked, name) != getattr(counters, name)]
+        found += [f"the ledger's {name} by {kind} is {getattr(booked, name)}" for name in wrong]
+    held = [pool for pool in pools(store.context) if pool.reserved_microusd]
+    return found + [f"pool {pool.name} holds {pool.reserved_microusd}" for pool in held]
 
 
 def _left_running(spool: GatedSpool) -> list[tuple[str, str]]:

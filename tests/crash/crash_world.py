@@ -45,6 +45,7 @@ from neuraphage.tools.turn_files import LocalTurnFiles
 from patience import PATIENCE_S
 
 API_KEY = "sk-ant-crash-suite-0123456789abcdefghij"
+LABEL = "suite=crash"
 TASK_ID = "task-00000000-0000-7000-8000-{:012x}"
 NOTICE_HOLD_MS = 300
 """A notice whose teller died is told by another process after so long."""
@@ -134,6 +135,7 @@ class Site:
             system=f"Case {self.number}.",  # makes each case's requests its own; never part of the conversation
             allow=ALLOWED,
             permission_timeout_s=3_600.0,
+            labels=dict([LABEL.split("=")]),
             limits=Limits(max_turns=len(PLAN)),  # the plan comes to its end only once the limit is raised
         )
 
@@ -263,8 +265,8 @@ class World:
         election = HostElection(site.folder / "watcher", host_id())
         watched = recorder.spool_watch(self.spool)
         self.watcher = Watcher(self._sweep_store, self.sweep, self.clock, self.settings, host_id(), election, watched)
-        tasks = recorder.task_store(self.store)
-        self.people = TaskService(tasks, self._dispatcher, self.keyless, lambda: secrets.token_hex(8))
+        self.tasks = recorder.task_store(self.store)
+        self.people = TaskService(self.tasks, self._dispatcher, self.keyless, lambda: secrets.token_hex(8))
         self.presence.wait(0.001)  # opens the connection; no heartbeat thread runs, see Deposit
 
     def _services(self, site: Site) -> Services:
