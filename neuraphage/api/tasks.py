@@ -67,8 +67,7 @@ class Tasks(Models):
             allow: tools that need no asking, `*` for all, or some of their calls: `run_command: pytest *`.
             mode: whether the model's end_turn completes the task or waits for the next message.
             on_unknown_outcome: what to do about an interrupted command whose outcome nothing knows.
-            max_turns: limit of turns.
-            max_cost_usd: limit of money, dollars.
+            max_turns, max_cost_usd: limits of turns, and of money in dollars.
             system: extra system prompt text.
             tags: free words.
             labels: what its money is counted under, as `{"team": "web"}`; a label may have a pool (docs/money.md).

@@ -52,8 +52,7 @@ class AsyncClient:
     Every method means what `Client`'s means, takes the same arguments and raises the same errors.
 
     Args:
-        settings: where the servers are; from the environment and the files of settings when not given,
-            or the local stack that runs.
+        settings: where the servers are; those of the environment, the files, or the local stack when not given.
 
     Raises:
         SettingsError: a setting is wrong, or a server's URL cannot be read. No connection is made yet.

@@ -115,7 +115,7 @@ def test_submit_and_env(cli: CommandLine, bench: Bench) -> None:
 def test_money(cli: CommandLine, bench: Bench) -> None:
     """cost and pools."""
     _, lease = bench.kit.running()
-    bench.kit.store.commit(lease, Changes(add={"cost_microusd": 5}, model="m"))
+    bench.kit.store.commit(lease, Changes(add={"cost_microusd": 5}, spent={"m": {"cost_microusd": 5}}))
     assert set(paths(cli("cost", "--by", "model", "--json").json)) == documented("cost")
     listed = {path.removeprefix("[].") for path in paths(cli("pools", "--json").json)}
     assert listed == documented("pools")
