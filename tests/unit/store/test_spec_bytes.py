@@ -27,6 +27,7 @@ FULL = TaskSpec(
     depth=1,
     blocked_by=(TASK_ID,),
     tags=("a", "b"),
+    labels={"team": "web"},
     worktree="/w/.worktrees/x",
     permission_timeout_s=300.0,
     created_at_ms=1,
