@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from neuraphage.api import FIRST_EVENT, Api
-from neuraphage.api.approving import APPROVE_POLL_S, ApprovalSteps
+from neuraphage.api import FIRST_EVENT
+from neuraphage.api.approving import APPROVE_POLL_S
 from neuraphage.api.inbox import INBOX_PROMPTS
 from neuraphage.api.recovering import PutBack
 from neuraphage.api.steps import Change, Pause, Read, Step, Steps, next_of
-from neuraphage.api.task_steps import TaskSteps
-from neuraphage.client_wiring import api_ports
+from neuraphage.client.threads import ClientThreads
 from neuraphage.decide.selection import Selection
 from neuraphage.errors import StoreUnavailable
 from neuraphage.model.capacity import GateView
@@ -32,7 +29,6 @@ from neuraphage.model.recovery import LoggedDecision, RecoveryReport
 from neuraphage.model.shown import Inbox, OpenPrompt, ShownPrompt
 from neuraphage.model.task import TERMINAL, Status, TaskRecord
 from neuraphage.ports import Delta, Signalled
-from neuraphage.settings import Settings
 
 if TYPE_CHECKING:
     from neuraphage.api.checking import Attachable
@@ -41,12 +37,10 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-THREADS = 8
-"""Calls of one client that run side by side; each takes a millisecond or so."""
 POLL_S = 0.1
 
 
-class AsyncClient:
+class AsyncClient(ClientThreads):
     """A client of one namespace for asyncio. Use it as an async context manager.
 
     Every method means what `Client`'s means, takes the same arguments and raises the same errors.
@@ -57,36 +51,6 @@ class AsyncClient:
     Raises:
         SettingsError: a setting is wrong, or a server's URL cannot be read. No connection is made yet.
     """
-
-    def __init__(self, settings: Settings | None = None) -> None:
-        ports = api_ports(settings)
-        self._api = Api(ports)
-        self._steps = TaskSteps(ports)
-        self._approvals = ApprovalSteps(ports)
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="neuraphage-client")
-
-    @property
-    def settings(self) -> Settings:
-        """As `Client.settings`."""
-        return self._api.settings
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
-    async def aclose(self) -> None:
-        """Wait for calls in flight and close all connections; nothing of the client works after it."""
-        closing = asyncio.ensure_future(asyncio.to_thread(self._close))
-        await asyncio.shield(closing)
-
-    def _close(self) -> None:
-        self._threads.shutdown(wait=True, cancel_futures=True)
-        self._api.close()
-
-    async def _call(self, method: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, partial(method, *args, **kwargs))
 
     # --- requests ---
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from neuraphage.decide.context_size import tokens_of
 from neuraphage.decide.cost import cost_microusd
-from neuraphage.decide.hashing import canonical
 from neuraphage.model.message import ModelRequest
 from neuraphage.model.usage import Price, Usage
 
-BYTES_A_TOKEN = 3
-"""Of the JSON of a request; texts have about four, so that the estimate errs on the side of more tokens."""
-
 
 def request_tokens(request: ModelRequest) -> int:
-    """An estimate of the input tokens of a request, rather too high than too low."""
-    size = sum(len(canonical(part)) for part in (request.system, request.tools, request.messages))
-    return -(-size // BYTES_A_TOKEN)
+    """An estimate of the input tokens of a request, rather too high than too low; images have their own rule."""
+    return tokens_of([request.system, request.tools, request.messages])
 
 
 def worst_case_microusd(request: ModelRequest, price: Price) -> int:
