@@ -55,11 +55,14 @@ def register(app: typer.Typer) -> None:
         app.command(epilog=f"Example: {example}")(command)
 
 
+Directory = Annotated[
+    Path | None, typer.Option("--dir", help="Directory that the tools work in; without it they have no files.")
+]
+
+
 def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them by name
     prompt: Annotated[str | None, typer.Argument(help="What to do; - reads it from standard input.")] = None,
-    directory: Annotated[
-        Path | None, typer.Option("--dir", help="Directory that the tools work in; without it they have no files.")
-    ] = None,
+    directory: Directory = None,
     allow: Allow = None,
     auto_allow_sandboxed: AutoAllowSandboxed = False,
     model: Model = None,
@@ -89,8 +92,7 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
     check_new_task(text, model=model, max_turns=max_turns, max_cost=max_cost, name=name)
     if any(not word.strip() for word in tag or ()):
         raise BadInput("--tag is empty; give a word")
-    further = given_extra(extra)
-    labels = labels_of(label)
+    further, labels = given_extra(extra), labels_of(label)
     working_dir, wait_s = None if directory is None else existing_dir(directory), timeout_s(permission_timeout)
     hint_at_misspelt(allow or ())
     with connect() as api:

@@ -30,7 +30,7 @@ class Bug:
 
 BUGS = (
     Bug(
-        "B1", "neuraphage/runtime/model_step.py",
+        "B1", "neuraphage/runtime/announcer.py",
         "            marker=Marker(name=name, request_id=entry.request_id),\n", "",
         "tests/rules/test_marker_agrees.py::test_a_plain_run",
     ),
