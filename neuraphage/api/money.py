@@ -35,6 +35,11 @@ class Money(ApiBase):
         records = list(reads.records())
         return task_report(reads.ledger(), records, first)
 
+    def is_priced(self, model: str) -> bool:
+        """Whether a price of a model is known here; workers ask by their own settings."""
+        quote = self._ports.quote
+        return quote is None or quote(model).known
+
     def pools(self) -> Sequence[PoolState]:
         """The pool of the day, and of each label of which anything is known, as they stand.
 

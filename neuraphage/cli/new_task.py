@@ -57,8 +57,10 @@ def check_new_task(
         _check_model(model, script)
 
 
-def tell_unseen(api: Api, model: str | None, attach: Sequence[Path] | None) -> None:
-    """Warn of attachments that the model will not see.
+def tell_first(api: Api, model: str | None, attach: Sequence[Path] | None) -> None:
+    """Warn of attachments that the model will not see, and of a model that is not asked as nobody knows its price.
+
+    Of an id of Anthropic's `check_new_task` has told that.
 
     Args:
         api: knows the models.
@@ -70,6 +72,13 @@ def tell_unseen(api: Api, model: str | None, attach: Sequence[Path] | None) -> N
         complain(
             f"warning: {called} is not known to take images and documents: it is told of each in words, and does not"
             ' see it; if it takes them, set images = "on"'
+        )
+    choice = resolved(model or api.settings.default_model, api.settings.tiers)
+    is_told = model is not None and choice.tier is None and split_model(model).provider is Provider.ANTHROPIC
+    if not is_told and not api.is_priced(choice.model):
+        complain(
+            f"warning: no price is known here for {choice.model}, and a worker without one does not ask it: set"
+            f' prices = ["{choice.model} 0.5 1.5"] where workers run, with 0 0 if it costs nothing (docs/money.md)'
         )
 
 
@@ -109,19 +118,12 @@ def _check_model(model: str, script: str | None) -> None:
     except BadInput as error:
         raise BadInput(f"--model {error}") from None
     parts = split_model(choice.model)
-    known = known_models()
-    is_known = any(name.startswith(row) for row in known for name in (str(parts), choice.model))
-    if script or is_known or script_of_running_stack(settings.data_dir):
-        return
     if choice.tier is not None or parts.provider is not Provider.ANTHROPIC:
-        # the settings name them; and nobody knows which models a server has
-        form = f'prices = ["{parts} 0.5 1.5"], or with 0 0 if it costs nothing'
-        complain(
-            f"warning: no price is known here for {parts}, and a worker without one does not ask it: set {form}, where"
-            " workers run (docs/money.md)"
-        )
-        return
+        return  # the settings name them; and nobody knows which models a server has
     model = parts.name
+    known = known_models()
+    if script or any(model.startswith(row) for row in known) or script_of_running_stack(settings.data_dir):
+        return
     near = difflib.get_close_matches(model, known, n=1)
     meant = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
     may_know = model.startswith(NEWER) or settings.anthropic_base_url or settings.names_servers

@@ -9,7 +9,7 @@ from neuraphage.api import Api
 from neuraphage.api.checking import attached, require_narrow
 from neuraphage.cli.allowing import allowed_by
 from neuraphage.cli.arguments import existing_dir, given_extra, labels_of, timeout_s
-from neuraphage.cli.new_task import tell_unseen
+from neuraphage.cli.new_task import tell_first
 from neuraphage.errors import BadInput
 from neuraphage.local_files import LocalFiles
 from neuraphage.model.task import Mode
@@ -69,7 +69,7 @@ class NewTask:
 
     def submit(self, api: Api, text: str) -> str:
         """Submit it; returns the id of the task."""
-        tell_unseen(api, self.model, self.attach)
+        tell_first(api, self.model, self.attach)
         return api.submit(
             text,
             working_dir=self._working_dir,

@@ -32,7 +32,7 @@ from neuraphage.cli.arguments import (
 from neuraphage.cli.connection import connect
 from neuraphage.cli.console import dollars, harmless, out, print_json, print_wrapped, short_id
 from neuraphage.cli.hints import command_line, typed_here
-from neuraphage.cli.new_task import check_limits, check_new_task, tell_unseen
+from neuraphage.cli.new_task import check_limits, check_new_task, tell_first
 from neuraphage.cli.text_input import Edit, TextFile, given_text
 from neuraphage.decide.going_on import going_on, when_read
 from neuraphage.errors import BadInput
@@ -96,7 +96,7 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
     working_dir, wait_s = None if directory is None else existing_dir(directory), timeout_s(permission_timeout)
     hint_at_misspelt(allow or ())
     with connect() as api:
-        tell_unseen(api, model, attach)
+        tell_first(api, model, attach)
         task_id = api.submit(
             text,
             working_dir=working_dir,
@@ -150,7 +150,7 @@ def send(
     with connect() as api:
         full_id = api.find(task_id)
         if attach:
-            tell_unseen(api, api.get(full_id).choice.model, attach)
+            tell_first(api, api.get(full_id).choice.model, attach)
         api.send(full_id, message, attachments=attach or ())
         print_wrapped(harmless(typed_here(f"sent; {when_read(api.get(full_id))}")), "  ")
 

@@ -166,6 +166,10 @@ class AsyncClient(ClientThreads):
         """As `Client.cost`."""
         return await self._call(self._api.cost, by=by, since=since)
 
+    async def is_priced(self, model: str) -> bool:
+        """As `Client.is_priced`."""
+        return await self._call(self._api.is_priced, model)
+
     async def pools(self) -> Sequence[PoolState]:
         """As `Client.pools`."""
         return await self._call(self._api.pools)
