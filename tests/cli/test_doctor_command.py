@@ -29,7 +29,8 @@ def test_without_a_server(cli: CommandLine) -> None:
     assert found.pop("API key") == "warning"
     found.pop("command limits", None)  # where there is a sandbox
     host = (
-        "python", "file names", "packages", "price", "tools", "sandbox", "workers package", "data folder", "quotas", "relay",
+        "python", "file names", "packages", "price", "tools", "sandbox", "workers package", "data folder", "quotas",
+        "relay",
     )  # fmt: skip
     assert found == dict.fromkeys(host, "ok")
     assert "neuraphage dev" in cli("doctor").out
