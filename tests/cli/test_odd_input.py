@@ -56,6 +56,7 @@ STARTS_PROCESSES = {
     "demo": ("--live",),
     "run": ("--resume", "nosuch", "x"),
     "purge": ("--data-dir", "/nowhere/at/all"),
+    "relay": ("--check",),
 }
 """A wrong call of those, so that none goes on for long: all else is looked at before."""
 EMPTY = ("NEURAPHAGE_NAMESPACE", "empty")
