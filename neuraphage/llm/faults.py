@@ -21,6 +21,7 @@ from neuraphage.llm.transport_faults import (
     OVERFLOW,
     describe,
     kind_of_transport,
+    own_fault,
     retry_after_s,
     shorten,
 )
@@ -72,10 +73,8 @@ def fault_of(error: Exception, *, streaming: bool, now_s: float) -> ModelFault:
     Returns:
         The fault; its message still has to be cleared of secrets.
     """
-    if isinstance(error, ModelFault):
-        return error
-    if isinstance(error.__cause__, ModelFault):  # from a hook of ours; the SDK wraps whatever the HTTP client raised
-        return error.__cause__
+    if (own := own_fault(error)) is not None:
+        return own
     if isinstance(error, anthropic.APIStatusError):
         message = str(error.api_message or error.message)
         kind = _by_words(kind_of_status(error.status_code, error.type), error.error_code, message)

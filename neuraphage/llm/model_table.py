@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from importlib import resources
 from typing import Any, Self
 
 from neuraphage.errors import SettingsError
+from neuraphage.llm.packaged_table import packaged_text, rows_of
 from neuraphage.model.model_facts import SMALLEST, ModelFacts
 
 
@@ -23,7 +22,7 @@ class ModelTable:
     @classmethod
     def packaged(cls) -> Self:
         """The table that comes with this release."""
-        return cls.parse(resources.files("neuraphage.llm").joinpath("models.json").read_text(encoding="utf-8"))
+        return cls.parse(packaged_text("models.json"))
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -32,11 +31,7 @@ class ModelTable:
         Raises:
             SettingsError: the text is no such table; the message names the row.
         """
-        try:
-            rows = json.loads(text)["models"].items()
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise SettingsError(f'the table of models is not JSON with an object "models": {error!r}') from error
-        return cls({model: _facts(model, row) for model, row in rows})
+        return cls({model: _facts(model, row) for model, row in rows_of(text, "the table of models").items()})
 
     def facts(self, model: str) -> ModelFacts:
         """The sizes of the longest row that the id begins with (dated ids name their model first)."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
-from importlib import resources
 from typing import Any, Self
 
 from neuraphage.decide.model_ids import split_model
 from neuraphage.decide.own_prices import price_of
 from neuraphage.errors import SettingsError
+from neuraphage.llm.packaged_table import packaged_text, rows_of
 from neuraphage.model.usage import Price, PriceQuote
 
 
@@ -35,7 +34,7 @@ class PriceTable:
     @classmethod
     def packaged(cls) -> Self:
         """The table that comes with this release."""
-        return cls.parse(resources.files("neuraphage.llm").joinpath("prices.json").read_text(encoding="utf-8"))
+        return cls.parse(packaged_text("prices.json"))
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -44,11 +43,7 @@ class PriceTable:
         Raises:
             SettingsError: the text is no such table; the message names the row.
         """
-        try:
-            rows = json.loads(text)["models"].items()
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise SettingsError(f'the price table is not JSON with an object "models": {error!r}') from error
-        return cls({model: _price(model, row) for model, row in rows})
+        return cls({model: _price(model, row) for model, row in rows_of(text, "the price table").items()})
 
     def with_own(self, prices: Mapping[str, Price]) -> Self:
         """This table with the prices of the settings, which go before its own for the same beginning of an id."""

@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 import httpcore2
 import httpx2
 
-from neuraphage.errors import FaultKind
+from neuraphage.errors import FaultKind, ModelFault
 
 MAX_RETRY_AFTER_S = 3600.0
 MAX_DETAIL_CHARS = 20_000
@@ -81,6 +81,11 @@ _BY_CLASS: tuple[tuple[type[BaseException], FaultKind], ...] = (
 
 # What an SDK raises for arguments it cannot send, and for bytes it cannot read.
 _PROGRAMMING = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+
+
+def own_fault(error: BaseException) -> ModelFault | None:
+    """What a hook of ours raised; the SDKs wrap whatever comes out of the HTTP client."""
+    return next((one for one in (error, error.__cause__) if isinstance(one, ModelFault)), None)
 
 
 def kind_of_transport(error: BaseException, *, streaming: bool) -> FaultKind | None:
