@@ -67,7 +67,10 @@ PARTS: dict[str, Callable[[Path, int], list[report.Row]]] = {
     "rules": lambda _, rounds: report.judging_rows(*judging.wall_ms(4 * rounds)),
     "assembling": lambda _, rounds: report.assembling_rows(*assembling.wall_ms(20 * rounds)),
     "relay": lambda folder, rounds: report.relay_rows(
-        relayed.calls_ms(folder, 40 * rounds), relayed.turns_ms(folder, rounds), relayed.streams(folder, 200, 10.0)
+        relayed.calls_ms(folder, 40 * rounds),
+        relayed.turns_ms(folder, rounds),
+        relayed.streams(folder, 200, 10.0),
+        relayed.resumed_s(folder, 2 * rounds),
     ),
     "memory": lambda folder, _: report.memory_rows(memory.busy_rss_bytes(folder), memory.idle_cpu_percent(folder)),
 }

@@ -193,13 +193,13 @@ class Runtime(Workers):
         self.task_ids: dict[str, str] = {}
         """By name, what was submitted."""
 
-    def submit(self, task: str, turns: int, wait_ms: float) -> str:
-        """Store one task and publish its first turn."""
+    def submit(self, task: str, turns: int, wait_ms: float, prompt: str = "bench {task} {turns} {wait_ms}") -> str:
+        """Store one task and publish its first turn; `prompt` tells the model what it is to do."""
         task_id = f"task-{uuid.uuid4()}"
         spec = TaskSpec(
             task_id=task_id,
             name=task,
-            prompt=f"bench {task} {turns} {wait_ms}",
+            prompt=prompt.format(task=task, turns=turns, wait_ms=wait_ms),
             model="claude-sonnet-5-5",
             allow=("*",),
             limits=Limits(max_turns=turns, max_cost_microusd=10**12),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -22,6 +24,8 @@ from neuraphage.relay.limits import RelayLimits
 from neuraphage.relay.place import RelayPlace
 from neuraphage.relay.reply_relay import ReplyRelay
 from neuraphage.relay.transport import RelayTransport
+from neuraphage.store import live
+from neuraphage.store.tasks import RedisStore
 from tests.benchmarks.contenders import ROOT, Pool, Runtime
 from tests.benchmarks.machine import rss_bytes, tree_cpu_s, wait_until
 from tests.benchmarks.provider import EVENTS_PER_S
@@ -30,7 +34,8 @@ from tests.benchmarks.workload import gaps_ms
 from tests.relaykit import Interrupted, relay_process
 
 KEY = "sk-ant-bench-0123456789"
-WARM_CALLS, WARM_TURNS = 10, 10
+WARM_CALLS, WARM_TURNS, WARM_TASKS = 10, 10, 8
+"""Tasks: so many that each worker has called the model before one of them is killed."""
 WITHOUT, WITH = "off", "on"
 
 
@@ -104,6 +109,45 @@ def turns_ms(folder: Path, rounds: int, turns: int = 100) -> dict[str, list[floa
                     raise RuntimeError(f"{len(gaps) + 1} calls of the model for {turns} turns")
                 ms.append(median(gaps))
     return found
+
+
+def resumed_s(folder: Path, kills: int) -> list[float]:
+    """Seconds from the kill -9 of a worker in the midst of a reply to the next piece of that reply for viewers.
+
+    Raises:
+        RuntimeError: the reply was asked for again.
+    """
+    found: list[float] = []
+    with BenchServer(folder / "w") as server, provider(folder) as url:
+        runtime = Runtime(server, server, folder)
+        runtime.env |= {"BENCH_PROVIDER": url, "NEURAPHAGE_ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": KEY}
+        runtime.start(Pool("threads", 4, 2))
+        try:
+            store = runtime.store
+            for number in range(kills):
+                runtime.run([f"w{secrets.token_hex(4)}" for _ in range(WARM_TASKS)], 2, 0)
+                task_id = runtime.submit(f"s{number}", EVENTS_PER_S * 20, 0, prompt="stream {turns}")
+                _next_piece(store, task_id)
+                owner = next(row.pid for row in store.registered() if row.process_id == store.get(task_id).owner)
+                os.kill(owner, signal.SIGKILL)
+                killed_s = time.monotonic()
+                _next_piece(store, task_id)
+                found.append(time.monotonic() - killed_s)
+                if store.get(task_id).counters.model_resends:
+                    raise RuntimeError("the reply was asked for again")
+                runtime.processes = [process for process in runtime.processes if process.poll() is None]
+                runtime.add(Pool("threads", 4), f"again{number}")
+        finally:
+            runtime.stop()
+    return found
+
+
+def _next_piece(store: RedisStore, task_id: str) -> None:
+    """Wait until viewers of a task are shown something new."""
+    live.watch(store.context, task_id)
+    client, key = store.context.client, store.context.keys.live(task_id)
+    last = client.xrevrange(key, count=1)[0][0]
+    wait_until(lambda: any(row[1].get(b"t") for row in client.xrange(key, f"({last.decode()}")), "the next piece")
 
 
 def streams(folder: Path, count: int, measured_s: float) -> tuple[float, float, float]:

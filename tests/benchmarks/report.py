@@ -141,7 +141,10 @@ def judging_rows(lines_ms: Sequence[float], read_ms: Sequence[float]) -> list[Ro
 
 
 def relay_rows(
-    calls_ms: dict[str, list[float]], turns_ms: dict[str, list[float]], streams: tuple[float, float, float]
+    calls_ms: dict[str, list[float]],
+    turns_ms: dict[str, list[float]],
+    streams: tuple[float, float, float],
+    resumed_s: Sequence[float],
 ) -> list[Row]:
     """A call and a turn without the relay and with it, and a relay with many streams."""
     (calls_off, calls_on), (turns_off, turns_on) = calls_ms.values(), turns_ms.values()
@@ -153,6 +156,7 @@ def relay_rows(
         Row("with it, of that", spread(_ratios(turns_on, turns_off)), "1.15 at most"),
         Row("memory of a relay with 200 streams, MB", f"{megabytes:.0f}", "120 at most"),
         Row("its CPU, of a core, percent", f"{share:.0%}, {events_per_s:.0f} events/s each", "25 at 50 events/s each"),
+        *seconds_rows("kill -9 of a worker to the next piece of its reply for viewers", resumed_s, "p50 0.5"),
     ]
 
 

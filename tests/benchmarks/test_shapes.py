@@ -132,7 +132,9 @@ def test_a_relay_is_timed_and_weighed(folder: Path) -> None:
     assert megabytes > 5
     assert share >= 0
     assert events_per_s > 1
-    assert len(report.relay_rows(calls, turns, (megabytes, share, events_per_s))) == 6
+    resumed = relayed.resumed_s(folder, 1)
+    assert len(resumed) == 1
+    assert len(report.relay_rows(calls, turns, (megabytes, share, events_per_s), resumed)) == 7
 
 
 def test_each_line_is_judged() -> None:
