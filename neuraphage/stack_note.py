@@ -39,10 +39,11 @@ def write(
     script: str | None = None,
     tools: Sequence[str] = (),
     base_url: str | None = None,
+    prices: Sequence[str] = (),
 ) -> Path:
     """Note where the stack is, which script it plays in place of the real model, and which tools it was told of.
 
-    Also where its models of the form openai:NAME are.
+    Also where its models of the form openai:NAME are, and what its settings say of prices.
 
     The file holds the server's password, so it is private (0600).
     """
@@ -55,6 +56,7 @@ def write(
         "script": script,
         "tools": list(tools),
         "openai_base_url": base_url,
+        "prices": list(prices),
     }
     path.with_suffix(".new").unlink(missing_ok=True)  # one that a kill has left
     with os.fdopen(make_private(path.with_suffix(".new"), os.O_WRONLY), "w", encoding="utf-8") as file:
@@ -81,14 +83,23 @@ def script_of_running_stack(data_dir: Path) -> str | None:
 
 def tools_of_running_stack(data_dir: Path) -> frozenset[str]:
     """Which tools the running stack was told of (setting `tools`)."""
-    tools = _noted(data_dir, "tools")
-    return frozenset(one for one in tools if isinstance(one, str)) if isinstance(tools, list) else frozenset()
+    return _noted_texts(data_dir, "tools")
+
+
+def prices_of_running_stack(data_dir: Path) -> frozenset[str]:
+    """Which prices the running stack was told of (setting `prices`)."""
+    return _noted_texts(data_dir, "prices")
 
 
 def base_url_of_running_stack(data_dir: Path) -> str | None:
     """Where models of the form openai:NAME are for the running stack (setting `openai_base_url`)."""
     url = _noted(data_dir, "openai_base_url")
     return url if isinstance(url, str) else None
+
+
+def _noted_texts(data_dir: Path, name: str) -> frozenset[str]:
+    found = _noted(data_dir, name)
+    return frozenset(one for one in found if isinstance(one, str)) if isinstance(found, list) else frozenset()
 
 
 def _noted(data_dir: Path, name: str) -> object:

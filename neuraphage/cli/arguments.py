@@ -122,6 +122,24 @@ BaseUrl = Annotated[
         metavar="URL",
     ),
 ]
+
+
+def _choose_prices(value: list[str] | None) -> list[str] | None:
+    if value:
+        choose_flag("prices", tuple(value))
+    return value
+
+
+Prices = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--price",
+        help='What a model costs, as "MODEL INPUT OUTPUT" in dollars a million tokens, "openai: 0 0" where nothing'
+        " does; may be repeated. Stands in place of the setting `prices`.",
+        callback=_choose_prices,
+        metavar="PRICE",
+    ),
+]
 Force = Annotated[
     bool,
     typer.Option("--force", help="Take a folder that is too wide: /, a home, or one around or in the data folder."),

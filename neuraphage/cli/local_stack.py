@@ -78,10 +78,9 @@ class LocalStack:
                 raise BadInput("--script starts a stack of its own: take NEURAPHAGE_STATE_URL out of the settings")
             if "tools" in chosen_flags():
                 raise BadInput("--tool is for a stack of your own; workers of other servers have their own settings")
-            if "openai_base_url" in chosen_flags():
-                raise BadInput(
-                    "--base-url is for a stack of your own; workers of other servers have settings of theirs"
-                )
+            for name, option in (("openai_base_url", "--base-url"), ("prices", "--price")):
+                if name in chosen_flags():
+                    raise BadInput(f"{option} is for a stack of your own; workers of other servers have their settings")
             return self
         try:
             self._use = self._await(self._become_user, "another stack ends")
@@ -115,6 +114,7 @@ class LocalStack:
             self._check_script(stack_note.script_of_running_stack(self._data_dir))
             self._check_tools(stack_note.tools_of_running_stack(self._data_dir))
             self._check_base_url(stack_note.base_url_of_running_stack(self._data_dir))
+            self._check_prices(stack_note.prices_of_running_stack(self._data_dir))
         else:
             self._start()
 
@@ -143,6 +143,11 @@ class LocalStack:
             where = running or "no server of your own"
             raise BadInput(f"the stack that runs for {self._data_dir} calls {where}; stop it first to call another one")
 
+    def _check_prices(self, running: frozenset[str]) -> None:
+        if "prices" in chosen_flags() and running != frozenset(self._settings.prices):
+            known = ", ".join(sorted(running)) or "no prices of your own"
+            raise BadInput(f"the stack that runs for {self._data_dir} knows {known}; stop it first to set others")
+
     def _start(self) -> None:
         if self._script is None:
             access = model_access(self._settings)
@@ -157,6 +162,8 @@ class LocalStack:
             told[variable("openai_base_url")] = self._settings.openai_base_url
         if self._tools:
             told[variable("tools")] = ",".join(self._tools)
+        if self._settings.prices:
+            told[variable("prices")] = "\n".join(self._settings.prices)
         env = without_current_folder(os.environ | told)
         # -P: a person's directory may hold modules with the names of ours
         argv = [sys.executable, "-P", "-m", "neuraphage.cli", "dev", "--while-used"]

@@ -91,7 +91,8 @@ class NextCommands:
         script = ("--script", shlex.quote(self.script)) if self.script else ()
         url = chosen_flags().get("openai_base_url")
         server = ("--base-url", shlex.quote(url)) if url else ()
-        return command_line("run", "--resume", short, *script, *server, *options)
+        prices = [word for price in chosen_flags().get("prices", ()) for word in ("--price", shlex.quote(price))]
+        return command_line("run", "--resume", short, *script, *server, *prices, *options)
 
     def text(self, text: str) -> str:
         """A text whose commands reach the stack, also once it has ended with this process."""

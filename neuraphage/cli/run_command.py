@@ -22,6 +22,7 @@ from neuraphage.cli.arguments import (
     MaxTurns,
     Model,
     PermissionTimeout,
+    Prices,
     TaskMode,
     Tools,
 )
@@ -91,6 +92,7 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     script: Script = None,
     tools: Tools = None,  # noqa: ARG001 - noted as a setting
     base_url: BaseUrl = None,  # noqa: ARG001 - noted as a setting
+    price: Prices = None,  # noqa: ARG001 - noted as a setting
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:

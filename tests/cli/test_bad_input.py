@@ -102,6 +102,7 @@ ALONE = {
     "fields that are no JSON": Row(("submit", "x", "--extra", "{"), "--extra: write a JSON object"),
     "fields that are ours": Row(("run", "x", "--extra", '{"messages": []}'), "messages is set by neuraphage itself"),
     "an address that is none": call("run x --force --model openai:m --base-url here", "openai_base_url is no address"),
+    "a price that is none": call("dev --price openai:m", "prices"),
     "an address with a login": call("dev --base-url http://me:word-4711@h/v1", "openai_base_url holds a login"),
     "a model that no key is for": call("run x --force --model openai:m", "NEURAPHAGE_OPENAI_BASE_URL"),
     "a long model": Row(("submit", "x", "--model", "m" * 201), "no id of a model"),

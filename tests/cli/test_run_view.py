@@ -412,14 +412,44 @@ def test_a_stack_that_calls_another_server_is_not_used(cli: CommandLine, tmp_pat
     assert f"calls {running or 'no server of your own'}; stop it first" in ran.err
 
 
+@pytest.mark.parametrize("running", [(), ("openai: 1 2",)])
+def test_a_stack_that_knows_other_prices_is_not_used(
+    cli: CommandLine, tmp_path: Path, running: tuple[str, ...]
+) -> None:
+    """Its workers would count other costs than this line says."""
+    folder = tmp_path / "data"
+    with take_lock(open_files(folder)):
+        address = ServerAddress("redis://127.0.0.1:1/1", "redis://127.0.0.1:1/0")
+        stack_note.write(folder, address, "default", "m", base_url="http://mine/v1", prices=running)
+        server = ("--model", "openai:m", "--base-url", "http://mine/v1")
+        ran = cli("run", "x", *server, "--price", "openai: 0 0")
+    assert (ran.code, ran.out) == (2, "")
+    assert f"knows {', '.join(running) or 'no prices of your own'}; stop it first" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--base-url", "http://mine/v1"), ("--price", "openai: 0 0"), ("--tool", "own:tool")]
+)
+def test_workers_of_other_servers_have_their_own_settings(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch, option: str, value: str
+) -> None:
+    """An option that only a stack of this command could be told is refused, and no task is made."""
+    monkeypatch.setenv("NEURAPHAGE_STATE_URL", "redis://127.0.0.1:1/1")
+    monkeypatch.setenv("NEURAPHAGE_BROKER_URL", "redis://127.0.0.1:1/0")
+    ran = cli("run", "x", "--model", "openai:m", option, value)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"{option} is for a stack of your own" in ran.err
+
+
 def test_the_command_that_goes_on_names_the_server_of_its_models() -> None:
-    """Else the stack that it starts could not call the task's model."""
+    """And what they cost: else the stack that it starts could not call the task's model."""
     choose_flag("openai_base_url", "http://mine/v1")
+    choose_flag("prices", ("openai: 0 0",))
     try:
         again = NextCommands(f"task-{'0' * 8}-1-2-3-{'a' * 12}", own_stack=True, script=None).resume()
     finally:
         forget_flags()
-    assert again == f"neuraphage run --resume {'a' * 12} --base-url http://mine/v1"
+    assert again == f"neuraphage run --resume {'a' * 12} --base-url http://mine/v1 --price 'openai: 0 0'"
 
 
 def test_the_command_that_goes_on_starts_a_stack_when_there_will_be_none(bench: Bench) -> None:

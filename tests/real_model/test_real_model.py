@@ -79,10 +79,9 @@ def test_a_real_model_does_a_task_of_two_steps_through_a_kill(model: ModelServer
     project.mkdir()
     with tempfile.TemporaryDirectory(prefix="np-") as folder:
         place = DevStack(Path(folder))
-        chosen = ("--model", "openai:smollm2", "--base-url", model.url)
+        chosen = ("--model", "openai:smollm2", "--base-url", model.url, "--price", "openai: 0 0")
         argv = [SCRIPT, "run", ORDER, "--dir", str(project), "--allow", "*", *chosen]
-        env = {**place.env, "NEURAPHAGE_PRICES": "openai: 0 0"}  # it costs nothing, which nobody else can know
-        run = subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        run = subprocess.Popen(argv, env=place.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         wait_for(lambda: model.lines("asked"), "the first call")
         worker = worker_of(place.data_dir)
         assert worker is not None
