@@ -390,6 +390,7 @@ def test_every_reading_command_has_json() -> None:
         "events",
         "why",
         "context",
+        "capacity",
         "where",
         "doctor",
         "submit",

@@ -82,6 +82,7 @@ def scene() -> Iterator[Scene]:
         model = ended.enter_context(ScriptedServer({"plan": plan}, accepted_keys=[OWN_KEY]))
         stack = DevStack(folder, ("--workers", "1"))
         stack.env |= {"ANTHROPIC_API_KEY": OWN_KEY, "NEURAPHAGE_ANTHROPIC_BASE_URL": model.url}
+        stack.env["NEURAPHAGE_PRICES"] = "m 1 2"
         ended.callback(stack.kill)
         stack.start()
         settings = ended.enter_context(stack.client()).settings

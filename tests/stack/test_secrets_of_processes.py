@@ -50,6 +50,7 @@ def stack() -> Iterator[DevStack]:
         model = ended.enter_context(ScriptedServer({"plan": plan}, accepted_keys=[KEY]))
         started = DevStack(folder, ("--workers", "1", "--flower"), prefix=without_rights())
         started.env |= {"ANTHROPIC_API_KEY": KEY, "NEURAPHAGE_ANTHROPIC_BASE_URL": model.url}
+        started.env["NEURAPHAGE_PRICES"] = "m 1 2"
         ended.callback(started.kill)
         started.start()
         yield started

@@ -77,7 +77,7 @@ class Refusing:
 )
 def test_who_could_end_no_turn_is_not_ready(tmp_path: Path, error: StoreError, problem: str) -> None:
     """Rules and keys change while workers run: one taken write proves nothing. Ready again without a restart."""
-    store, clock = Refusing(), SystemClock()
+    store, clock = Refusing(), ManualClock()  # no time passes between what is written and what is read
     reporter = HealthReporter(tmp_path, store, clock, this_process(), "worker", 1.0, lambda: True, "here")
     for refuses in (False, True, False):
         store.error = error if refuses else None

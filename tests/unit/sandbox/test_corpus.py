@@ -134,6 +134,7 @@ class Canaries:
         self._write_files()
         self._kept = {path: self._digest(path) for path in self._files()}
         self.accepted: list[str] = []
+        self._listening: list[socket.socket] = []
         self.port = self._listen(socket.create_server(("127.0.0.1", 0)), at_end).getsockname()[1]
         self.abstract = f"canary-{os.getpid()}"
         for place in (f"\0{self.abstract}", str(self.socket)):
@@ -162,6 +163,7 @@ class Canaries:
 
     def touched(self) -> list[str]:
         """What a command has done to them, in words."""
+        self._hear_all()
         found = [f"connected to {name}" for name in self.accepted]
         if self.process.poll() is not None:
             found.append("the process was ended")
@@ -170,6 +172,14 @@ class Canaries:
         now = {path: self._digest(path) for path in self._files()}
         found += [f"changed {path}" for path in self._kept if now.get(path) != self._kept[path]]
         return found + [f"made {path}" for path in now if path not in self._kept]
+
+    def _hear_all(self) -> None:
+        """Connections are taken in their order: when one of ours was, so were all before it."""
+        for listening in self._listening:
+            with socket.socket(listening.family) as own:
+                own.connect(listening.getsockname())
+                own.recv(1)  # ends when it has been noted
+            self.accepted.remove(str(listening.getsockname()))
 
     def _write_files(self) -> None:
         home, data = self.host.home, self.host.data
@@ -194,6 +204,8 @@ class Canaries:
         return f"{hashlib.sha256(path.read_bytes()).hexdigest()} {found.st_mode} {found.st_uid} {found.st_mtime_ns}"
 
     def _listen(self, listening: socket.socket, at_end: ExitStack) -> socket.socket:
+        self._listening.append(listening)
+
         def accept() -> None:
             while True:
                 try:
