@@ -85,14 +85,20 @@ class ReplyRelay:
     def stored(self, call_id: str) -> None:
         """What was made of an answer is stored: the relay need not keep it."""
         with self._lock:
-            known = call_id in self._open
-            connection = self._open.pop(call_id, None)
+            if call_id not in self._open:
+                return
+            connection = self._open.pop(call_id)
+        entry = self._place.entry(call_id)
+        is_told = False
         if connection is not None:
-            with suppress(OSError):
-                connection.sendall(b"s")
+            with suppress(OSError), self._place.connect(entry.relay(), ANSWER_S) as order:
+                # Not by the connection of the answer: the relay may be writing the end of it, and loses what was said
+                # on a connection that is closed under its hands.
+                order.sendall(frames.json_frame({"op": "stored", "id": call_id}))
+                is_told = True
             connection.close()
-        elif known:
-            self._place.entry(call_id).remove()
+        if not is_told:
+            entry.remove()
 
     def cancel(self, call_id: str) -> None:
         """End a call: the provider's connection is closed."""

@@ -26,8 +26,6 @@ log = logging.getLogger(__name__)
 
 LINGER_S = 10.0
 """Longest wait for readers of answers that are over: the files have them, too."""
-STORED = b"s"
-"""What a reader sends when what it made of the answer is stored: the files are of no use any more."""
 STORED_S = 0.1
 """So long the end of an answer waits for its reader to store what it made of it, before it is synced to the disk."""
 _DRAIN_LOOK_S = 0.05
@@ -125,6 +123,9 @@ class RelayServer:
             self._cancel(call_id)
             await _say(writer, {"state": "cancelled"})
             return
+        if op == "stored":
+            self._stored(call_id)
+            return
         if op == "start":
             refusal = self._start(_order(order, call_id, body))
             if refusal is not None:
@@ -179,7 +180,8 @@ class RelayServer:
     def _over(self, call_id: str) -> None:
         """A call is over; what was kept in memory of it goes with its last reader."""
         self._tasks.pop(call_id, None)
-        self._forget_stored(call_id, self._recordings[call_id])
+        if self._recordings[call_id].stored.is_set():
+            self._place.entry(call_id).remove()  # who still reads has it open
         if not self._readers.get(call_id):
             self._let_go(call_id)
 
@@ -188,9 +190,12 @@ class RelayServer:
         if recording is not None:
             recording.close()
 
-    def _forget_stored(self, call_id: str, recording: Recording) -> None:
-        """The files of a call that is over and stored go; who still reads has them open."""
-        if recording.stored.is_set() and call_id not in self._tasks:
+    def _stored(self, call_id: str) -> None:
+        """What a reader made of the answer is stored: the files are of no use any more."""
+        recording = self._recordings.get(call_id)
+        if recording is not None:
+            recording.stored.set()
+        if call_id not in self._tasks:
             self._place.entry(call_id).remove()
 
     def _cancel(self, call_id: str) -> None:
@@ -206,14 +211,11 @@ class RelayServer:
             await _say(writer, {"state": "elsewhere"})  # over, sealed, or another relay's: the files tell
             return
         self._readers[call_id] = self._readers.get(call_id, 0) + 1
-        leaving = asyncio.create_task(reader.read(1))
+        leaving = asyncio.create_task(_left(reader))
         leaving.add_done_callback(lambda _: recording.tell())
         try:
             if await _send_answer(recording, writer, leaving):
                 await leaving
-            if leaving.done() and leaving.result() == STORED:
-                recording.stored.set()
-            self._forget_stored(call_id, recording)
         finally:
             leaving.cancel()
             self._readers[call_id] -= 1
@@ -223,7 +225,13 @@ class RelayServer:
                     self._let_go(call_id)
 
 
-async def _send_answer(recording: Recording, writer: asyncio.StreamWriter, leaving: asyncio.Task[bytes]) -> bool:
+async def _left(reader: asyncio.StreamReader) -> None:
+    """Return when who reads an answer has gone."""
+    with suppress(OSError):
+        await reader.read(1)
+
+
+async def _send_answer(recording: Recording, writer: asyncio.StreamWriter, leaving: asyncio.Task[None]) -> bool:
     """Send all of an answer as it comes; returns whether the reader stayed for all of it."""
     offset = 0
     while not leaving.done():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -155,6 +156,32 @@ def test_what_is_stored_is_kept_no_longer(host: Host, call_id: str) -> None:
     host.call(client, call_id)
     relay.stored(call_id)
     until(lambda: host.place.entry(call_id).state() is DetachedState.ABSENT)
+
+
+def test_what_is_stored_is_told_although_its_reader_hung_up(host: Host, provider: ScriptedServer, call_id: str) -> None:
+    """In the midst of the answer: nothing that is said to the relay rides on a connection that it writes to."""
+    thread, _, _ = started(host, call_id)
+    relay, _ = host.process()
+    entry = host.place.entry(call_id)
+    relay._open[call_id] = hung_up = host.place.connect(entry.relay(), 5.0)
+    hung_up.shutdown(socket.SHUT_RDWR)
+    relay.stored(call_id)
+    (host.place.root.parent / GO).touch()
+    thread.join()
+    until(lambda: entry.state() is DetachedState.ABSENT)
+    assert received(provider) == 1
+
+
+def test_what_is_stored_goes_although_its_relay_is_dead(host: Host, call_id: str) -> None:
+    """Its end was still read from the files."""
+    with relay_process(host.place.root) as process:
+        relay, client = host.process()
+        host.call(client, call_id)
+        until(lambda: host.place.entry(call_id).state() is DetachedState.DONE)
+        process.kill()
+        process.wait()
+    relay.stored(call_id)
+    assert host.place.entry(call_id).state() is DetachedState.ABSENT
 
 
 def test_what_was_read_from_files_is_removed_when_stored(host: Host, call_id: str) -> None:
