@@ -1,0 +1,39 @@
+"""Data of events about what tasks have to do with each other."""
+
+from __future__ import annotations
+
+from neuraphage.model.event_data.base import EventData
+
+
+class ResourceLockWait(EventData):
+    """Data of ResourceLockWait.
+
+    Args:
+        resources: what it waits for.
+        holder_task: the task that has the first of them.
+    """
+
+    resources: tuple[str, ...]
+    holder_task: str | None = None
+
+
+class ResourceLocks(EventData):
+    """Data of ResourceLockAcquired and ResourceLockReleased.
+
+    Args:
+        resources: what is locked.
+    """
+
+    resources: tuple[str, ...]
+
+
+class SubtaskSpawned(EventData):
+    """Data of SubtaskSpawned.
+
+    Args:
+        child: id of the task that was made.
+        name: its name.
+    """
+
+    child: str
+    name: str = ""

@@ -1,0 +1,44 @@
+"""The vocabulary of events: every kind has its group, and data whose fields say what they mean."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from neuraphage.model.event import RESERVED, Event, EventGroup, EventKind
+from neuraphage.model.event_data import DATA, EventData, NoData
+from neuraphage.model.event_data.lifecycle import TaskFailed
+
+
+def test_every_kind_that_is_written_says_what_it_carries() -> None:
+    """And nothing has data that is no kind."""
+    assert set(EventKind) - RESERVED <= set(DATA)
+    assert set(DATA) <= set(EventKind)
+
+
+def test_every_group_has_kinds() -> None:
+    """A kind knows its group by itself, and by an event of it."""
+    assert {kind.group for kind in EventKind} == set(EventGroup)
+    assert EventKind("BudgetWarning").group is EventGroup.DRIFT
+    assert Event(kind="TaskRecovered").group is EventGroup.RECOVERY
+
+
+@pytest.mark.parametrize("shape", sorted(set(DATA.values()) - {NoData}, key=lambda shape: shape.__name__))
+def test_every_field_says_what_it_means(shape: type[EventData]) -> None:
+    """In the docstring of its class, under its own name, in their order."""
+    told = re.findall(r"^ *(\w+): \S", (shape.__doc__ or "").partition("Args:")[2], flags=re.MULTILINE)
+    assert told == list(shape.model_fields)
+
+
+def test_what_a_newer_release_adds_is_left_out() -> None:
+    """A field more makes no event unreadable."""
+    event = Event(kind="TaskFailed", data={"error": "no", "recoverable": True, "of_tomorrow": 1})
+    assert event.typed() == TaskFailed(error="no", recoverable=True)
+
+
+def test_what_is_not_known_is_no_error() -> None:
+    """A kind of a newer release, and data of an older one, are lines all the same."""
+    assert Event(kind="OfTomorrow", data={"a": 1}).typed() is None
+    assert Event(kind="OfTomorrow").group is None
+    assert Event(kind="TaskResumed").typed() is None
