@@ -25,6 +25,8 @@ class ContextSettings(BaseModel):
     """Tokens of the window kept for the reply, where max_tokens is less; of a small window half at most."""
     context_keep_entries: int = Field(default=20, ge=1, le=10_000)
     """Entries at the end of a conversation that stay whole, as far as they fit."""
+    summary_model: str = "cheap"
+    """Who is asked for a summary: a tier, whose first model of the task's provider it is, the id of a model, or own."""
     context_summary_tokens: int = Field(default=4_096, ge=100, le=MAX_AMOUNT)
     """Longest summary; an eighth of the window at most."""
     images: Literal["auto", "on", "off"] = "auto"

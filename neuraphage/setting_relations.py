@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from neuraphage.decide.model_limits import in_window, read_model_limits
+from neuraphage.decide.summary_model import OWN
+from neuraphage.decide.tiers import resolved
+from neuraphage.errors import BadInput
 
 TAKEN_AGAIN_S = 10.0
 """A worker takes messages again so long after its path to the broker fell silent, if new connections get through."""
@@ -76,6 +79,17 @@ def _small_limits(settings: Any) -> list[str]:
     ]
 
 
+def _summary_model(settings: Any) -> list[str]:
+    """That the setting names a tier that there is, or what may be the id of a model."""
+    if settings.summary_model == OWN:
+        return []
+    try:
+        resolved(settings.summary_model, settings.tiers)
+    except BadInput as error:
+        return [f"summary_model: {error}; or write {OWN} for the task's own model"]
+    return []
+
+
 def clashes(settings: Any) -> list[str]:
     """What does not fit together, each in a sentence.
 
@@ -89,7 +103,7 @@ def clashes(settings: Any) -> list[str]:
             f"heartbeat_s ({settings.heartbeat_s:.15g}) and two times state_timeout_s ({wait_s:.15g}) together must not"
             f" exceed lease_s ({settings.lease_s:.15g}): a renewal over a dead connection is tried once more in time"
         )
-    found += _small_limits(settings)
+    found += [*_small_limits(settings), *_summary_model(settings)]
     broker_s = settings.broker_timeout_s
     if silent_broker_s(broker_s) > TAKEN_AGAIN_S:
         fixed_s = silent_broker_s(0.0)

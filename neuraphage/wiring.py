@@ -14,6 +14,7 @@ from neuraphage.decide.server_url import socket_of
 from neuraphage.errors import SpoolError
 from neuraphage.llm import ModelTable
 from neuraphage.model.sandbox import CommandLimits, SandboxKind
+from neuraphage.model_access import require_access
 from neuraphage.model_wiring import build_model, build_relay, key_pool
 from neuraphage.own_rules import OwnRules, rules_file
 from neuraphage.ports import (
@@ -144,7 +145,8 @@ def build_shell() -> ShellReader:
 def build_services(settings: Settings, store: RedisStore) -> Services:
     """Every port of a worker process."""
     redaction, relay = redactor(), build_relay(settings)
-    return Services(
+    access = require_access(settings)
+    services = Services(
         settings=settings,
         clock=store.clock,
         store=store,
@@ -162,8 +164,14 @@ def build_services(settings: Settings, store: RedisStore) -> Services:
         notices=build_notices(settings, store),
         relay=relay or NoRelay(),
         model_facts=ModelTable.packaged().facts,
+        can_call=lambda model: access.problem_of(model) is None,
         key_pool=settings.key_pool or key_pool(settings),
     )
+    other = services.named_for_summaries()
+    if other is not None and not (other.is_callable and other.is_priced):
+        why = "no price is known for it" if other.is_callable else access.problem_of(other.model)
+        log.warning("summary_model %s is not asked, but each task's own model: %s", other.model, why)
+    return services
 
 
 def build_notices(settings: Settings, store: RedisStore) -> PromptNotices:

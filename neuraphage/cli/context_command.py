@@ -10,7 +10,7 @@ from neuraphage.cli.arguments import AsJson, TaskId
 from neuraphage.cli.connection import connect_to_read
 from neuraphage.cli.console import harmless, print_json, print_wrapped
 from neuraphage.model.compaction import Shortening
-from neuraphage.model.context_size import BigResult, ContextSize, PartKind
+from neuraphage.model.context_size import BigResult, ContextSize, PartKind, PastCompaction
 
 _NAMES = {
     PartKind.SYSTEM: "system text",
@@ -72,10 +72,16 @@ def context_lines(size: ContextSize) -> list[str]:
         lines.append(f"made shorter {len(made):,} times:" if len(made) > 1 else "made shorter once:")
         lines += [
             f"  in turn {one.turn + 1:,}: about {one.before_tokens:,} to {one.after_tokens:,} tokens"
-            f" ({_WAYS[one.how].format(f'{one.summarized:,}')})"
+            f" ({_WAYS[one.how].format(f'{one.summarized:,}')}{_by(one)})"
             for one in made[-LAST_COMPACTIONS:]
         ]
     return lines
+
+
+def _by(one: PastCompaction) -> str:
+    """Who made a summary, and why it was the task's own model."""
+    by = f" by {one.summary_model}" if one.summary_model else ""
+    return f"{by}: {one.why_own}" if one.why_own else by
 
 
 def _cut(one: BigResult) -> str:

@@ -31,20 +31,20 @@ _TEXTS: dict[str, EventText] = {
     ),
     EventKind.TASK_UNPAUSED: lambda _: "resumed: waits for a worker",
     EventKind.REQUEST_SENT: lambda d: (
-        ("asks the model for a summary" if d.get("purpose") else "asks the model")
+        (f"asks {d.get('model', 'the model')} for a summary{_why_own(d)}" if d.get("purpose") else "asks the model")
         + (f" again (call {d['attempt']})" if d["attempt"] > 1 else "")
     ),
     EventKind.REQUEST_FAILED: lambda d: (
         f"the call failed ({d['fault']})"
         + (f", its reply had cost {dollars(d['cost_microusd'])}" if d.get("cost_microusd") else "")
-        + (", will be repeated" if d["retry_at_ms"] else "")
+        + (", the task's own model is asked" if d.get("why_own") else ", will be repeated" if d["retry_at_ms"] else "")
     ),
     EventKind.REQUEST_ATTACHED: lambda _: "goes on with the reply that had begun",
     EventKind.REQUEST_HELD: lambda d: f"waits for the model: {_HELD[d['why']]}",
     EventKind.RESPONSE_RECEIVED: lambda d: f"reply committed ({dollars(d['cost_microusd'])})",
     EventKind.CONTEXT_COMPACTED: lambda d: (
         f"the conversation is sent shorter: about {d['after_tokens']:,} tokens instead of {d['before_tokens']:,}"
-        f" ({_SHORTENED[d['how']]})"
+        f" ({_SHORTENED[d['how']]}{_by(d)})"
     ),
     EventKind.TOOL_HELD: lambda d: (
         f"{d['tool']} waits {duration(d['wait_ms'])}: {d['most']} {d['rate']} within a minute are the most"
@@ -101,6 +101,14 @@ STYLES: dict[str, str] = {
     EventKind.BUDGET_WARNING: "yellow",
 }
 """Rich styles by kind; the others are dim."""
+
+
+def _why_own(data: dict[str, Any]) -> str:
+    return f" ({data['why_own']})" if data.get("why_own") else ""
+
+
+def _by(data: dict[str, Any]) -> str:
+    return f" by {data['model']}" if data.get("model") else ""
 
 
 def _model_by(d: dict[str, Any]) -> str:

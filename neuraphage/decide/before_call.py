@@ -9,6 +9,9 @@ from neuraphage.decide.context_actions import Compact, CountTokens
 from neuraphage.decide.limits import limit_failure
 from neuraphage.decide.replies import OVERFLOW_ADVICE
 from neuraphage.decide.snapshot import Snapshot
+from neuraphage.decide.summary_model import summary_choice
+from neuraphage.decide.summary_request import summary_request
+from neuraphage.decide.worst_case import request_tokens
 from neuraphage.errors import FaultKind
 from neuraphage.model.compaction import Compaction, Shortening
 from neuraphage.model.effect import SUMMARY_ENTRY, EffectState, JournalEntry, ModelEffect
@@ -31,13 +34,13 @@ def before_call(snapshot: Snapshot, entry: JournalEntry | None, may_be_billed: b
     if reached is not None:
         return StopAtLimit(reached)
     action = _in_shape(snapshot, entry, may_be_billed)
-    return (money_first(snapshot, entry, may_be_billed) or action) if _is_paid(action) else action
+    return (money_first(snapshot, entry, may_be_billed) or action) if is_paid(action) else action
 
 
 def _in_shape(snapshot: Snapshot, entry: JournalEntry | None, may_be_billed: bool) -> Action:
     """Call the model, or make the conversation shorter first."""
     if isinstance(entry, ModelEffect) and entry.key == SUMMARY_ENTRY:
-        return Compact(Compaction.model_validate(entry.plan), may_be_billed)
+        return _summary(snapshot, Compaction.model_validate(entry.plan), entry, may_be_billed=may_be_billed)
     bounds = snapshot.context
     refused = is_refused(entry)
     if bounds is None:
@@ -48,11 +51,26 @@ def _in_shape(snapshot: Snapshot, entry: JournalEntry | None, may_be_billed: boo
     due = full or is_due(snapshot.entries, bounds, snapshot.counted)
     plan = planned(snapshot.entries, bounds, refused=full) if due else None
     if plan is not None:
-        return Compact(plan)
+        return _summary(snapshot, plan) if plan.how is Shortening.SUMMARY else Compact(plan)
     return Fail(f"{NOTHING_LEFT} {OVERFLOW_ADVICE}", recoverable=True) if refused else CallModel(may_be_billed)
 
 
-def _is_paid(action: Action) -> bool:
+def _summary(
+    snapshot: Snapshot, plan: Compaction, begun: ModelEffect | None = None, *, may_be_billed: bool = False
+) -> Compact:
+    """A summary, and who is asked for it."""
+    own, bounds = snapshot.record.choice.model, snapshot.context
+    if bounds is None:
+        return Compact(plan, may_be_billed, own)
+    sizes = {"window_tokens": bounds.window_tokens, "summary_tokens": bounds.summary_tokens}
+    tokens = request_tokens(summary_request(snapshot.entries, plan, request_id="", model=own, **sizes))
+    choice = summary_choice(
+        snapshot.summary, own, begun, tokens=tokens, reply_tokens=bounds.summary_tokens, now_ms=snapshot.now_ms
+    )
+    return Compact(plan, may_be_billed, choice.model, choice.why_own, tokens)
+
+
+def is_paid(action: Action) -> bool:
     """Whether an action calls the model. What is left out of a conversation costs nothing."""
     return isinstance(action, CallModel) or (isinstance(action, Compact) and action.plan.how is Shortening.SUMMARY)
 

@@ -7,13 +7,15 @@ model of the same family with the same key.
 from __future__ import annotations
 
 from neuraphage.decide.capacity_actions import AskCapacity, WaitForCapacity
+from neuraphage.decide.context_actions import Compact
 from neuraphage.decide.duration import clock_time
 from neuraphage.decide.model_family import model_family
 from neuraphage.decide.retry import OVERLOADED_DELAY_S, RATE_LIMITED_DEFAULT_S, accepted_wait_s
 from neuraphage.decide.snapshot import Snapshot
+from neuraphage.decide.summary_model import NO_GATE, Gate
 from neuraphage.errors import FaultKind
 from neuraphage.model.capacity import CapacityReason
-from neuraphage.model.effect import MODEL_ENTRY, Journal, ModelEffect
+from neuraphage.model.effect import EffectState, Journal, ModelEffect, model_effect, summary_effect
 
 _COOLING = {
     FaultKind.RATE_LIMITED: (CapacityReason.RATE_LIMITED, RATE_LIMITED_DEFAULT_S),
@@ -26,16 +28,23 @@ _UNANSWERED = frozenset(
 """After these nobody knows whether the provider takes calls; any other answer says that it does."""
 
 
-def capacity_first(snapshot: Snapshot) -> AskCapacity | WaitForCapacity | None:
-    """What a call of the model has to wait for; None when it may begin."""
-    if not snapshot.asks_capacity:
+def capacity_first(snapshot: Snapshot, summary: Compact | None = None) -> AskCapacity | WaitForCapacity | None:
+    """What a call of the model has to wait for; None when it may begin.
+
+    Args:
+        snapshot: the facts.
+        summary: what is to be called for; None for the turn's reply.
+    """
+    gate = Gate(snapshot.asks_capacity, snapshot.capacity)
+    if summary is not None:
+        gate = snapshot.summary.gates.get(summary.model, NO_GATE)
+    if not gate.is_asked:
         return None
-    found = snapshot.capacity
-    if found is None:
-        return AskCapacity()
-    if found.is_admitted or found.why is None:
+    if gate.found is None:
+        return AskCapacity(summary)
+    if gate.found.is_admitted or gate.found.why is None:
         return None
-    return WaitForCapacity(found.due_ms, found.why, found.until_ms)
+    return WaitForCapacity(gate.found.due_ms, gate.found.why, gate.found.until_ms, summary)
 
 
 def cooling_after(kind: FaultKind, retry_after_s: float | None) -> tuple[CapacityReason, float] | None:
@@ -62,12 +71,30 @@ def awaited(journal: Journal) -> tuple[CapacityReason, int] | None:
     Args:
         journal: of a task in timers.
     """
-    entry = journal.get(MODEL_ENTRY)
-    if not isinstance(entry, ModelEffect) or entry.awaits is not None:
-        return entry.awaits if isinstance(entry, ModelEffect) else None
+    entry = _next_call(journal)
+    if entry is None or entry.awaits is not None:
+        return None if entry is None else entry.awaits
     if entry.fault is None or entry.retry_at_ms is None or FaultKind(entry.fault) not in _COOLING:
         return None
     return _COOLING[FaultKind(entry.fault)][0], entry.retry_at_ms
+
+
+def awaited_model(journal: Journal, own: str) -> str:
+    """Which model the call of `awaited` is one of.
+
+    Args:
+        journal: of a task in timers.
+        own: the task's model.
+    """
+    entry = _next_call(journal)
+    return own if entry is None or entry.model is None or entry.why_own else entry.model
+
+
+def _next_call(journal: Journal) -> ModelEffect | None:
+    """The call that the turn is at: for a summary, while that is not over, else for the reply."""
+    summary = summary_effect(journal)
+    is_over = summary is None or summary.state is EffectState.COMPLETED
+    return model_effect(journal) if is_over else summary
 
 
 _REFUSALS = {CapacityReason.RATE_LIMITED: "429, too many", CapacityReason.OVERLOADED: "529, overloaded"}

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from neuraphage.decide.context_actions import Compact
 from neuraphage.model.capacity import CapacityReason
 
 
 @dataclass(frozen=True, slots=True)
 class AskCapacity:
-    """Ask whether the model takes a call now, by what all workers of its key know of it."""
+    """Ask whether the model takes a call now, by what all workers of its key know of it.
+
+    Args:
+        summary: the call is one for this summary; None for the turn's reply.
+    """
+
+    summary: Compact | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +27,10 @@ class WaitForCapacity:
         due_ms: when to ask again; server time, milliseconds. It may be woken before.
         why: what it waits for.
         until_ms: the time that the provider asked everybody to wait for; 0 for none.
+        summary: as of AskCapacity.
     """
 
     due_ms: int
     why: CapacityReason
     until_ms: int = 0
+    summary: Compact | None = None

@@ -9,7 +9,7 @@ from typing import Any
 from neuraphage.decide.compacted import compaction_in, sent_blocks
 from neuraphage.decide.context_size import tokens_of
 from neuraphage.decide.conversation import numbered_visible, tool_calls
-from neuraphage.model.compaction import Compaction
+from neuraphage.model.compaction import Compaction, Shortening
 from neuraphage.model.context_size import BigResult, ContextPart, PartKind, PastCompaction
 
 BIGGEST = 5
@@ -67,7 +67,14 @@ def past_compactions(entries: Entries) -> tuple[PastCompaction, ...]:
         if entry.get("compaction") is not None
     ]
     return tuple(
-        PastCompaction(turn, one.how, one.before_tokens, one.after_tokens, max(0, one.to - one.first))
+        PastCompaction(
+            turn,
+            one.how,
+            one.before_tokens,
+            one.after_tokens,
+            max(0, one.to - one.first),
+            *((one.summary_model, one.why_own) if one.how is Shortening.SUMMARY else ()),
+        )
         for turn, one in points
     )
 

@@ -15,7 +15,6 @@ from neuraphage.decide.actions import (
     AskWhatHappened,
     Attach,
     AttachReply,
-    CallModel,
     Fail,
     GiveBack,
     LookAfter,
@@ -25,7 +24,7 @@ from neuraphage.decide.actions import (
     TakeAnswers,
     WaitUntil,
 )
-from neuraphage.decide.before_call import before_call
+from neuraphage.decide.before_call import before_call, is_paid
 from neuraphage.decide.begun_call import Finding, Found
 from neuraphage.decide.capacity import capacity_first
 from neuraphage.decide.context_actions import Compact
@@ -99,7 +98,8 @@ def move_of(snapshot: Snapshot) -> tuple[Move, JournalEntry | None, ToolCall | N
 def _call(snapshot: Snapshot, entry: JournalEntry | None, may_be_billed: bool) -> Action:
     """The model is called, unless something comes before it, or the call has to wait."""
     action = before_call(snapshot, entry, may_be_billed)
-    return (capacity_first(snapshot) or action) if isinstance(action, CallModel | Compact) else action
+    summary = action if isinstance(action, Compact) else None
+    return (capacity_first(snapshot, summary) or action) if is_paid(action) else action
 
 
 def _sent_before(snapshot: Snapshot, entry: JournalEntry | None) -> Action:

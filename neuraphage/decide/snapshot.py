@@ -10,6 +10,7 @@ from typing import Any
 from neuraphage.decide.begun_call import Finding, Found
 from neuraphage.decide.context_bounds import ContextBounds
 from neuraphage.decide.conversation import reply_of_turn
+from neuraphage.decide.summary_model import SummaryFacts
 from neuraphage.model.capacity import Capacity
 from neuraphage.model.effect import Journal
 from neuraphage.model.money import Shortage
@@ -82,8 +83,9 @@ class Snapshot:
         can_count: whether the provider can be asked how long a request is.
         counted: what it said of the next one, without what waits to be taken in; None before it was asked, 0 where it
             gave no answer.
+        summary: who may be asked for a summary.
         asks_capacity: whether it is to be asked for before a call of the model.
-        capacity: whether the model takes a call now; None while that was not asked.
+        capacity: whether the model takes the call for the reply now; None while that was not asked.
         is_priced: whether a price of the task's model is known.
         shortage: the pool of money that had no room for the call of the model; None where none was asked.
     """
@@ -112,6 +114,7 @@ class Snapshot:
     context: ContextBounds | None = None
     can_count: bool = False
     counted: int | None = None
+    summary: SummaryFacts = field(default_factory=SummaryFacts)
     asks_capacity: bool = False
     capacity: Capacity | None = None
     is_priced: bool = True

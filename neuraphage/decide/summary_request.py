@@ -12,6 +12,7 @@ from neuraphage.decide.blank import is_blank
 from neuraphage.decide.compacted import compaction_in
 from neuraphage.decide.context_size import BYTES_A_TOKEN
 from neuraphage.decide.conversation import final_text, numbered_visible
+from neuraphage.decide.replies import Stop, has_words, stop_of
 from neuraphage.decide.shorten import shorten
 from neuraphage.model.compaction import Compaction
 from neuraphage.model.message import Block, ModelReply, ModelRequest, StopReason
@@ -60,14 +61,20 @@ def summary_request(
         messages=[{"role": "user", "content": [{"type": "text", "text": text}]}],
         tools=[],
         max_tokens=summary_tokens,
+        cache_ttl="none",  # no request begins with it
         extra={},
     )
 
 
 def summary_of(reply: ModelReply) -> str | None:
-    """The words of a reply; None where it has none, or was refused."""
-    text = final_text(reply.content)
-    return None if is_blank(text) or reply.stop_reason == StopReason.REFUSAL else text
+    """The words of a reply; None where it has none, was refused, or holds what gateways write where there are none."""
+    is_said = has_words(reply.content) and reply.stop_reason != StopReason.REFUSAL
+    return final_text(reply.content) if is_said else None
+
+
+def is_whole(reply: ModelReply) -> bool:
+    """Whether a summary came to its end: in a broken one the next step is missing, which stands last."""
+    return stop_of(reply.stop_reason) is Stop.NATURAL
 
 
 def _record(entries: Sequence[Mapping[str, Any]], plan: Compaction, room_chars: int) -> str:

@@ -206,7 +206,7 @@ def _waits_for_time(facts: TaskFacts) -> _Said:
         begun = f"It has begun {most} {kind.value} within a minute, the most that `task_{kind.value}_per_minute` allows"
         because = [f"{begun}; its next call, {facts.held.tool}, waits and holds no worker."]
     elif facts.awaits is not None:
-        because = [why_waits(*facts.awaits, facts.record.choice.model)]
+        because = [why_waits(*facts.awaits, facts.awaits_model or facts.record.choice.model)]
     elif facts.due_ms is not None and facts.due_ms == facts.record.unsafe_until_ms:
         because = ["A former worker was only seen absent, and may still act; its next call waits for the end of that."]
     return because, [Forecast(text=f"In {duration(left_ms)} it goes to a worker.", in_ms=left_ms)]

@@ -15,7 +15,7 @@ def request_tokens(request: ModelRequest) -> int:
 
 def worst_case_microusd(request: ModelRequest, price: Price) -> int:
     """What a request may cost at most: none of it is cached, or all of it is written to the cache for as long as it is
-    to be kept, what is dearer, and the reply is as long as it may be.
+    to be kept, if it is, what is dearer, and the reply is as long as it may be.
 
     Args:
         request: what is to be sent.
@@ -23,6 +23,8 @@ def worst_case_microusd(request: ModelRequest, price: Price) -> int:
     """
     tokens, output = request_tokens(request), request.max_tokens
     plain = Usage(input_tokens=tokens, output_tokens=output)
+    if request.cache_ttl == "none":
+        return cost_microusd(plain, price)
     hour = tokens if request.cache_ttl == "1h" else 0
     cached = Usage(cache_creation_input_tokens=tokens, cache_creation_1h_tokens=hour, output_tokens=output)
     return max(cost_microusd(plain, price), cost_microusd(cached, price))

@@ -33,7 +33,8 @@ def request_body(request: ModelRequest) -> dict[str, Any]:
     """
     system, tools, messages = list(request.system), list(request.tools), list(request.messages)
     mark = {"type": "ephemeral"} if request.cache_ttl == "5m" else {"type": "ephemeral", "ttl": request.cache_ttl}
-    budget = MAX_BREAKPOINTS - _count_breakpoints(tools) - _count_breakpoints(system)
+    most = 0 if request.cache_ttl == "none" else MAX_BREAKPOINTS
+    budget = most - _count_breakpoints(tools) - _count_breakpoints(system)
     budget -= sum(_count_breakpoints(message.get("content")) for message in messages)
     for blocks in (system, tools):
         if budget > 0 and _mark_last(blocks, mark):

@@ -34,6 +34,8 @@ class Compaction(Frozen):
         thoughts_to: thoughts of entries before this number are not sent.
         images_to: images and documents of entries before this number are not sent, those of the instructions apart.
         summary: what is sent in place of these entries; None where there is none yet.
+        summary_model: who was asked for it; empty where nobody was, or a release has not noted it.
+        why_own: why that was the task's own model and no cheaper one; empty where there is nothing to tell.
         said: words of people in these entries, which are sent as they are, oldest first.
         before_tokens: estimate of the request without this compaction.
         after_tokens: estimate of the request with it.
@@ -46,6 +48,8 @@ class Compaction(Frozen):
     thoughts_to: int
     images_to: int = 0
     summary: str | None = None
+    summary_model: str = ""
+    why_own: str = ""
     said: tuple[str, ...] = ()
     before_tokens: int = 0
     after_tokens: int = 0

@@ -74,6 +74,8 @@ class PastCompaction:
         how: the strongest way that it uses.
         before_tokens, after_tokens: estimates of the request without it and with it.
         summarized: stored entries that a summary stands for.
+        summary_model: who made it; empty where nobody did, or it is not known.
+        why_own: why that was the task's own model and no cheaper one; empty where there is nothing to tell.
     """
 
     turn: int
@@ -81,6 +83,8 @@ class PastCompaction:
     before_tokens: int
     after_tokens: int
     summarized: int
+    summary_model: str = ""
+    why_own: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,6 +99,8 @@ class ModelEffect(_Effect):
         plain: whether the request holds words, calls and results alone, since more of it was refused.
         compacted: whether it was refused for its length, and made shorter since.
         plan: of a summary: the compaction that it is for, as stored in a conversation.
+        model: of a summary: who is asked for it; None of a release that asked the task's own model alone.
+        why_own: of a summary: why the task's own model is asked, or is to be asked next; empty for nothing to tell.
         reply_begun: failed: whether the reply had begun when it broke off, so that it may be billed.
         response_hash: completed: sha256 of the reply's content.
         stop_reason: completed: why the model stopped.
@@ -117,6 +119,8 @@ class ModelEffect(_Effect):
     plain: bool = False
     compacted: bool = False
     plan: dict[str, Any] | None = None
+    model: str | None = None
+    why_own: str = ""
     reply_begun: bool = False
     response_hash: str | None = None
     stop_reason: str | None = None

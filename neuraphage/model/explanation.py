@@ -41,6 +41,7 @@ class TaskFacts(Frozen):
         held: of a task in timers whose next call waits for a rate: the call's entry in the journal.
         awaits: of a task in timers that waits for its model: what for, and until when the provider asked everybody to
             wait (server time; 0 for no such time).
+        awaits_model: whose calls these are; empty for the task's own model.
         last_sweep_ms: when a sweep last ended; 0 for never.
         decisions: of the sweep and the watchers, oldest first.
     """
@@ -56,6 +57,7 @@ class TaskFacts(Frozen):
     workers: int | None = None
     held: ToolEffect | None = None
     awaits: tuple[CapacityReason, int] | None = None
+    awaits_model: str = ""
     last_sweep_ms: int = 0
     decisions: tuple[LoggedDecision, ...] = ()
 

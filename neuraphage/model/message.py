@@ -91,7 +91,7 @@ class ModelRequest(Frozen):
         messages: API messages, roles alternating, ending with user.
         tools: tool definitions.
         max_tokens: reply limit.
-        cache_ttl: how long the provider is to keep what of this request it caches.
+        cache_ttl: how long the provider is to keep what of this request it caches; none where no request follows.
         extra: further body fields, passed through (thinking, temperature, ...).
         call_id: names this call for a relay, which sends it once at most; empty for a call that is not to outlive its
             process.
@@ -104,7 +104,7 @@ class ModelRequest(Frozen):
     messages: list[dict[str, Any]]
     tools: list[dict[str, Any]]
     max_tokens: int
-    cache_ttl: Literal["5m", "1h"] = "5m"
+    cache_ttl: Literal["5m", "1h", "none"] = "5m"
     extra: dict[str, Any] = Field(default_factory=dict)
     call_id: str = ""
     task_id: str = ""

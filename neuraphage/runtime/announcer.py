@@ -21,23 +21,28 @@ class Announcer:
     Args:
         services: the ports.
         work: the working copy.
-        capacity: is told of a call that is not made for want of money.
     """
 
-    def __init__(self, services: Services, work: UnitOfWork, capacity: CapacityStep) -> None:
+    def __init__(self, services: Services, work: UnitOfWork) -> None:
         self._work = work
-        self._capacity = capacity
         self.cost = CallCost(services)
         """Prices calls."""
 
     def announce(
-        self, entry: ModelEffect, request: ModelRequest, take_back: Callable[[], None], *, resend: bool
+        self,
+        entry: ModelEffect,
+        request: ModelRequest,
+        capacity: CapacityStep,
+        take_back: Callable[[], None],
+        *,
+        resend: bool,
     ) -> ModelEffect:
         """Commit that a call of the model begins, for a reply or for a summary, and reserve what it may cost.
 
         Args:
             entry: the call.
             request: what is sent.
+            capacity: of its model; is told of a call that is not made for want of money.
             take_back: undoes what was noted for it.
             resend: an earlier call of this request may be billed.
 
@@ -54,7 +59,8 @@ class Announcer:
         data: dict[str, Any] = {"request_id": entry.request_id, "attempt": entry.attempt, "fence": entry.fence}
         name = MarkerName.REQUEST_SENT
         if entry.key == SUMMARY_ENTRY:
-            name, data["purpose"] = MarkerName.SUMMARY_SENT, "summary"
+            name = MarkerName.SUMMARY_SENT
+            data |= {"purpose": "summary", "model": request.model, "why_own": entry.why_own}
         self._work.note(
             journal=[entry],
             marker=Marker(name=name, request_id=entry.request_id),
@@ -67,7 +73,7 @@ class Announcer:
             self._work.begin_effect()
         except NoMoney:
             take_back()
-            self._capacity.not_sent()
+            capacity.not_sent()
             raise
         return entry
 

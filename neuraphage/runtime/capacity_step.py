@@ -1,4 +1,4 @@
-"""What a turn asks and tells of its model: whether it takes calls now, and what calls have used of its limits.
+"""What a turn asks and tells of a model: whether it takes calls now, and what calls have used of its limits.
 
 Nothing, while no limits are set and no call was refused.
 """
@@ -13,9 +13,10 @@ from neuraphage.decide.capacity_actions import WaitForCapacity
 from neuraphage.decide.hashing import canonical
 from neuraphage.decide.model_family import gate_of
 from neuraphage.decide.model_limits import estimated_tokens, limits_of
+from neuraphage.decide.summary_model import SummaryChoice, next_call
 from neuraphage.errors import ModelFault, StoreError
 from neuraphage.model.capacity import CallShare, Capacity, CapacityReason, LearnedLimits
-from neuraphage.model.effect import MODEL_ENTRY, EffectState, ModelEffect
+from neuraphage.model.effect import MODEL_ENTRY, SUMMARY_ENTRY, EffectState, ModelEffect
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.message import ModelReply
 from neuraphage.model.usage import Usage
@@ -34,21 +35,24 @@ LEARN_EVERY_S = 600.0
 
 
 class CapacityStep:
-    """The gate of one turn's model.
+    """The gate of a model, for the calls of one kind that one turn makes.
 
     Args:
         services: the ports.
         work: the working copy.
+        summary_by: the model of calls for a summary; None for the turn's reply, and the task's own model.
     """
 
-    def __init__(self, services: Services, work: UnitOfWork) -> None:
+    def __init__(self, services: Services, work: UnitOfWork, summary_by: str | None = None) -> None:
         self._services = services
         self._work = work
-        model = work.record.choice.model
+        self._key = MODEL_ENTRY if summary_by is None else SUMMARY_ENTRY
+        model = summary_by or work.record.choice.model
         self._gate = gate_of(services.key_pool, model)
         self._limits = limits_of(services.settings.model_limits, model)
         self._share: CallShare | None = None
         self._asked_s = 0.0
+        self._tokens = 0
         self._sent_s = 0.0
         self.found: Capacity | None = None
         """What was answered for the next call."""
@@ -58,17 +62,22 @@ class CapacityStep:
         """Whether it is to be asked before a call."""
         return self._limits is not None or self._gate in self._work.cooling
 
-    def ask(self) -> None:
+    def ask(self, input_tokens: int = 0) -> None:
         """Ask whether the model takes a call now.
+
+        Args:
+            input_tokens: estimate of the request; 0 for the next request of the conversation.
 
         Raises:
             StoreUnavailable: the store stayed away.
         """
         record, store = self._work.record, self._services.store
         if self._limits is not None and self._share is None:
-            before = self._work.model_effect
-            self._share = self._wanted(1 if before is None else before.attempt + 1)
-        self._asked_s = self._services.clock.boottime_s()
+            before = self._before()
+            is_first = before is None or (self._key == SUMMARY_ENTRY and before.state is EffectState.COMPLETED)
+            attempt = 1 if is_first or before is None else before.attempt + 1
+            self._share = self._wanted(attempt, input_tokens)
+        self._asked_s, self._tokens = self._services.clock.boottime_s(), input_tokens
         self.found = self._work.asked(
             lambda: store.admit_call(
                 self._gate, record.task_id, priority=record.spec.priority, limits=self._limits, share=self._share
@@ -77,12 +86,13 @@ class CapacityStep:
 
     def hold(self, action: WaitForCapacity) -> None:
         """Note that the call waits; told once for each reason."""
-        work = self._work
-        stored = work.journal.get(MODEL_ENTRY)
-        before = stored if isinstance(stored, ModelEffect) else None
+        work, before, summary = self._work, self._before(), action.summary
         planned = before or ModelEffect(state=EffectState.PLANNED, fence=work.held.lease.fence)
+        if summary is not None:
+            choice, plan = SummaryChoice(summary.model, summary.why_own), summary.plan.model_dump(mode="json")
+            planned = next_call(before, plan, choice, fence=work.held.lease.fence)
         entry = planned.model_copy(update={"awaits": (action.why, action.until_ms)})
-        if before is not None and before.awaits == entry.awaits:
+        if before == entry:
             return
         data = {"why": action.why.value, "until_ms": action.until_ms}
         work.note(journal=[entry], events=[Event(kind=EventKind.REQUEST_HELD, data=data)])
@@ -96,7 +106,7 @@ class CapacityStep:
             attempt: of the call.
         """
         if self._limits is not None:
-            self._share, self._asked_s = self._wanted(attempt), self._services.clock.boottime_s()
+            self._share, self._asked_s = self._wanted(attempt, 0), self._services.clock.boottime_s()
 
     def begun(self, show: Callable[[Delta], None]) -> Callable[[Delta], None]:
         """The call is sent now.
@@ -112,7 +122,7 @@ class CapacityStep:
         """
         clock = self._services.clock
         if self._share is not None and clock.boottime_s() - self._asked_s > STALE_S:
-            self.ask()
+            self.ask(self._tokens)
         self._sent_s = clock.boottime_s()
         if self.found is None or not self.found.probes:
             return show
@@ -185,17 +195,25 @@ class CapacityStep:
         task_id = self._work.record.task_id
         self._tell(lambda: self._services.store.settle_call(self._gate, task_id, limits, used, answered_ms))
 
-    def _wanted(self, attempt: int) -> CallShare:
+    def _before(self) -> ModelEffect | None:
+        """The call of this kind that the journal knows."""
+        stored = self._work.journal.get(self._key)
+        return stored if isinstance(stored, ModelEffect) else None
+
+    def _wanted(self, attempt: int, input_tokens: int) -> CallShare:
         """What a call may take at most, as far as can be known before."""
         work, record = self._work, self._work.record
-        chars = 0
-        if self._limits is not None and self._limits.input_tokens is not None:
+        chars, call, output_tokens = 0, str(attempt), record.spec.max_tokens
+        if self._key == SUMMARY_ENTRY:  # a turn may make several
+            call = f"s{sum(entry.get('compaction') is not None for entry in work.entries)}.{attempt}"
+            output_tokens = self._services.context_bounds(record).summary_tokens
+        elif self._limits is not None and self._limits.input_tokens is not None:
             tools = [[d.name, d.description, d.input_schema] for d in self._services.declarations.values()]
             chars = len(canonical([entry["content"] for entry in work.entries])) + len(canonical(tools))
         return CallShare(
-            ticket=f"{record.resets}.{record.counters.iteration}.{attempt}",
-            input_tokens=estimated_tokens(chars),
-            output_tokens=record.spec.max_tokens,
+            ticket=f"{record.resets}.{record.counters.iteration}.{call}",
+            input_tokens=input_tokens or estimated_tokens(chars),
+            output_tokens=output_tokens,
         )
 
     def _learn(self, told: LearnedLimits) -> None:

@@ -1,4 +1,4 @@
-"""Makes a conversation shorter before a request: by what is left out, or by a summary that the model is asked for."""
+"""Makes a conversation shorter before a request: by what is left out, or by a summary that a model is asked for."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import logging
 from neuraphage.decide.before_call import is_refused
 from neuraphage.decide.context_actions import Compact
 from neuraphage.decide.hashing import call_id, sha256_hex, summary_request_id
-from neuraphage.decide.summary_request import summary_of, summary_request
-from neuraphage.errors import FaultKind, ModelFault
+from neuraphage.decide.summary_model import SummaryChoice, next_call
+from neuraphage.decide.summary_request import is_whole, summary_of, summary_request
+from neuraphage.errors import CancelRequested, FaultKind, ModelFault
 from neuraphage.model.compaction import Compaction, Shortening
-from neuraphage.model.effect import SUMMARY_ENTRY, EffectState, Marker, MarkerName, ModelEffect
+from neuraphage.model.effect import EffectState, Marker, MarkerName, ModelEffect
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.message import Entry, ModelReply, ModelRequest
 from neuraphage.ports import CountsTokens, Delta
 from neuraphage.runtime.announcer import Announcer, settled
+from neuraphage.runtime.gates import Gates
 from neuraphage.runtime.model_step import ModelStep
 from neuraphage.runtime.relayed_call import attached, relayed
 from neuraphage.runtime.savepoint import savepoint
@@ -32,13 +34,17 @@ class ContextStep:
         work: the working copy.
         calls: makes requests, and notes calls that failed.
         announcer: has calls announced, with what they may cost.
+        gates: of the models that are called.
     """
 
-    def __init__(self, services: Services, work: UnitOfWork, calls: ModelStep, announcer: Announcer) -> None:
+    def __init__(
+        self, services: Services, work: UnitOfWork, calls: ModelStep, announcer: Announcer, gates: Gates
+    ) -> None:
         self._services = services
         self._work = work
         self._calls = calls
         self._announcer = announcer
+        self._gates = gates
 
     def compact(self, action: Compact) -> None:
         """Note the compaction; for a summary commit the intent and call before, and note the summary or the fault.
@@ -49,7 +55,7 @@ class ContextStep:
         """
         plan = action.plan
         if plan.how is Shortening.SUMMARY:
-            self._summarize(plan, resend=action.may_be_billed)
+            self._summarize(action)
         else:  # the next commit stores it with the announcement of the request
             self._work.note(entries=[self._entry(plan)], journal=self._put_back(), events=[_told(plan)])
 
@@ -64,12 +70,12 @@ class ContextStep:
             log.info("the provider did not count a request (%s); the estimate is used", fault.kind.value)
             return 0
 
-    def _summarize(self, plan: Compaction, *, resend: bool) -> None:
-        entry, take_back = self._entry_of_call(plan), savepoint(self._work)
-        request = self._request(entry, plan)
+    def _summarize(self, action: Compact) -> None:
+        entry, take_back = self._entry_of_call(action), savepoint(self._work)
+        request, gate = self._request(entry, action.plan), self._gates.of_summary(action.model)
         self._work.put_back_announced()
-        entry = self._announcer.announce(entry, request, take_back, resend=resend)
-        self._read_summary(entry, request, plan)
+        entry = self._announcer.announce(entry, request, gate, take_back, resend=action.may_be_billed)
+        self._read_summary(entry, request, action.plan)
 
     def attach(self) -> None:
         """Go on with a call for a summary that a former lease had sent; see ModelStep.attach."""
@@ -77,38 +83,49 @@ class ContextStep:
         if before is None:
             raise AssertionError("there is no call to attach to")
         entry, plan = attached(self._work, before), Compaction.model_validate(before.plan)
-        self._read_summary(entry, self._request(entry, plan), plan)
+        request = self._request(entry, plan)
+        self._gates.of_summary(request.model).attached(entry.attempt)
+        self._read_summary(entry, request, plan)
 
     def _read_summary(self, entry: ModelEffect, request: ModelRequest, plan: Compaction) -> None:
+        gate = self._gates.of_summary(request.model)
         with relayed(self._services, self._work, entry):
             try:
-                reply = self._services.model.call(request, _shown_to_nobody, self._work.held)
+                reply = self._services.model.call(request, gate.begun(_shown_to_nobody), self._work.held)
                 self._calls.check_size(reply)
-                summary = self._summary(reply)
+                summary = self._summary(reply, is_own=request.model == self._work.record.choice.model)
             except ModelFault as fault:
+                gate.failed(fault)
                 self._calls.note_fault(entry, request, fault)
+            except CancelRequested:
+                gate.given_up()
+                raise
             else:
-                self._note(entry, request, reply, plan.model_copy(update={"summary": summary}))
+                gate.replied(reply)
+                told = {"summary": summary, "summary_model": request.model, "why_own": entry.why_own}
+                self._note(entry, request, reply, plan.model_copy(update=told))
 
-    def _entry_of_call(self, plan: Compaction) -> ModelEffect:
-        work, before = self._work, self._work.summary_effect
-        made = {"state": EffectState.STARTED, "fence": work.held.lease.fence, "plan": plan.model_dump(mode="json")}
-        if before is None or before.state is EffectState.COMPLETED:
-            record, number = work.record, sum(entry.get("compaction") is not None for entry in work.entries)
-            request = summary_request_id(record.task_id, record.seq, number)
-            return ModelEffect(key=SUMMARY_ENTRY, request_id=request, attempt=1, **made)
-        given_up = before.state is EffectState.FAILED and before.retry_at_ms is None  # a person has it tried again
+    def _entry_of_call(self, action: Compact) -> ModelEffect:
+        work, before, record = self._work, self._work.summary_effect, self._work.record
+        plan, choice = action.plan.model_dump(mode="json"), SummaryChoice(action.model, action.why_own)
+        planned = next_call(before, plan, choice, fence=work.held.lease.fence)
+        given_up = planned.state is EffectState.FAILED and planned.retry_at_ms is None  # a person has it tried again
+        number = sum(entry.get("compaction") is not None for entry in work.entries)
         return ModelEffect(
-            key=SUMMARY_ENTRY,
-            request_id=before.request_id,
-            attempt=before.attempt + 1,
-            faults=0 if given_up else before.faults,
-            compacted=before.compacted or before.fault == FaultKind.CONTEXT_OVERFLOW,
-            **made,
+            key=planned.key,
+            state=EffectState.STARTED,
+            fence=work.held.lease.fence,
+            request_id=planned.request_id or summary_request_id(record.task_id, record.seq, number),
+            attempt=planned.attempt + 1,
+            faults=0 if given_up else planned.faults,
+            compacted=planned.compacted or planned.fault == FaultKind.CONTEXT_OVERFLOW,
+            plan=plan,
+            model=choice.model,
+            why_own=choice.why_own,
         )
 
     def _request(self, entry: ModelEffect, plan: Compaction) -> ModelRequest:
-        model = self._work.record.choice.model
+        model = entry.model or self._work.record.choice.model
         bounds = self._services.context_bounds(self._work.record)
         window_tokens = bounds.window_tokens
         request = summary_request(
@@ -122,15 +139,16 @@ class ContextStep:
         call = call_id(entry.request_id or "", entry.attempt)
         return request.model_copy(update={"call_id": call, "task_id": self._work.record.task_id})
 
-    def _summary(self, reply: ModelReply) -> str:
+    def _summary(self, reply: ModelReply, *, is_own: bool) -> str:
         """The words of the summary, as they may be stored.
 
         Raises:
-            ModelFault: there are none; the reply is paid all the same.
+            ModelFault: there are none, or another model's broke off; the reply is paid all the same.
         """
         text = summary_of(reply)
-        if text is None:
-            said = f"the summary came without words (stop reason {reply.stop_reason})"
+        if text is None or not (is_own or is_whole(reply)):
+            what = "came without words" if text is None else "is not whole"
+            said = f"the summary {what} (stop reason {reply.stop_reason})"
             raise ModelFault(FaultKind.GARBAGE, said, usage=reply.usage.model_dump(), model=reply.model)
         return self._services.redaction.text(text)
 
@@ -170,6 +188,8 @@ def _times(reply: ModelReply) -> dict[str, int]:
 
 def _told(made: Compaction) -> Event:
     data = {"how": made.how.value, "before_tokens": made.before_tokens, "after_tokens": made.after_tokens}
+    if made.how is Shortening.SUMMARY:
+        data |= {"model": made.summary_model, "why_own": made.why_own}
     return Event(kind=EventKind.CONTEXT_COMPACTED, data=data)
 
 

@@ -16,6 +16,7 @@ from neuraphage.decide.request_extra import extra_for
 from neuraphage.decide.request_head import head_of, system_blocks
 from neuraphage.decide.retry import RetryDecision, after_fault, is_sent_plain
 from neuraphage.decide.sendable import without_broken_signatures
+from neuraphage.decide.summary_model import gives_way
 from neuraphage.decide.surrogates import whole_text
 from neuraphage.decide.tiers import fallen_back
 from neuraphage.decide.tool_input import why_unusable
@@ -91,7 +92,7 @@ class ModelStep:
         if work.is_announced(entry):
             work.begin_announced(entry)
         else:
-            entry = self._announcer.announce(entry, request, take_back, resend=resend)
+            entry = self._announcer.announce(entry, request, self._capacity, take_back, resend=resend)
         self._read_reply(entry, request)
 
     def settle(self) -> Finding:
@@ -160,10 +161,11 @@ class ModelStep:
         decision = after_fault(fault.kind, entry.faults, fault.retry_after_s, entry.attempt, **tried)
         retry_at_ms = None if decision.delay_s is None else work.now_ms() + int(decision.delay_s * 1000)
         text = whole_text(self._services.redaction.text(fault.detail))[:2_000]
-        following = None
-        if request.model == work.record.choice.model:
-            following = fallen_back(work.record.choice, fault.kind, is_over=retry_at_ms is None)
-        if following is not None:
+        choice, following = work.record.choice, None
+        why_own = gives_way(entry, choice.model, fault.kind, decision)
+        if request.model == choice.model:
+            following = fallen_back(choice, fault.kind, is_over=retry_at_ms is None)
+        if following is not None or why_own:
             decision, retry_at_ms = RetryDecision(0.0, 0), work.now_ms()
         spent = {} if fault.usage is None else self._cost.spent(request.model, fault.model, Usage(**fault.usage))
         failed = entry.model_copy(
@@ -174,6 +176,7 @@ class ModelStep:
                 "faults": decision.faults,
                 "reply_begun": fault.reply_begun,
                 "retry_at_ms": retry_at_ms,
+                "why_own": why_own or entry.why_own,
             }
         )
         data = {
@@ -181,7 +184,7 @@ class ModelStep:
             "fault": fault.kind.value,
             "retry_at_ms": retry_at_ms,
             "cost_microusd": spent.get("cost_microusd", 0),
-        }
+        } | ({"model": request.model, "why_own": why_own} if why_own else {})
         work.note(
             journal=[failed],
             add=spent,

@@ -11,6 +11,7 @@ from neuraphage.decide.context_bounds import ContextBounds, bounds_of
 from neuraphage.decide.context_size import tokens_of
 from neuraphage.decide.request_head import short_hash, system_blocks, tool_definitions
 from neuraphage.decide.rules.reading import rules_in
+from neuraphage.decide.summary_model import OWN, Candidate, is_tier, named
 from neuraphage.model.capacity import LearnedLimits
 from neuraphage.model.model_facts import SMALLEST, ModelFacts
 from neuraphage.model.rule import Rule
@@ -58,6 +59,7 @@ class Services:
         notices: tells people outside of prompts that have opened.
         relay: holds calls of the model, so that they outlive this process.
         model_facts: sizes of a model, by its id.
+        can_call: whether this process has access to the provider of a model, by its id.
         key_pool: names the key that the model is called with, for those who share its limits.
     """
 
@@ -78,6 +80,7 @@ class Services:
     notices: PromptNotices = field(default_factory=NoNotices)
     relay: Relay = field(default_factory=NoRelay)
     model_facts: Callable[[str], ModelFacts] = lambda _: SMALLEST
+    can_call: Callable[[str], bool] = lambda _: True
     key_pool: str = ""
     declarations: dict[str, ToolDeclaration] = field(default_factory=dict)
     learned: dict[str, tuple[LearnedLimits, float]] = field(default_factory=dict)
@@ -111,6 +114,36 @@ class Services:
             record.spec.max_tokens,
             head_tokens=self._tools_tokens + tokens_of(system_blocks(record.spec)),
             waiting_tokens=tokens_of(waiting),
+        )
+
+    def candidate(self, own: str, begun: str | None = None) -> Candidate:
+        """The model that a summary may be asked of in place of a task's own.
+
+        Args:
+            own: the task's model.
+            begun: of a call that was begun; None for the one of the settings.
+        """
+        setting, tiers = self.settings.summary_model, self.settings.tiers
+        wanted = named(setting if begun is None else begun, {} if begun else tiers, own)
+        if wanted.model == own:
+            return Candidate(own, wanted.why_own)
+        # of a tier nobody has thought of this task's model: what may be too small is not tried
+        return self._candidate(wanted.model, takes_unknown=begun is not None or not is_tier(setting, tiers))
+
+    def named_for_summaries(self) -> Candidate | None:
+        """The model that the settings name for all summaries by its id; None where they name a tier, or none."""
+        setting = self.settings.summary_model
+        return None if setting == OWN or is_tier(setting, self.settings.tiers) else self._candidate(setting)
+
+    def _candidate(self, model: str, *, takes_unknown: bool = True) -> Candidate:
+        facts = self.model_facts(model)
+        window = facts.window_tokens if facts.known or takes_unknown else 0
+        return Candidate(
+            model,
+            is_callable=self.can_call(model),
+            is_priced=self.quote(model).known,
+            window_tokens=self.settings.context_window_tokens or window,
+            output_tokens=facts.output_tokens,
         )
 
     def sees(self, model: str) -> bool:

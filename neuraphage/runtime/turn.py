@@ -47,8 +47,8 @@ from neuraphage.model.effect import SUMMARY_ENTRY, Permission
 from neuraphage.ports import Settled, SuspendTo
 from neuraphage.runtime.announcer import Announcer
 from neuraphage.runtime.begun_calls import BegunCalls
-from neuraphage.runtime.capacity_step import CapacityStep
 from neuraphage.runtime.context_step import ContextStep
+from neuraphage.runtime.gates import Gates
 from neuraphage.runtime.model_step import ModelStep
 from neuraphage.runtime.no_money import NoMoney
 from neuraphage.runtime.people_step import PeopleStep
@@ -79,14 +79,14 @@ class Turn:
         self._services = services
         self._work = work
         self._draining = draining
-        self._capacity = CapacityStep(services, work)
-        announcer = Announcer(services, work, self._capacity)
-        self._model = ModelStep(services, work, self._capacity, announcer)
-        self._context = ContextStep(services, work, self._model, announcer)
+        self._gates = Gates(services, work)
+        announcer = Announcer(services, work)
+        self._model = ModelStep(services, work, self._gates.of_reply, announcer)
+        self._context = ContextStep(services, work, self._model, announcer, self._gates)
         spec = work.record.spec
         rules = services.rules_for(spec.working_dir)
         self._tools = ToolStep(services, work, rules)
-        self._facts = TurnFacts(services, work, self._tools, rules, self._capacity)
+        self._facts = TurnFacts(services, work, self._tools, rules, self._gates)
         self._begun = BegunCalls(services, work, self._tools)
         self._seals = Seals(services, work, self._tools, (*rules, *rules_of(spec.allow)))
         self._people = PeopleStep(services, work, self._tools, self._seals)
@@ -172,7 +172,7 @@ class Turn:
         if isinstance(action, WaitForRate):
             self._tools.hold(action)
         elif isinstance(action, WaitForCapacity):
-            self._capacity.hold(action)
+            self._gates.of(action.summary).hold(action)
         return self._work.suspend(SuspendTo.TIMER, due_ms=action.due_ms)
 
     def _ask(self, action: AskPeople | AskHosts | AskWhatHappened) -> Settled:
@@ -206,8 +206,8 @@ class Turn:
         match action:
             case CountTokens():
                 self._facts.counted = self._context.counted()
-            case AskCapacity():
-                self._capacity.ask()
+            case AskCapacity(summary=summary):
+                self._gates.of(summary).ask(0 if summary is None else summary.tokens)
 
     def _reply(self, action: CallModel | Compact | AskReply | AttachReply) -> None:
         """Get a reply of the model, or find out what came of one; it may take as long as an effect does."""

@@ -11,6 +11,8 @@ from neuraphage.decide.edits import as_allowed
 from neuraphage.decide.host_requests import with_reach
 from neuraphage.decide.replies import unfinished_call, why_unfinished
 from neuraphage.decide.snapshot import Bounds, Snapshot, Stop
+from neuraphage.decide.summary_model import SummaryFacts
+from neuraphage.model.effect import EffectState
 from neuraphage.model.money import Shortage
 from neuraphage.model.prompt import PromptKind
 from neuraphage.model.rule import Rule
@@ -19,7 +21,7 @@ from neuraphage.model.shell import ShellLine
 from neuraphage.model.tool import ToolCall, ToolDeclaration
 from neuraphage.model.tool_traits import RatedKind
 from neuraphage.ports import CountsTokens
-from neuraphage.runtime.capacity_step import CapacityStep
+from neuraphage.runtime.gates import Gates
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_step import ToolStep
 from neuraphage.runtime.unit_of_work import UnitOfWork
@@ -34,7 +36,7 @@ class TurnFacts:
         work: the working copy.
         tools: looks at calls.
         rules: those in force for the task, without its own.
-        capacity: whether the model takes calls.
+        gates: whether models take calls.
     """
 
     def __init__(
@@ -43,12 +45,12 @@ class TurnFacts:
         work: UnitOfWork,
         tools: ToolStep,
         rules: Sequence[Rule],
-        capacity: CapacityStep,
+        gates: Gates,
     ) -> None:
         self._services = services
         self._work = work
         self._tools = tools
-        self._capacity = capacity
+        self._gates = gates
         self._rules = tuple(rules)
         self._bounds = _bounds(services.settings)
         self._problems: dict[str, str] = {}
@@ -104,8 +106,9 @@ class TurnFacts:
             context=self._context(),
             can_count=isinstance(self._services.model, CountsTokens),
             counted=self.counted,
-            asks_capacity=self._capacity.is_asked,
-            capacity=self._capacity.found,
+            summary=self._summary(),
+            asks_capacity=self._gates.of_reply.is_asked,
+            capacity=self._gates.of_reply.found,
             is_priced=self._services.quote(work.record.choice.model).known,
             shortage=self.shortage,
         )
@@ -162,6 +165,13 @@ class TurnFacts:
         """How long the next request may be. What waits to be taken in is known for sure when it is announced."""
         waiting = [item.text for _, item in self._work.inbox if item.kind == "input"]
         return self._services.context_bounds(self._work.record, waiting)
+
+    def _summary(self) -> SummaryFacts:
+        """Who may be asked for a summary: of a call that was begun the same model, whatever the settings say now."""
+        own, begun = self._work.record.choice.model, self._work.summary_effect
+        is_over = begun is None or begun.state is EffectState.COMPLETED
+        candidate = self._services.candidate(own, None if begun is None or is_over else begun.model)
+        return SummaryFacts(candidate, self._gates.known(own, candidate.model))
 
     def _reach(self) -> tuple[HostReach, dict[str, ToolDeclaration]]:
         """The hosts that commands may reach, and the tools as they are confined by that. Answers change it, seldom."""

@@ -6,7 +6,7 @@ import contextlib
 
 from pydantic import ValidationError
 
-from neuraphage.decide.capacity import awaited
+from neuraphage.decide.capacity import awaited, awaited_model
 from neuraphage.errors import AccessRefused
 from neuraphage.model.effect import EffectState, Journal, ToolEffect
 from neuraphage.model.explanation import Holder, TaskFacts
@@ -50,6 +50,7 @@ def task_facts(context: StoreContext, task_id: str) -> TaskFacts:
         workers=_workers(context) if record.place == Place.OUTBOX else None,
         held=_held(waiting),
         awaits=awaited(waiting),
+        awaits_model=awaited_model(waiting, record.choice.model),
         last_sweep_ms=last_sweep_ms(context),
         decisions=task_decisions(context, task_id),
     )

@@ -8,6 +8,9 @@ COMPACTION = "neuraphage/decide/compaction.py"
 STEP = "neuraphage/runtime/context_step.py"
 PLANS = "tests/unit/decide/test_compaction.py::"
 IMAGES = "tests/unit/runtime/test_attachments_in_turns.py::"
+SUMMARY = "neuraphage/decide/summary_model.py"
+WHO = "tests/unit/decide/test_summary_model_choice.py::"
+BY = "tests/unit/runtime/test_summary_model.py::"
 TURNS = "tests/unit/runtime/test_compaction_in_turns.py::"
 
 CONTEXT_GUARDS = (
@@ -40,6 +43,46 @@ CONTEXT_GUARDS = (
         "secrets-are-taken-out-of-summaries", STEP,
         "return self._services.redaction.text(text)", "return text",
         TURNS + "test_a_secret_in_a_summary_is_taken_out_before_it_is_stored",
+    ),
+    Bug(
+        "a-tier-stays-with-the-provider", SUMMARY,
+        "if split_model(one).provider is provider), None)", "), None)",
+        WHO + "test_of_a_tier_the_first_one_of_the_own_provider_is_meant",
+    ),
+    Bug(
+        "what-is-summarized-fits-who-is-asked", SUMMARY,
+        "    if needed > other.window_tokens:\n", "    if tokens > other.window_tokens:\n",
+        WHO + "test_what_does_not_fit_goes_to_the_own_model",
+    ),
+    Bug(
+        "another-model-is-waited-for-once", SUMMARY,
+        "    if not waited and found.due_ms", "    if found.due_ms",
+        BY + "test_a_model_that_goes_on_cooling_is_waited_for_once",
+    ),
+    Bug(
+        "what-has-given-way-is-not-asked-again", SUMMARY,
+        "if begun.why_own or begun.model", "if begun.model",
+        BY + "test_what_refuses_for_good_gives_way_to_the_own_model",
+    ),
+    Bug(
+        "a-summary-goes-on-with-who-was-asked", "neuraphage/runtime/turn_facts.py",
+        "None if begun is None or is_over else begun.model", "None",
+        BY + "test_a_recovered_turn_goes_on_with_the_same_model",
+    ),
+    Bug(
+        "a-broken-summary-of-another-is-none", STEP,
+        "if text is None or not (is_own or is_whole(reply)):", "if text is None:",
+        BY + "test_a_summary_that_is_none_is_asked_of_the_own_model",
+    ),
+    Bug(
+        "a-summary-tells-the-gate-of-its-model", STEP,
+        "                gate.failed(fault)\n", "",
+        BY + "test_a_short_refusal_is_waited_for_once",
+    ),
+    Bug(
+        "faults-of-another-are-none-of-its-own", SUMMARY,
+        '        asked |= {"faults": 0, "fault": None, "compacted": False}\n', "        pass\n",
+        BY + "test_a_record_that_was_too_long_for_another_is_sent_whole_to_the_own_model",
     ),
     Bug(
         "input-is-taken-in-behind-a-summary", "neuraphage/runtime/model_step.py",

@@ -25,12 +25,16 @@ class RequestSent(EventData):
         attempt: number of the call, from 1.
         fence: of the lease under which it was sent.
         purpose: summary, where it asks for one; empty for a reply.
+        model: of a summary: who is asked for it.
+        why_own: of a summary: why that is the task's own model and no cheaper one; empty for nothing to tell.
     """
 
     request_id: str
     attempt: int
     fence: int
     purpose: str = ""
+    model: str = ""
+    why_own: str = ""
 
 
 class RequestFailed(EventData):
@@ -41,12 +45,16 @@ class RequestFailed(EventData):
         fault: kind of the fault.
         retry_at_ms: when it is repeated; none where it is not.
         cost_microusd: what it had cost all the same.
+        model: of a summary whose model gives way to the task's own: who had been asked.
+        why_own: why it does; empty where it does not.
     """
 
     request_id: str
     fault: str
     retry_at_ms: int | None = None
     cost_microusd: int = 0
+    model: str = ""
+    why_own: str = ""
 
 
 class ResponseReceived(EventData):
@@ -72,11 +80,15 @@ class ContextCompacted(EventData):
         how: images, results, thoughts or summary (docs/context.md).
         before_tokens: estimated length of the request before.
         after_tokens: and after it.
+        model: who made a summary; empty where none was made.
+        why_own: why that was the task's own model and no cheaper one; empty for nothing to tell.
     """
 
     how: str
     before_tokens: int
     after_tokens: int
+    model: str = ""
+    why_own: str = ""
 
 
 class ToolHeld(EventData):

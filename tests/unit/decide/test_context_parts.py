@@ -65,6 +65,14 @@ def test_every_compaction_is_listed() -> None:
     assert past_compactions(ENTRIES) == ()
 
 
+def test_who_made_a_summary_is_told_of_summaries_alone() -> None:
+    """A later, milder point holds the summary on, and nobody was asked for it then."""
+    by = POINT.model_copy(update={"summary_model": "tiny", "why_own": "why"})
+    later = by.model_copy(update={"how": Shortening.RESULTS})
+    entries = [{"role": "user", "content": [], "compaction": point.model_dump(mode="json")} for point in (by, later)]
+    assert [(one.summary_model, one.why_own) for one in past_compactions(entries)] == [("tiny", "why"), ("", "")]
+
+
 def test_the_share_of_the_window() -> None:
     """Without a window there is none."""
     assert ContextSize(1, 1, 1, 1, window_tokens=200, tokens=50).percent == 25.0
