@@ -183,4 +183,10 @@ class WriteLost(LeaseLost):
 
 
 class CancelRequested(BaseException):
-    """A person cancelled the task: stop the effect in hand and clean up after it."""
+    """A person cancelled the task: stop the effect in hand and clean up after it.
+
+    Who breaks a reply of the model off for it says in `usage` and `model` what that had told, as a ModelFault does.
+    """
+
+    usage: Mapping[str, int] | None = None
+    model: str = ""

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 
 from pydantic import SecretStr
 
-from neuraphage.errors import FaultKind, ModelFault, RelayError
+from neuraphage.errors import CancelRequested, FaultKind, ModelFault, RelayError
 from neuraphage.llm.hangup import Cause, Hangup
 from neuraphage.model.message import ModelReply, ModelRequest
 from neuraphage.model.usage import Usage
@@ -78,7 +78,7 @@ class GuardedCall:
                 return stream(collector)
         except Exception as error:  # noqa: BLE001 - SDKs let out classes of three libraries; all are mapped
             if hangup.cause is Cause.INTERRUPT:
-                interrupt.check()
+                _stop(interrupt, collector)
             # Without a cause: a foreign exception's text may hold the key, and a traceback prints it.
             raise self._fault(error, collector, hangup) from None
         finally:
@@ -90,8 +90,21 @@ class GuardedCall:
         else:
             fault = self._fault_of(error, streaming=collector.started, now_s=time.time())
         clean = without_key(fault.detail, self._key)
-        told = collector.usage.model_dump() if collector.started else None
-        return ModelFault(fault.kind, clean, fault.retry_after_s, usage=told, model=collector.model)
+        return ModelFault(fault.kind, clean, fault.retry_after_s, usage=_told(collector), model=collector.model)
+
+
+def _told(collector: Collecting) -> dict[str, int] | None:
+    """Tokens that a reply has told of; None when none had begun."""
+    return collector.usage.model_dump() if collector.started else None
+
+
+def _stop(interrupt: Interrupt, collector: Collecting) -> None:
+    """Raise what the interrupt does; a cancel is told what the reply that it breaks off had cost by then."""
+    try:
+        interrupt.check()
+    except CancelRequested as cancelled:
+        cancelled.usage, cancelled.model = _told(collector), collector.model
+        raise
 
 
 def hangup_for(request: ModelRequest, timeout_s: float, interrupt: Interrupt) -> Hangup:

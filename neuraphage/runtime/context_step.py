@@ -97,8 +97,9 @@ class ContextStep:
             except ModelFault as fault:
                 gate.failed(fault)
                 self._calls.note_fault(entry, request, fault)
-            except CancelRequested:
+            except CancelRequested as cancelled:
                 gate.given_up()
+                self._calls.note_cancelled(entry, request, cancelled)
                 raise
             else:
                 gate.replied(reply)

@@ -125,8 +125,9 @@ class ModelStep:
             except ModelFault as fault:
                 self._capacity.failed(fault)
                 self.note_fault(entry, request, fault)
-            except CancelRequested:
+            except CancelRequested as cancelled:
                 self._capacity.given_up()
+                self.note_cancelled(entry, request, cancelled)
                 raise
             else:
                 self._capacity.replied(reply)
@@ -193,6 +194,20 @@ class ModelStep:
             events=[Event(kind=EventKind.REQUEST_FAILED, data=data)],
             model=None if following is None else changed(work, following, "fallback", fault.kind.value),
         )
+
+    def note_cancelled(self, entry: ModelEffect, request: ModelRequest, cancelled: CancelRequested) -> None:
+        """Note what a reply had cost that a cancel broke off; the write that ends the task counts it."""
+        if cancelled.usage is None:
+            return
+        spent = self._cost.spent(request.model, cancelled.model, Usage(**cancelled.usage))
+        data = {
+            "request_id": entry.request_id,
+            "fault": "cancelled",
+            "retry_at_ms": None,
+            "cost_microusd": spent["cost_microusd"],
+        }
+        told = [Event(kind=EventKind.REQUEST_FAILED, data=data)]
+        self._work.note(add=spent, on=request.model, reserve_microusd=settled(entry), events=told)
 
     def _note_reply(self, entry: ModelEffect, request: ModelRequest, reply: ModelReply) -> None:
         work, services = self._work, self._services

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from neuraphage.errors import FaultKind, ModelFault
+from interruptkit import heard
+from neuraphage.errors import CancelRequested, FaultKind, ModelFault
 from neuraphage.model.limits import Limits
-from neuraphage.model.task import FailedDetail
+from neuraphage.model.message import ModelReply
+from neuraphage.model.task import FailedDetail, Status
 from neuraphage.store import queries
+from neuraphage.store.ledger import ledger
 from turnkit import Rig, says
 
 MakeRig = Callable[..., Rig]
@@ -98,3 +102,28 @@ def test_the_cost_is_kept_when_the_task_fails(make_rig: MakeRig, kind: FaultKind
     assert isinstance(record.detail, FailedDetail)
     assert record.counters.cost_microusd == 45 * len(rig.model.requests)
     assert record.counters.model_resends == len(rig.model.requests) - 1
+
+
+@pytest.mark.parametrize("usage", [TOLD, None], ids=["in its midst", "before it began"])
+def test_a_reply_that_a_cancel_broke_off_is_counted(make_rig: MakeRig, usage: dict[str, int] | None) -> None:
+    """What it had told of is in the task and in the ledger; of a call without a reply nothing is."""
+
+    def step(request: Any, show: Any, interrupt: Any) -> ModelReply:
+        heard(rig, lambda: rig.people.cancel(task_id))()
+        try:
+            interrupt.check()
+        except CancelRequested as cancelled:
+            cancelled.usage, cancelled.model = usage, "scripted-1"
+            raise
+        return says("Too late.")
+
+    rig = make_rig(step)
+    task_id = rig.submit()
+    rig.drain()
+    record = rig.get(task_id)
+    assert (record.status, record.counters.model_calls) == (Status.CANCELLED, 0)
+    told_microusd = 0 if usage is None else 45
+    assert record.counters.cost_microusd == told_microusd
+    assert sum(row.spent.cost_microusd for row in ledger(rig.store.context) if row.kind == "d") == told_microusd
+    told = [e.data["cost_microusd"] for e in queries.events(rig.store.context, task_id) if e.kind == "RequestFailed"]
+    assert told == ([] if usage is None else [45])
