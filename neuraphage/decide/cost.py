@@ -12,8 +12,9 @@ def cost_microusd(usage: Usage, price: Price) -> int:
 
     Args:
         usage: tokens of the reply.
-        price: micro-dollars a million tokens.
+        price: micro-dollars a million tokens; that of a long request, where the model has one, by `usage`.
     """
+    price = price.of(usage.request_tokens)
     for_an_hour = min(usage.cache_creation_1h_tokens, usage.cache_creation_input_tokens)
     exact = (
         usage.input_tokens * price.input_microusd

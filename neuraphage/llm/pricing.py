@@ -12,6 +12,8 @@ from neuraphage.errors import SettingsError
 from neuraphage.llm.packaged_table import packaged_text, rows_of
 from neuraphage.model.usage import Price, PriceQuote
 
+_AMOUNTS = tuple(name for name in Price.model_fields if name.endswith("_microusd"))
+
 
 class PriceTable:
     """Prices by model id.
@@ -27,9 +29,8 @@ class PriceTable:
         if not prices:
             raise SettingsError("the price table holds no model: add at least one, or costs cannot be limited")
         self._prices = dict(prices)
-        self._dearest = Price(
-            **{field: max(getattr(price, field) or 0 for price in prices.values()) for field in Price.model_fields}
-        )
+        every = [*prices.values(), *(price.long for price in prices.values() if price.long is not None)]
+        self._dearest = Price(**{field: max(getattr(price, field) or 0 for price in every) for field in _AMOUNTS})
 
     @classmethod
     def packaged(cls) -> Self:
@@ -60,9 +61,24 @@ class PriceTable:
 
 def _price(model: str, row: Any) -> Price:
     try:
-        tokens_in, tokens_out = Decimal(row["input_usd"]), Decimal(row["output_usd"])
+        price = _amounts(row)
+        if "long" not in row:
+            return price
+        above = row["long"]["above_tokens"]
+        if type(above) is not int or above <= 0:
+            raise SettingsError(f"price of {model!r}: above_tokens is to be a whole number above zero: {row!r}")
+        return price.model_copy(update={"long": _amounts(row["long"]), "long_above_tokens": above})
     except (KeyError, TypeError, InvalidOperation) as error:
         raise SettingsError(f"price of {model!r}: input_usd and output_usd must be decimal texts: {error!r}") from error
-    if not (tokens_in.is_finite() and tokens_out.is_finite()) or min(tokens_in, tokens_out) < 0:
-        raise SettingsError(f"price of {model!r} is negative or infinite: {row!r}")
-    return price_of(tokens_in, tokens_out)
+    except ValueError as error:
+        raise SettingsError(f"price of {model!r} is negative or infinite: {row!r}") from error
+
+
+def _amounts(row: Any) -> Price:
+    """The price by `input_usd`, `output_usd`, and `cache_read_usd` where that is not a tenth of input."""
+    tokens_in, tokens_out = Decimal(row["input_usd"]), Decimal(row["output_usd"])
+    cache_read = Decimal(row["cache_read_usd"]) if "cache_read_usd" in row else None
+    given = [amount for amount in (tokens_in, tokens_out, cache_read) if amount is not None]
+    if not all(amount.is_finite() for amount in given) or min(given) < 0:
+        raise ValueError(row)
+    return price_of(tokens_in, tokens_out, cache_read=cache_read)

@@ -42,6 +42,8 @@ class Price(Frozen):
         cache_write_microusd: written to the prompt cache (5 minute life).
         cache_read_microusd: read from the prompt cache.
         cache_write_1h_microusd: written to the prompt cache (1 hour life); None for twice the input.
+        long_above_tokens: requests of more tokens than that, whatever of them is cached, cost `long`.
+        long: of such a request, its reply too; None where length changes nothing.
     """
 
     input_microusd: int
@@ -49,6 +51,12 @@ class Price(Frozen):
     cache_write_microusd: int
     cache_read_microusd: int
     cache_write_1h_microusd: int | None = None
+    long_above_tokens: int = 0
+    long: Price | None = None
+
+    def of(self, request_tokens: int) -> Price:
+        """The price of a request of so many tokens, and of its reply."""
+        return self.long if self.long is not None and request_tokens > self.long_above_tokens else self
 
     @property
     def hour_write_microusd(self) -> int:

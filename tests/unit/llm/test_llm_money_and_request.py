@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from neuraphage.decide.cost import cost_microusd
 from neuraphage.errors import SettingsError
+from neuraphage.llm.packaged_table import packaged_text, rows_of
 from neuraphage.llm.pricing import PriceTable
 from neuraphage.llm.request import MAX_BREAKPOINTS, request_body
 from neuraphage.model.message import ModelRequest
@@ -21,9 +22,10 @@ MARK = {"type": "ephemeral"}
     ("model", "price"),
     [
         ("claude-haiku-5-5", (100_000, 500_000, 125_000, 10_000, 200_000)),
-        ("claude-sonnet-5-5", (2_000_000, 10_000_000, 2_500_000, 200_000, 4_000_000)),
-        ("claude-opus-5-5", (4_000_000, 20_000_000, 5_000_000, 400_000, 8_000_000)),
-        ("claude-fable-5-1", (10_000_000, 50_000_000, 12_500_000, 1_000_000, 20_000_000)),
+        ("claude-sonnet-5-5", (2_000_000, 10_000_000, 2_500_000, 100_000, 4_000_000)),
+        ("claude-opus-5-5", (4_000_000, 20_000_000, 5_000_000, 200_000, 8_000_000)),
+        ("claude-fable-5-1", (10_000_000, 50_000_000, 12_500_000, 250_000, 20_000_000)),
+        ("claude-fable-5-2", (8_000_000, 40_000_000, 10_000_000, 800_000, 16_000_000)),
         ("scripted-1", (2_000_000, 10_000_000, 2_500_000, 200_000, 4_000_000)),
     ],
 )
@@ -33,7 +35,29 @@ def test_packaged_prices(model, price):
     for name in (model, f"{model}-20261101"):
         quote = table.quote(name)
         assert (quote.known, quote.row) == (True, model)
-        assert tuple(quote.price.model_dump().values()) == price
+        assert amounts(quote.price) == price
+
+
+def amounts(price: Price) -> tuple[int, ...]:
+    return tuple(value for name, value in price.model_dump().items() if name.endswith("_microusd"))
+
+
+def test_a_long_request_has_a_price_of_its_own():
+    """Whatever of it is cached, and for all of its tokens: one token more than 100,000 is five times as dear."""
+    price = PriceTable.packaged().quote("claude-haiku-5-5").price
+    assert price.long is not None
+    assert amounts(price.long) == tuple(5 * amount for amount in amounts(price))
+    most = {"cache_read_input_tokens": 90_000, "cache_creation_input_tokens": 4_000, "output_tokens": 1_000}
+    assert cost_microusd(Usage(input_tokens=6_000, **most), price) == 900 + 500 + 500 + 600
+    assert cost_microusd(Usage(input_tokens=6_001, **most), price) == 5 * 2_500 + 1
+    assert all(one.price.long is None for one in map(PriceTable.packaged().quote, ("claude-opus-5-5", "scripted-1")))
+
+
+def test_what_is_packaged_says_where_it_was_read():
+    """Each row of a real model names its source, so that who doubts a figure can look."""
+    for name in ("prices.json", "models.json"):
+        rows = rows_of(packaged_text(name), name)
+        assert [model for model, row in rows.items() if "scripted" not in model and not row.get("source")] == []
 
 
 def test_the_longest_row_wins():
@@ -65,6 +89,9 @@ def test_an_unknown_model_costs_the_dearest_price():
         '{"models": {"a": {"input_usd": "x", "output_usd": "1"}}}',
         '{"models": {"a": {"input_usd": "-1", "output_usd": "1"}}}',
         '{"models": {"a": {"input_usd": "NaN", "output_usd": "1"}}}',
+        '{"models": {"a": {"input_usd": "1", "output_usd": "1", "cache_read_usd": "-1"}}}',
+        '{"models": {"a": {"input_usd": "1", "output_usd": "1", "long": {}}}}',
+        '{"models": {"a": {"input_usd": "1", "output_usd": "1", "long": {"input_usd": "1", "output_usd": "1"}}}}',
     ],
 )
 def test_a_broken_table_is_refused(text):
@@ -109,12 +136,12 @@ def test_cost_is_exact_and_rounded_up(usage, price):
 
 
 def test_cost_of_a_known_reply():
-    """1000 in, 500 out, 2000 written to and 3000 read from the cache of the sonnet model cost 12600 micro-dollars."""
+    """1000 in, 500 out, 2000 written to and 3000 read from the cache of the sonnet model cost 12300 micro-dollars."""
     price = PriceTable.packaged().quote("claude-sonnet-5-5").price
     usage = Usage(
         input_tokens=1_000, output_tokens=500, cache_creation_input_tokens=2_000, cache_read_input_tokens=3_000
     )
-    assert cost_microusd(usage, price) == 2_000 + 5_000 + 5_000 + 600
+    assert cost_microusd(usage, price) == 2_000 + 5_000 + 5_000 + 300
 
 
 def test_what_is_kept_for_an_hour_costs_twice():

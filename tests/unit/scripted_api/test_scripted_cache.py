@@ -86,8 +86,9 @@ def test_tools_and_system_are_read_where_messages_differ(cache: PromptCache) -> 
 def test_a_short_prefix_is_not_cached(cache: PromptCache) -> None:
     """By the model's own minimum."""
     assert counts(cache.use(body(text("word " * 500, SHORT))))[1] == 0
-    assert counts(cache.use(body(text("word " * 2_000, SHORT), model="claude-haiku-5-5")))[1] == 0
+    assert counts(cache.use(body(text("word " * 2_000, SHORT), model="a-model-of-someone")))[1] == 0
     assert counts(cache.use(body(text("word " * 2_000, SHORT), model="claude-sonnet-5-5")))[1] > 0
+    assert counts(cache.use(body(text("word " * 500, SHORT), model="claude-haiku-5-5")))[1] > 0
 
 
 @pytest.mark.parametrize(("between", "found"), [(LOOK_BACK_BLOCKS, True), (LOOK_BACK_BLOCKS + 1, False)])
