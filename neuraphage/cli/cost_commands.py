@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
+from rich.cells import cell_len
 from rich.text import Text
 
 from neuraphage.cli.arguments import AsJson
@@ -15,7 +16,9 @@ from neuraphage.errors import BadInput
 from neuraphage.model.money import By, CostLine, CostReport, PoolState, Spent
 
 BAR_CHARS = 24
-"""Of the longest bar of the chart."""
+"""Of the longest bar of the chart, where a terminal has room for it."""
+BESIDE_NAMES = 8
+"""Of the longest bar beside the names of tasks."""
 LINES = 50
 """Shown unless more are asked for."""
 
@@ -52,16 +55,23 @@ def cost(
 
 def _show(report: CostReport, limit: int) -> None:
     lines, most = report.lines[:limit], max(line.cost_microusd for line in report.lines)
-    is_by_task = report.by is By.TASK
-    table = plain_table(report.by.value, "cost", "calls", "tokens", "cached", "recovery", "name" if is_by_task else "")
+    is_by_task, total = report.by is By.TASK, report.total
+    heads = [report.by.value, "cost", "calls", "tokens", "cached", "recovery"]
+    rows: list[list[Text | str]] = [
+        [
+            one_line(short_id(line.key) if is_by_task and line.key else line.text),
+            dollars(line.cost_microusd),
+            *_counts(line.spent),
+        ]
+        for line in lines
+    ]
+    rows.append(["total", dollars(total.cost_microusd), *_counts(total)])
+    longest = _longest_bar(heads, rows, is_by_task=is_by_task)
+    table = plain_table(*heads, "name" if is_by_task else "")
     for number in range(1, 6):
         table.columns[number].justify = "right"
-    for line in lines:
-        is_task = is_by_task and bool(line.key)
-        head = short_id(line.key) if is_task else one_line(line.text)
-        table.add_row(head, dollars(line.cost_microusd), *_counts(line.spent), _last(line, most, is_task=is_task))
-    total = report.total
-    table.add_row("total", dollars(total.cost_microusd), *_counts(total), "")
+    for cells, line in zip(rows, [*lines, None], strict=True):
+        table.add_row(*cells, "" if line is None else _last(line, most, longest, is_by_task=is_by_task))
     print_table(table)
     if len(report.lines) > limit:
         hint(
@@ -79,14 +89,23 @@ def _counts(spent: Spent | None) -> tuple[str, str, str, str]:
     return (str(spent.model_calls), str(asked + spent.output_tokens), share, recovery)
 
 
-def _last(line: CostLine, most: int, *, is_task: bool) -> Text:
+def _longest_bar(heads: list[str], rows: list[list[Text | str]], *, is_by_task: bool) -> int:
+    """How long the bar of the dearest line may be, so that it fits beside the other columns."""
+    if is_by_task:
+        return BESIDE_NAMES
+    widths = [max(cell_len(str(cell)) for cell in column) for column in zip(heads, *rows, strict=True)]
+    return max(1, min(BAR_CHARS, out.width - sum(widths) - 2 * len(widths)))
+
+
+def _last(line: CostLine, most: int, longest: int, *, is_by_task: bool) -> Text:
     """On a terminal a bar of the chart, then the name of a task; a pipe gets the name alone."""
-    name = one_line(line.text) if is_task else Text("")
+    name = line.text if is_by_task and line.key else ""
     if not out.is_terminal:
-        return name
+        return one_line(name)
     mark = "█" if out.encoding.lower().startswith("utf") else "#"
-    bar = mark * (-(-line.cost_microusd * BAR_CHARS // most) if most else 0)
-    return Text(f"{bar:<{BAR_CHARS}} " if is_task else bar) + name
+    bar = mark * (-(-line.cost_microusd * longest // most) if most else 0)
+    shown = one_line(name)
+    return Text(f"{bar:<{longest}} " if name else bar, no_wrap=True, overflow="ellipsis").append_text(shown)
 
 
 def pools(

@@ -33,11 +33,11 @@ class NewTask:
     attach: list[Path] | None
     label: list[str] | None
 
-    def refuse_for_one_that_goes_on(self) -> None:
-        """A task that is resumed keeps what it was given.
+    def check_one_that_goes_on(self, settings: Settings) -> None:
+        """A task that is resumed keeps what it was given; it may be shown more.
 
         Raises:
-            BadInput: an option is for a new task only.
+            BadInput: an option is for a new task only, or what is attached cannot be.
         """
         options = {
             "--dir": self.directory,
@@ -47,12 +47,12 @@ class NewTask:
             "--mode": self.mode,
             "--permission-timeout": self.permission_timeout,
             "--extra": self.extra,
-            "--attach": self.attach,
             "--label": self.label,
         }
         given = [name for name, value in options.items() if value not in (None, [])]
         if given:
             raise BadInput(f"{' and '.join(given)} is for a new task; one that goes on keeps what it was given")
+        attached(settings, self.attach or ())
 
     def check(self, settings: Settings) -> None:
         """Refuse what no task can be made of.

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass
+from pathlib import Path
 
 from neuraphage.api import Api
 from neuraphage.cli.answer_command import send_answer
 from neuraphage.cli.answer_lines import answer_commands
 from neuraphage.cli.flags import chosen_flags
 from neuraphage.cli.hints import command_line, typed_here
+from neuraphage.cli.new_task import tell_first
 from neuraphage.decide.asking import short_prompt_id
 from neuraphage.decide.going_on import going_on
 from neuraphage.errors import IllegalMove
@@ -31,6 +33,7 @@ class ResumeInput:
         max_turns, max_cost_usd: limits from now on.
         prompts: ids of those that the answer is for.
         seen: whether the person says to have seen all of what a listing shortens.
+        attach: images and documents that go with the message.
     """
 
     message: str | None = None
@@ -39,6 +42,7 @@ class ResumeInput:
     max_cost_usd: float | None = None
     prompts: tuple[str, ...] = ()
     seen: bool = False
+    attach: tuple[Path, ...] = ()
 
 
 def resumed(api: Api, wanted_id: str, wanted: ResumeInput) -> tuple[str, str]:
@@ -61,7 +65,9 @@ def resumed(api: Api, wanted_id: str, wanted: ResumeInput) -> tuple[str, str]:
     elif wanted.max_turns is not None or wanted.max_cost_usd is not None:
         api.limit(task_id, max_turns=wanted.max_turns, max_cost_usd=wanted.max_cost_usd)
     if wanted.message is not None:
-        api.send(task_id, wanted.message)
+        if wanted.attach:
+            tell_first(api, record.choice.model, wanted.attach)
+        api.send(task_id, wanted.message, attachments=wanted.attach)
     if record.status is Status.PAUSED:
         api.resume(task_id)
     if wanted.answer is not None:

@@ -105,14 +105,14 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     130 interrupted.
     """
     has_text = prompt is not None or file is not None
-    _refuse_at_odds(has_text, resume, answer, script, is_precise=bool(to or seen))
+    _refuse_at_odds(has_text, resume, answer, script, is_precise=bool(to or seen), attaches=bool(attach))
     new = NewTask(
         directory, model, allow, auto_allow_sandboxed, max_turns, max_cost, mode, permission_timeout, force, extra,
         attach, label,
     )  # fmt: skip
     settings = load_settings()
     if resume is not None:
-        new.refuse_for_one_that_goes_on()
+        new.check_one_that_goes_on(settings)
         check_limits(max_turns, max_cost)
     text = given_text("the prompt", prompt, file) if has_text else None
     if resume is None:
@@ -127,7 +127,7 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
         waiting.end_text()
         with connect() as api, Interrupts() as interrupts:
             if resume is not None:
-                given = ResumeInput(text, answer, max_turns, max_cost, tuple(to or ()), seen)
+                given = ResumeInput(text, answer, max_turns, max_cost, tuple(to or ()), seen, tuple(attach or ()))
                 task_id, after = resumed(api, resume, given)
             else:
                 task_id, after = new.submit(api, text or ""), "0"
@@ -159,7 +159,7 @@ def _tell_project_rules(directory: str | None, view: Viewer) -> None:
 
 
 def _refuse_at_odds(
-    has_text: bool, resume: str | None, answer: str | None, script: str | None, *, is_precise: bool
+    has_text: bool, resume: str | None, answer: str | None, script: str | None, *, is_precise: bool, attaches: bool
 ) -> None:
     if script is not None and not all(script.partition(":")):
         raise BadInput(f"--script {script}: write module:attribute")
@@ -167,6 +167,8 @@ def _refuse_at_odds(
         raise BadInput("give what to do, or --resume with a task that is to go on")
     if answer is not None and resume is None:
         raise BadInput("--answer goes with --resume: it answers what that task asks")
+    if attaches and not has_text:
+        raise BadInput("--attach goes with words: give a message that says what to do with it")
     if is_precise and answer is None:
         raise BadInput("--prompt and --seen go with --answer")
 

@@ -56,6 +56,7 @@ class TaskView:
         self._activity, self._since_s = "", time.monotonic()
         self._turns_told = 0
         self._told: Counters | None = None  # as they were when a turn was last told
+        self._came_late = False
         self._is_over = False
         self.note = ""
         """What the passing line says in place of what goes on."""
@@ -186,6 +187,7 @@ class TaskView:
         turns = record.counters.iteration
         if self._told is None:
             self._turns_told, self._told = turns, record.counters
+            self._came_late = record.counters.tokens_used > 0
         if turns > self._turns_told and not self._viewer.is_open and not self._is_over:
             self._viewer.line(f"  {_done(self._turns_told, turns)} done, {self._of_turn(record)}", "dim")
             self._turns_told, self._told = turns, record.counters
@@ -198,6 +200,9 @@ class TaskView:
         before, now = self._told, record.counters
         if before is None or before.tokens_used == 0:
             return used(record)
+        if self._came_late:  # perhaps in the midst of this turn, when some of it was paid
+            self._came_late = False
+            return f"so far {used(record)}"
         tokens, cost = now.tokens_used - before.tokens_used, now.cost_microusd - before.cost_microusd
         return f"{tokens:,} tokens, {dollars(cost)}; so far {used(record)}"
 

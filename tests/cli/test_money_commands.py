@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 
 from clikit import Bench, CommandLine, run_on_terminal
 from neuraphage.client import AsyncClient
@@ -23,13 +24,15 @@ from neuraphage.ports import Changes, FinishTo, SuspendTo
 from neuraphage.setting_money import MoneySettings
 from neuraphage.settings import Settings
 from source_tree import ROOT
+from terminalkit import STYLE
 
+LONG_NAME = "a name that goes on for longer than there is room for on most terminals"
 TODAY = datetime.datetime.now(datetime.UTC).date().isoformat
 
 
-def spend(bench: Bench, cost: int, model: str = "m", **labels: str) -> str:
+def spend(bench: Bench, cost: int, model: str = "m", *, name: str = "", **labels: str) -> str:
     """A task that has spent something and goes on."""
-    task_id = bench.client.submit("Work.", labels=labels, name=f"costs {cost}")
+    task_id = bench.client.submit("Work.", labels=labels, name=name or f"costs {cost}")
     lease = bench.kit.claim(task_id)
     add = {"cost_microusd": cost, "model_calls": 1, "input_tokens": 10, "cache_read_tokens": 30, "output_tokens": 5}
     bench.kit.finish(lease, FinishTo.NEXT, Changes(add=add, spent={model: add}))
@@ -99,6 +102,20 @@ def test_a_terminal_gets_a_chart(bench: Bench, cli: CommandLine) -> None:
     bars = {line.split()[0]: line.count("█") for line in shown.splitlines() if "█" in line}
     assert bars == {"dear": 24, "cheap": 6}
     assert "█" not in cli("cost", "--by", "model").out
+
+
+def test_the_chart_fits_a_terminal_of_eighty_columns(bench: Bench, cli: CommandLine) -> None:
+    """Beside the long id of a model, and beside the names of tasks, which are cut there and whole in a pipe."""
+    for model in ("openai:a-model-of-a-provider", "claude-sonnet-5-5"):
+        spend(bench, 4_000, model, name=LONG_NAME)
+    for by in ("model", "task"):
+        shown = STYLE.sub("", run_on_terminal("cost", "--by", by, env=os.environ)).replace("\r", "").splitlines()
+        bars = [line.count("█") for line in shown if "$0.0040" in line]
+        assert len(bars) == len(set(bars)) + 1 == 2
+        assert bars[0] > 1
+        assert all(cell_len(line) <= 80 for line in shown)
+        assert len(shown) == 4  # none is broken
+    assert LONG_NAME in cli("cost", "--by", "task").out
 
 
 def test_nothing_spent_is_said(cli: CommandLine, bench: Bench) -> None:

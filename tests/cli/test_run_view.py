@@ -306,6 +306,18 @@ def test_each_turn_has_its_own_text_and_cost(bench: Bench) -> None:
     ]
 
 
+def test_who_comes_in_the_midst_of_a_turn_is_told_no_cost_of_it(bench: Bench) -> None:
+    """Its reply may be paid by then: the whole is told, and what the next turn took."""
+    written, record = Written(), bench.client.get(bench.kit.create())
+    for turns, tokens in ((3, 100), (4, 100), (5, 130)):
+        used = {"iteration": turns, "input_tokens": tokens}
+        written.view.progress(record.model_copy(update={"counters": record.counters.model_copy(update=used)}))
+    assert [line for line in written.saw() if line.strip()] == [
+        "  turn 4 done, so far 100 tokens, $0.0000",
+        "  turn 5 done, 30 tokens, $0.0000; so far 130 tokens, $0.0000",
+    ]
+
+
 def test_the_summary_is_shown_whole_and_once() -> None:
     """What complete_task says is the task's result; a last reply that says the same is not repeated."""
     summary = "All of it. " * 100
@@ -356,6 +368,8 @@ def test_broken_lines_fit_and_lose_nothing(text: str, width: int) -> None:
         (["run", "x", "--answer", "yes"], "--answer goes with --resume"),
         (["run", "--resume", "a", "--dir", ".", "--allow", "*"], "--dir and --allow"),
         (["run", "--resume", "a", "--dir", "."], "--dir is for a new task"),
+        (["run", "--resume", "a", "--attach", "a.png"], "--attach goes with words"),
+        (["run", "--resume", "a", "look", "--attach", "/nowhere/a.png"], "no such file"),
         (["run", "  "], "the prompt is empty"),
         (["run", "x"], "ANTHROPIC_API_KEY"),
         (["run", "x", "--model", "claude-haiku-5-5"], "ANTHROPIC_API_KEY"),

@@ -10,6 +10,7 @@ import pytest
 
 from clikit import Bench, CommandLine
 from mediakit import png
+from neuraphage.cli.resuming import ResumeInput, resumed
 from neuraphage.decide.attachments import label
 from neuraphage.model.task import Status
 from neuraphage.store.encode import inbox_item
@@ -145,3 +146,16 @@ def test_an_image_is_shown_as_a_line(cli: CommandLine, bench: Bench, tmp_path: P
     context = bench.kit.store.context
     (sent,) = context.client.lrange(context.keys.inbox(task_id), 0, -1)
     assert inbox_item(sent).attachments[0]["sha256"] == found["content"][0]["source"]["sha256"]
+
+
+def test_a_task_that_is_resumed_is_shown_an_image(bench: Bench, tmp_path: Path) -> None:
+    """It goes with the message; without words it is refused before anything is changed (test_run_view.py)."""
+    image = tmp_path / "screen.png"
+    image.write_bytes(png(40, 30))
+    task_id = bench.kit.put(Status.PAUSED)
+    resumed(bench.client, task_id, ResumeInput(message="It looks like this.", attach=(image,)))
+    context = bench.kit.store.context
+    (sent,) = context.client.lrange(context.keys.inbox(task_id), 0, -1)
+    (shown,) = inbox_item(sent).attachments
+    assert shown["media_type"] == "image/png"
+    assert bench.client.get(task_id).status is not Status.PAUSED
