@@ -16,6 +16,7 @@ from neuraphage.decide.allowed_hosts import read_allowed_host, read_denied_host
 from neuraphage.decide.loopback import check_loopback_url
 from neuraphage.decide.model_ids import check_model
 from neuraphage.decide.model_limits import read_model_limits
+from neuraphage.decide.own_anomalies import read_anomaly_rule
 from neuraphage.decide.own_prices import read_label_limit, read_price
 from neuraphage.decide.request_extra import check_extra
 from neuraphage.decide.rules.reading import read_rule
@@ -153,6 +154,8 @@ RequestExtra = Annotated[dict[str, Any], BeforeValidator(_json_object)]
 """Further fields of a request to the model."""
 ModelLimitLines = Annotated[tuple[str, ...], _MANY, BeforeValidator(_lines), _readable_by(read_model_limits)]
 """Limits of families of models, each as `claude-sonnet requests=50 input_tokens=30000 output_tokens=8000`."""
+AnomalyLines = Annotated[tuple[str, ...], _MANY, BeforeValidator(_lines), _readable_by(read_anomaly_rule)]
+"""Rules about anomalies, each as `KIND ACTION [LIMIT]`."""
 Prices = Annotated[tuple[str, ...], _MANY, BeforeValidator(_lines), _readable_by(read_price)]
 """Prices of models, each as `MODEL INPUT OUTPUT [CACHE_WRITE CACHE_READ [HOUR_WRITE]]`."""
 LabelLimits = Annotated[tuple[str, ...], _MANY, BeforeValidator(_lines), _readable_by(read_label_limit)]

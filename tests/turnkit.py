@@ -39,6 +39,7 @@ from neuraphage.shell import ShfmtReader
 from neuraphage.spool.command_spool import CommandSpool
 from neuraphage.store import invariant, queries
 from neuraphage.store.tasks import RedisStore
+from neuraphage.testing import Recorder
 from neuraphage.testing.scripted_api.rules import check_body
 from neuraphage.testing.scripted_api.shape import MessagesBody
 from neuraphage.tools.registry import default_toolbox
@@ -278,6 +279,19 @@ class Rig:
         self.drain()
         return task_id
 
+    def through(self, task_id: str) -> Rig:
+        """Handle messages until there are none, in another process where this one is killed; returns the last one."""
+        try:
+            self.drain()
+        except Killed:
+            record = self.get(task_id)
+            following = self.recover(task_id) if record.place == "leases" else self.reborn()
+            if record.place == "outbox":
+                following.dispatcher.messages[:] = [(task_id, record.seq)]
+            following.drain()
+            return following
+        return self
+
     def dies(self) -> None:
         """Handle the oldest message in a process that is killed on the way."""
         try:
@@ -401,6 +415,18 @@ def new_rig(
     keeper = LeaseKeeper(store, SilentPresence(), clock, settings, lambda _: None)
     runner = TurnRunner(services, keeper, f"process-{secrets.token_hex(4)}")
     return Rig(settings, store, model, services, keeper, runner, dispatcher, folder, client, tools)
+
+
+def recorded(rig: Rig, recorder: Recorder) -> Rig:
+    """A process whose writes and calls of the model are recorded; a CrashInjector kills it in one of them."""
+    object.__setattr__(rig.services, "store", recorder.turn_store(rig.store))
+    object.__setattr__(rig.services, "model", recorder.model(rig.model))
+    return rig
+
+
+def killed() -> None:
+    """What a CrashInjector does in a rig."""
+    raise Killed
 
 
 def texts(messages: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from neuraphage.cli.console import dollars
+from neuraphage.decide.anomaly_text import told_to_people
 from neuraphage.decide.duration import duration
 from neuraphage.decide.policy import TIMEOUT
 from neuraphage.decide.pool_text import pool_text
+from neuraphage.model.anomaly import Anomaly
 from neuraphage.model.capacity import CapacityReason
 from neuraphage.model.compaction import Shortening
 from neuraphage.model.event import Event, EventKind
@@ -68,8 +70,11 @@ _TEXTS: dict[str, EventText] = {
     EventKind.PERMISSION_VOIDED: lambda d: f"{d['tool']} is asked about again: {d['why']}",
     EventKind.TASK_RECOVERED: lambda d: f"recovered: its worker is {d['evidence']}. {d['reason']}",
     EventKind.TASK_PAUSED: lambda d: (
-        f"paused ({d['reason']})" + (f": {pool_text(Shortage(**d['shortage']))}" if d.get("shortage") else "")
+        f"paused ({d['reason']})"
+        + (f": {pool_text(Shortage(**d['shortage']))}" if d.get("shortage") else "")
+        + (f": {told_to_people(Anomaly(**d['anomaly']))}" if d.get("anomaly") else "")
     ),
+    EventKind.ANOMALY_DETECTED: lambda d: told_to_people(Anomaly(**d)),
     EventKind.BUDGET_WARNING: lambda d: (
         f"{d['percent']}% of {_pool(d['pool'])} is used:"
         f" {dollars(d['used_microusd'])} of {dollars(d['limit_microusd'])}"

@@ -12,6 +12,7 @@ from typing import Any
 
 from neuraphage.decide.capacity_actions import AskCapacity, WaitForCapacity
 from neuraphage.decide.context_actions import Compact, CountTokens
+from neuraphage.decide.end_actions import Complete, Fail, NextTurn, PauseFor, Rest, StopAtLimit
 from neuraphage.decide.money_actions import WaitForMoney
 from neuraphage.decide.snapshot import Stop
 from neuraphage.model.rule import Rule
@@ -210,57 +211,6 @@ class Record:
     denied_by: tuple[Rule, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class NextTurn:
-    """End the turn and begin the next one.
-
-    Args:
-        say: words to the model, put into the conversation before.
-    """
-
-    say: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Complete:
-    """End the task as completed."""
-
-    summary: str
-
-
-@dataclass(frozen=True, slots=True)
-class Fail:
-    """End the task as failed.
-
-    Args:
-        error: why, for people.
-        recoverable: whether a retry may help.
-        reply: it failed because of its last reply, so that a retry asks for another one.
-    """
-
-    error: str
-    recoverable: bool
-    reply: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class StopAtLimit:
-    """End the task at a limit, unless somebody has raised it meanwhile."""
-
-    error: str
-
-
-@dataclass(frozen=True, slots=True)
-class Rest:
-    """End the turn: it is the person's turn to talk.
-
-    Args:
-        text: what the model said last.
-    """
-
-    text: str
-
-
 Action = (
     CallModel
     | AskReply
@@ -287,6 +237,7 @@ Action = (
     | PutBack
     | Record
     | NextTurn
+    | PauseFor
     | Complete
     | Fail
     | StopAtLimit

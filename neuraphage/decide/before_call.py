@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from neuraphage.decide.actions import Action, CallModel, Fail, StopAtLimit
+from neuraphage.decide.actions import Action, CallModel
 from neuraphage.decide.calling import money_first
 from neuraphage.decide.compaction import filled_the_window, is_due, is_near, planned
 from neuraphage.decide.context_actions import Compact, CountTokens
+from neuraphage.decide.end_actions import Fail, StopAtLimit
 from neuraphage.decide.limits import limit_failure
 from neuraphage.decide.replies import OVERFLOW_ADVICE
 from neuraphage.decide.snapshot import Snapshot

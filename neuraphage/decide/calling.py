@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from neuraphage.decide.actions import Fail
+from neuraphage.decide.end_actions import Fail
 from neuraphage.decide.limits import dollars
 from neuraphage.decide.money_actions import WaitForMoney
 from neuraphage.decide.own_prices import PRICE_FORM

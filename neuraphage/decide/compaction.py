@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from neuraphage.decide.anomaly_text import is_note
 from neuraphage.decide.attachments import left_out
 from neuraphage.decide.compacted import Rows, compaction_in, sent_blocks
 from neuraphage.decide.context_bounds import ContextBounds
@@ -228,4 +229,5 @@ def _said(rows: Rows, old: Compaction, cut: int) -> tuple[str, ...]:
 def _is_said(block: Mapping[str, Any]) -> bool:
     if block.get("type") != "text" or not block["text"].strip():
         return False
-    return block["text"] not in _OURS and not is_git_note(block["text"])
+    text = block["text"]
+    return text not in _OURS and not is_git_note(text) and not is_note(text)

@@ -86,6 +86,8 @@ def answering(record: TaskRecord) -> str:
 def when_read(record: TaskRecord) -> str:
     """When the model reads a message that was just sent."""
     match record.status:
+        case Status.PAUSED if isinstance(record.detail, PausedDetail) and record.detail.anomaly is not None:
+            return f"the task goes on with it; `neuraphage attach {record.short_id}` shows the task"
         case Status.PAUSED:
             return f"it is read when the task goes on: {going_on(record)}"
         case Status.WAITING_FOR_USER:

@@ -15,7 +15,6 @@ from neuraphage.decide.actions import (
     AskWhatHappened,
     Attach,
     AttachReply,
-    Fail,
     GiveBack,
     LookAfter,
     PutBack,
@@ -29,6 +28,7 @@ from neuraphage.decide.begun_call import Finding, Found
 from neuraphage.decide.capacity import capacity_first
 from neuraphage.decide.context_actions import Compact
 from neuraphage.decide.control import endings_last
+from neuraphage.decide.end_actions import Fail
 from neuraphage.decide.given_result import forbidden_result, of_other_tools_result
 from neuraphage.decide.host_requests import host_asked, hosts_to_ask
 from neuraphage.decide.matrix import MATRIX, STARTED_SHAPES, Move, Origin, Shape

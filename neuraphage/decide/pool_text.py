@@ -1,7 +1,8 @@
-"""Pools of money in words: what is left of one, and how a person makes room."""
+"""Why a task is paused, in words; and pools of money: what is left of one, and how a person makes room."""
 
 from __future__ import annotations
 
+from neuraphage.decide.anomaly_text import told_to_people
 from neuraphage.decide.duration import duration
 from neuraphage.decide.limits import dollars
 from neuraphage.model.money import Pool, Shortage
@@ -25,6 +26,8 @@ def why_paused(detail: PausedDetail, now_ms: int) -> str:
     if detail.shortage is not None:
         day = " The pool of the next day (UTC) is a new one." if detail.shortage.pool == Pool.DAY else ""
         return f"{pool_text(detail.shortage)} So it was when it was paused {ago}.{day}"
+    if detail.anomaly is not None:
+        return f"{told_to_people(detail.anomaly)}. It was paused for that {ago}; a message or a resume counts anew."
     if detail.reason == "recovery":
         return f"Its worker died, and the recovery policy left it to a person {ago}."
     return f"A person paused it {ago}."

@@ -23,15 +23,25 @@ def begins_at_ms(entries: Sequence[Mapping[str, Any]], kind: RatedKind, most: in
         most: that may begin within a minute.
         now_ms: server time. Begins that are further ahead than a minute are of a clock that was set back since.
     """
+    recent = _recent(entries, kind, now_ms)
+    if len(recent) < most:
+        return now_ms
+    return min(sorted(recent)[-most], now_ms) + MINUTE_MS
+
+
+def begun_within_a_minute(entries: Sequence[Mapping[str, Any]], kind: RatedKind, now_ms: int) -> int:
+    """How many calls of a kind were begun within the last minute; the arguments are those of `begins_at_ms`."""
+    return len(_recent(entries, kind, now_ms))
+
+
+def _recent(entries: Sequence[Mapping[str, Any]], kind: RatedKind, now_ms: int) -> list[int]:
     recent: list[int] = []
     for began_ms in _begins(entries, kind):
         if began_ms <= now_ms - MINUTE_MS:
             break
         if began_ms < now_ms + MINUTE_MS:
             recent.append(began_ms)
-    if len(recent) < most:
-        return now_ms
-    return min(sorted(recent)[-most], now_ms) + MINUTE_MS
+    return recent
 
 
 def _begins(entries: Sequence[Mapping[str, Any]], kind: RatedKind) -> Iterator[int]:

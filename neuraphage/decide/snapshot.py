@@ -11,6 +11,7 @@ from neuraphage.decide.begun_call import Finding, Found
 from neuraphage.decide.context_bounds import ContextBounds
 from neuraphage.decide.conversation import reply_of_turn
 from neuraphage.decide.summary_model import SummaryFacts
+from neuraphage.model.anomaly import AnomalyKind, AnomalyRule
 from neuraphage.model.capacity import Capacity
 from neuraphage.model.effect import Journal
 from neuraphage.model.money import Shortage
@@ -34,6 +35,7 @@ class Bounds:
         max_recovery_cost_microusd: what calls may have cost that were lost with their workers.
         pool_wait_ms: until it is asked again whether a pool has room.
         fails_at_pool: whether a pool that is used up fails the task, instead of pausing it.
+        anomalies: what holds for each kind that is looked for.
     """
 
     max_continues: int
@@ -42,6 +44,7 @@ class Bounds:
     max_recovery_cost_microusd: int = 5_000_000
     pool_wait_ms: int = 2_000
     fails_at_pool: bool = False
+    anomalies: Mapping[AnomalyKind, AnomalyRule] = field(default_factory=dict)
 
 
 class Stop(Enum):
@@ -88,6 +91,7 @@ class Snapshot:
         capacity: whether the model takes the call for the reply now; None while that was not asked.
         is_priced: whether a price of the task's model is known.
         shortage: the pool of money that had no room for the call of the model; None where none was asked.
+        is_spoken_to: whether a message of a person waits to be taken in.
     """
 
     record: TaskRecord
@@ -119,6 +123,7 @@ class Snapshot:
     capacity: Capacity | None = None
     is_priced: bool = True
     shortage: Shortage | None = None
+    is_spoken_to: bool = False
 
     def reply(self) -> Sequence[Mapping[str, Any]]:
         """The blocks of this turn's reply."""

@@ -157,6 +157,7 @@ class ToolEffect(_Effect):
         result_hash: completed: sha256 of the result.
         is_error: completed: whether the result tells of an error.
         refused: completed: hosts that it was refused and that a person may be asked about, as `pypi.org:443`.
+        output_bytes: completed: what its command put out, where that is more than its result holds.
     """
 
     kind: Literal[EffectKind.TOOL] = EffectKind.TOOL
@@ -179,6 +180,7 @@ class ToolEffect(_Effect):
     result_hash: str | None = None
     is_error: bool = False
     refused: tuple[str, ...] = ()
+    output_bytes: int = 0
 
     @property
     def class_of_repeat(self) -> EffectClass:

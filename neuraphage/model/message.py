@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from neuraphage.model.anomaly import AnomalyNote
 from neuraphage.model.base import SCHEMA_VERSION, Frozen
 from neuraphage.model.cache_use import CacheUse
 from neuraphage.model.capacity import LearnedLimits
@@ -41,12 +42,15 @@ class Entry(Frozen):
         cache: of an assistant entry: what of its request the provider had in its cache.
         first_token_ms: of what the model wrote: milliseconds from its call to the first event of the stream, as the
             worker saw it that read it to its end; one that went on with the call of another counts from there.
-        total_ms: likewise, to the last one; 0 where it is not known.
+        total_ms: likewise, to the last one; 0 where it is not known. Of the result of a call that took a second or
+            longer: how long, as the worker saw it that ran or read it.
         began: of the result of a call that counts for a rate: of which kind, and when the call began (server time,
             milliseconds).
         file: of a tool's result: the file that the call read or wrote. Never sent to the model.
         media: images and documents that this entry brings into the conversation: digest to base64. Blocks of this and
             later entries refer to them; no reader for people is given it (`decide/attachments.py`).
+        said: whether a person wrote it.
+        anomaly: the words are ours, about an anomaly.
         schema_version: version of this shape.
     """
 
@@ -64,6 +68,8 @@ class Entry(Frozen):
     began: tuple[RatedKind, int] | None = None
     file: FileSight | None = None
     media: dict[str, str] | None = None
+    said: bool = False
+    anomaly: AnomalyNote | None = None
     schema_version: int = Field(default=SCHEMA_VERSION, alias="v")
 
     model_config = Frozen.model_config | {"populate_by_name": True}

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from neuraphage.model.anomaly import Anomaly
 from neuraphage.model.base import SCHEMA_VERSION, Frozen
 from neuraphage.model.effect import Marker
 from neuraphage.model.limits import Limits
@@ -100,13 +101,14 @@ class BlockedDetail(Frozen):
 
 
 class PausedDetail(Frozen):
-    """Detail of Paused; `reason` is user, recovery or money, the latter with the pool that is used up."""
+    """Detail of Paused; `reason` is user, recovery, money (`shortage` has the pool) or anomaly (what was seen)."""
 
     status: Literal[Status.PAUSED] = Status.PAUSED
     paused_at_ms: int
     resume_point: ResumePoint
     reason: str = "user"
     shortage: Shortage | None = None
+    anomaly: Anomaly | None = None
 
 
 class CompletedDetail(Frozen):

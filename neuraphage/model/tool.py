@@ -66,6 +66,7 @@ class ToolResult(Frozen):
         file: the file that it read or wrote, so that a later call can tell whether it has changed since.
         refused: hosts that it was refused.
         media: images and documents that the model is shown with the text.
+        output_bytes: what a command put out, where that is more than the text holds.
     """
 
     text: str
@@ -74,6 +75,7 @@ class ToolResult(Frozen):
     file: FileSight | None = None
     refused: tuple[RefusedHost, ...] = ()
     media: tuple[Attachment, ...] = ()
+    output_bytes: int = 0
 
 
 class ProbeVerdict(StrEnum):

@@ -95,6 +95,7 @@ class SpoolStatus(DetachedStatus):
         duration_s: DONE: how long it ran.
         left_behind: DONE: processes it had left running in the background; they were ended too.
         timeout_s: DONE: the limit it ran under; None when that is not known any more.
+        output_bytes: DONE: all that it wrote, shortened or not.
     """
 
     exit_code: int | None = None
@@ -103,6 +104,7 @@ class SpoolStatus(DetachedStatus):
     duration_s: float | None = None
     left_behind: int = 0
     timeout_s: float | None = None
+    output_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

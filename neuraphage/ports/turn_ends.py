@@ -13,6 +13,8 @@ class SuspendTo(StrEnum):
     TIMER = "timer"
     MONEY = "money"
     """Paused: a pool of money is used up."""
+    ANOMALY = "anomaly"
+    """Paused: it leads nowhere. The outbox instead where a person has written meanwhile."""
     PAUSE = "pause"
     """Paused, or the outbox if the flag is gone."""
     SHUTDOWN = "shutdown"

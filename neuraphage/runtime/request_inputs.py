@@ -65,4 +65,4 @@ def take_inputs(services: Services, work: UnitOfWork, iteration: int) -> None:
             work.consume(raw)
     if blocks:
         media = media_to_store(given, work.entries) or None
-        work.note(entries=[Entry(role="user", content=blocks, turn=iteration, media=media)])
+        work.note(entries=[Entry(role="user", content=blocks, turn=iteration, media=media, said=True)])

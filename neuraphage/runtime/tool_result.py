@@ -12,8 +12,11 @@ from neuraphage.model.sandbox import RefusedHost
 from neuraphage.model.tool import ToolResult
 from neuraphage.runtime.unit_of_work import UnitOfWork
 
+LONG_MS = 1_000
+"""A call that took less is stored without its time."""
 
-def note_result(work: UnitOfWork, tool_use_id: str, tool: str, result: ToolResult) -> None:
+
+def note_result(work: UnitOfWork, tool_use_id: str, tool: str, result: ToolResult, total_ms: int = 0) -> None:
     """Note a tool's result: journal, conversation, marker, counters and event together."""
     before = work.tool_effect(tool_use_id)
     digest = sha256_hex([result.text, *(one.sha256 for one in result.media)] if result.media else result.text)
@@ -24,6 +27,7 @@ def note_result(work: UnitOfWork, tool_use_id: str, tool: str, result: ToolResul
             "result_hash": digest,
             "is_error": result.is_error,
             "refused": tuple(refused.place for refused in result.refused if refused.askable),
+            "output_bytes": result.output_bytes,
         }
     )
     work.note(
@@ -34,6 +38,7 @@ def note_result(work: UnitOfWork, tool_use_id: str, tool: str, result: ToolResul
                 turn=work.record.counters.iteration,
                 stop_reason=None,
                 supersedes=None,
+                total_ms=total_ms if total_ms >= LONG_MS else 0,
                 began=entry.began,
                 file=result.file,
                 media=media_to_store(result.media, work.entries) or None,

@@ -119,8 +119,8 @@ class ToolStep:
         }
         self._work.note(journal=[entry.model_copy(update={**planned, "fence": self._work.held.lease.fence})])
 
-    def note(self, call: ToolCall, result: ToolResult) -> None:
-        """Note the result of a call, without secrets and within the tool's limit."""
+    def note(self, call: ToolCall, result: ToolResult, total_ms: int = 0) -> None:
+        """Note the result of a call, which took so long, without secrets and within the tool's limit."""
         declaration = self._services.declarations.get(call.name)
         limit = declaration.output_limit_chars if declaration else 30_000
         result = told_of_edit(result, self._work.tool_effect(call.tool_use_id))
@@ -135,7 +135,7 @@ class ToolStep:
             clean["media"] = self._media(result)
         except BadInput as error:  # what a tool would show is over a limit
             clean |= {"text": f"{text}\n[not shown: {error}]", "is_error": True}
-        note_result(self._work, call.tool_use_id, call.name, result.model_copy(update=clean))
+        note_result(self._work, call.tool_use_id, call.name, result.model_copy(update=clean), total_ms)
 
     def _media(self, result: ToolResult) -> tuple[Attachment, ...]:
         """Images and documents of a result, with names that may be stored.
@@ -269,13 +269,14 @@ class ToolStep:
 
     def carry_out(self, tool: Tool, call: ToolCall, declaration: ToolDeclaration, context: ToolContext) -> None:
         """Run an announced call and note its result."""
+        since_s = self._services.clock.boottime_s()
         try:
             with self.effect_time(declaration), foreign_code():
                 result = of_kind(tool.run(call.params, context), ToolResult)
         except ForeignCodeFailed as failed:  # a bug of others is a result for the model, not a crash of the turn
             self.log_failure("run", call, failed)
             result = raised_result(declaration, failed.error)
-        self.note(call, result)
+        self.note(call, result, int((self._services.clock.boottime_s() - since_s) * 1000))
 
     def log_failure(self, what: str, call: ToolCall, failed: ForeignCodeFailed) -> None:
         """Log what a tool raised in one of its methods."""

@@ -16,18 +16,13 @@ from neuraphage.decide.actions import (
     Attach,
     AttachReply,
     CallModel,
-    Complete,
-    Fail,
     Foresee,
     GiveBack,
     LookAfter,
     LookAtSeal,
-    NextTurn,
     PutBack,
     Record,
-    Rest,
     RunTool,
-    StopAtLimit,
     TakeAnswers,
     VoidApproval,
     WaitForRate,
@@ -36,6 +31,7 @@ from neuraphage.decide.actions import (
 from neuraphage.decide.begun_call import Found
 from neuraphage.decide.capacity_actions import AskCapacity, WaitForCapacity
 from neuraphage.decide.context_actions import Compact, CountTokens
+from neuraphage.decide.end_actions import Complete, Fail, NextTurn, PauseFor, Rest, StopAtLimit
 from neuraphage.decide.machine import decide
 from neuraphage.decide.money_actions import WaitForMoney
 from neuraphage.decide.next_call import runs_outside
@@ -158,7 +154,7 @@ class Turn:
                 return self._wait(action)
             case AskPeople() | AskHosts() | AskWhatHappened():
                 return self._ask(action)
-            case NextTurn() | Complete() | Fail() | StopAtLimit() | Rest():
+            case NextTurn() | PauseFor() | Complete() | Fail() | StopAtLimit() | Rest():
                 return self._end.end(action)
             case _:
                 assert_never(action)

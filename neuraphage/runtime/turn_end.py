@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import assert_never
 
-from neuraphage.decide.actions import Complete, Fail, NextTurn, Rest, StopAtLimit
+from neuraphage.decide.end_actions import Complete, Fail, NextTurn, PauseFor, Remark, Rest, StopAtLimit
 from neuraphage.decide.hashing import conversation_prompt_id
 from neuraphage.model.effect import EffectState, Marker, MarkerName
+from neuraphage.model.event import Event, EventKind
 from neuraphage.model.message import Entry
 from neuraphage.model.prompt import Prompt, PromptKind
-from neuraphage.ports import FinishTo, Settled
+from neuraphage.ports import FinishTo, Settled, SuspendTo
 from neuraphage.runtime.people_step import PeopleStep
 from neuraphage.runtime.unit_of_work import UnitOfWork
 
@@ -26,18 +28,24 @@ class TurnEnd:
         self._work = work
         self._people = people
 
-    def end(self, action: NextTurn | Complete | Fail | StopAtLimit | Rest) -> Settled:
+    def end(self, action: NextTurn | PauseFor | Complete | Fail | StopAtLimit | Rest) -> Settled:
         """Carry it out.
 
         Raises:
             LeaseLost, StoreUnavailable: as UnitOfWork.finish.
         """
         work = self._work
+        if not isinstance(action, StopAtLimit):
+            work.note(events=[Event(kind=EventKind.ANOMALY_DETECTED, data=one.model_dump()) for one in action.seen])
         match action:
             case NextTurn():
                 if action.say is not None:
                     self._say(action.say)
+                self._remark(action.remarks)
                 return work.finish(FinishTo.NEXT)
+            case PauseFor():
+                self._remark(action.remarks)
+                return work.suspend(SuspendTo.ANOMALY, detail=action.anomaly.model_dump())
             case Complete():
                 return work.finish(FinishTo.COMPLETED, {"summary": action.summary})
             case StopAtLimit():
@@ -45,6 +53,7 @@ class TurnEnd:
             case Fail():
                 if action.reply:
                     self._give_reply_up(action.error)
+                self._remark(action.remarks)
                 work.give_announced_up(action.error)
                 return work.finish(FinishTo.FAILED, {"error": action.error, "recoverable": action.recoverable})
             case Rest():
@@ -66,6 +75,14 @@ class TurnEnd:
     def _say(self, text: str) -> None:
         turn = self._work.record.counters.iteration
         self._work.note(entries=[Entry(role="user", content=[{"type": "text", "text": text}], turn=turn)])
+
+    def _remark(self, remarks: Sequence[Remark]) -> None:
+        turn = self._work.record.counters.iteration
+        entries = [
+            Entry(role="user", content=[{"type": "text", "text": one.text}], turn=turn, anomaly=one.note)
+            for one in remarks
+        ]
+        self._work.note(entries=entries)
 
     def _rest(self, text: str) -> Settled:
         """It is the person's turn to talk."""

@@ -9,6 +9,7 @@ from neuraphage.decide.context_bounds import ContextBounds
 from neuraphage.decide.conversation import calls_of_turn
 from neuraphage.decide.edits import as_allowed
 from neuraphage.decide.host_requests import with_reach
+from neuraphage.decide.own_anomalies import anomaly_rules
 from neuraphage.decide.replies import unfinished_call, why_unfinished
 from neuraphage.decide.snapshot import Bounds, Snapshot, Stop
 from neuraphage.decide.summary_model import SummaryFacts
@@ -111,6 +112,7 @@ class TurnFacts:
             capacity=self._gates.of_reply.found,
             is_priced=self._services.quote(work.record.choice.model).known,
             shortage=self.shortage,
+            is_spoken_to=any(item.kind == "input" for _, item in work.inbox),
         )
 
     def calls(self) -> tuple[ToolCall, ...]:
@@ -196,4 +198,5 @@ def _bounds(settings: Settings) -> Bounds:
         max_recovery_cost_microusd=settings.max_recovery_cost_microusd,
         pool_wait_ms=int(settings.pool_wait_s * 1000),
         fails_at_pool=settings.on_exhausted_pool == "fail",
+        anomalies=anomaly_rules(settings.anomalies),
     )

@@ -183,7 +183,14 @@ class Entry:
             facts.duration_s,
             facts.left_behind,
             timeout_s if isinstance(timeout_s, int | float) else None,
+            self._output_bytes(),
         )
+
+    def _output_bytes(self) -> int:
+        try:
+            return (self.path / records.OUTPUT).stat().st_size
+        except OSError:
+            return 0
 
     def task_id(self) -> str:
         """The task that ordered it; empty when that cannot be read."""

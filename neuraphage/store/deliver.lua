@@ -18,6 +18,13 @@ local function go_on()
   return accepted()
 end
 
+-- What was seen is a person's to judge, and whoever writes has done so.
+local function is_paused_for_anomaly()
+  if row.status ~= STATUS.Paused then return false end
+  local readable, detail = pcall(cjson.decode, redis.call('HGET', TASK, 'detail') or '')
+  return readable and type(detail) == 'table' and detail.reason == 'anomaly'
+end
+
 local function is_open()
   return redis.call('HEXISTS', TASK, 'p:' .. prompt) == 1 and redis.call('HEXISTS', TASK, 'a:' .. prompt) == 0
 end
@@ -42,6 +49,9 @@ local function put_in_inbox()
       saved_age_ms = now - (tonumber(row.saved_at) or now), recoveries = tonumber(row.recoveries),
       reason = SAY.deadline,
     }), now, given.why_max)
+  end
+  if given.kind == SIGNAL.input and is_paused_for_anomaly() then
+    queue_task(row, now, STATUS.Queued, REASON.user_input, { seq = seq, recoveries = 0, stalls = 0 }, given)
   end
   if row.status == STATUS.WaitingForUser and inbox_ready() then
     local set = { seq = seq }

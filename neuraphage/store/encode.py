@@ -84,6 +84,9 @@ def entry_bytes(entry: Entry) -> bytes:
     return raw if len(raw) <= COMPRESS_ABOVE_BYTES else zlib.compress(raw, level=1)
 
 
+_WITHOUT_DEFAULTS = frozenset({"cache", "file"})
+
+
 def entry_json(entry: Entry) -> bytes:
     """JSON of a conversation entry: `{"role","content","turn","v"}`, and the others where set."""
     plain: dict[str, Any] = {
@@ -98,18 +101,20 @@ def entry_json(entry: Entry) -> bytes:
         plain["unusable_calls"] = entry.unusable_calls
     if entry.supersedes is not None:
         plain["supersedes"] = entry.supersedes
-    if entry.compaction is not None:
-        plain["compaction"] = entry.compaction.model_dump(mode="json")
     if entry.tokens:
         plain["tokens"] = entry.tokens
-    if entry.cache is not None:
-        plain["cache"] = entry.cache.model_dump(mode="json", exclude_defaults=True)
     if entry.total_ms:
-        plain["first_token_ms"], plain["total_ms"] = entry.first_token_ms, entry.total_ms
+        plain["total_ms"] = entry.total_ms
+    if entry.first_token_ms or (entry.total_ms and entry.role == "assistant"):
+        plain["first_token_ms"] = entry.first_token_ms
+    if entry.said:
+        plain["said"] = True
     if entry.began is not None:
         plain["began"] = entry.began
-    if entry.file is not None:
-        plain["file"] = entry.file.model_dump(mode="json", exclude_defaults=True)
+    parts = {"compaction": entry.compaction, "cache": entry.cache, "file": entry.file, "anomaly": entry.anomaly}
+    for name, part in parts.items():
+        if part is not None:
+            plain[name] = part.model_dump(mode="json", exclude_defaults=name in _WITHOUT_DEFAULTS)
     if entry.media:
         plain["media"] = entry.media
     return orjson.dumps(plain)

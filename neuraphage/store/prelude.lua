@@ -189,9 +189,11 @@ local function cancel_detail(row)
 end
 
 -- Puts a task into Paused. `why` is user, recovery or money; the latter with the pool that has run out.
-local function pause_task(row, now, why, set, events_max, shortage)
+local function pause_task(row, now, why, set, events_max, about)
   status_fields(set, row, STATUS.Paused, now)
-  set.detail = cjson.encode({ reason = why, from = row.status, shortage = shortage })
+  local detail = { reason = why, from = row.status }
+  detail[why == 'money' and 'shortage' or 'anomaly'] = about
+  set.detail = cjson.encode(detail)
   write(set)
   release()
   redis.call('HDEL', TASK, 'pause')

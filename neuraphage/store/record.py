@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from neuraphage.decide.resume import phase_of, resume_point_of
 from neuraphage.errors import CorruptRecord, SchemaTooNew
+from neuraphage.model.anomaly import Anomaly
 from neuraphage.model.base import SCHEMA_VERSION
 from neuraphage.model.effect import Marker
 from neuraphage.model.limits import Limits
@@ -78,12 +79,13 @@ def _detail(
             )
         case Status.PAUSED:
             point = resume_point_of(marker, between_turns=between_turns)
-            shortage = stored.get("shortage")
+            shortage, anomaly = stored.get("shortage"), stored.get("anomaly")
             return PausedDetail(
                 paused_at_ms=since,
                 resume_point=point,
                 reason=stored.get("reason", "user"),
                 shortage=None if shortage is None else Shortage(**shortage),
+                anomaly=None if anomaly is None else Anomaly(**anomaly),
             )
         case Status.COMPLETED:
             return CompletedDetail(

@@ -11,6 +11,14 @@ local function answer(status, where)
   set.verdict = cjson.encode(settled(status, where, seq, row.iteration))
 end
 
+-- Whether a person has written and no turn has read it.
+local function has_input()
+  for _, value in ipairs(redis.call('LRANGE', INBOX, 0, -1)) do
+    if sent(value) == 'i' then return true end
+  end
+  return false
+end
+
 -- The call that the claim of this lease announced was not sent: nobody is to take it for billed.
 if given.unsent == '1' then
   local readable, entry = pcall(cjson.decode, redis.call('HGET', TURN, MODEL_ENTRY) or '')
@@ -41,6 +49,10 @@ elseif to == SUSPEND_TO.money then
     apply(groups, set, true)
     queue_task(row, now, STATUS.Running, nil, {}, given)
   end
+elseif to == SUSPEND_TO.anomaly and not has_input() then
+  answer(STATUS.Paused, PLACE.waits)
+  apply(groups, set, true)
+  pause_task(row, now, 'anomaly', {}, given.events_max, cjson.decode(given.detail))
 elseif to == SUSPEND_TO.timer then
   answer(STATUS.Running, PLACE.timers)
   if given.detail ~= '{}' then set.short = given.detail end -- what it waits for, for people who ask
@@ -70,7 +82,7 @@ elseif to == SUSPEND_TO.blocked then
   move_status(row, STATUS.Blocked, now)
   place(WAITS, now)
   event(EVENT.TaskBlocked, given.detail, given.events_max)
-else -- shutdown, and a pause whose flag is gone: the outbox at once
+else -- shutdown, a pause whose flag is gone, an anomaly that a person has written about: the outbox at once
   answer(STATUS.Running, PLACE.outbox)
   apply(groups, set, true)
   queue_task(row, now, STATUS.Running, given.reason ~= '' and given.reason or nil, {}, given)

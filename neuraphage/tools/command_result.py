@@ -58,7 +58,9 @@ def result_of_status(
         last_line = f"[{why}]\n{last_line}"
     body = shorten(output, output_limit_chars - len(last_line) - 1) if output else "[no output]"
     is_error = status.exit_code != 0 or status.reason not in {None, "exited"}
-    return ToolResult(text=f"{body}\n{last_line}", is_error=is_error, refused=tuple(refused))
+    left_out = status.output_bytes if status.output_bytes > len(body.encode()) else 0
+    text = f"{body}\n{last_line}"
+    return ToolResult(text=text, is_error=is_error, refused=tuple(refused), output_bytes=left_out)
 
 
 def _refusals(refused: Sequence[RefusedHost]) -> str:

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from neuraphage.decide.anomaly_text import anomalies_markdown
 from neuraphage.decide.matrix import matrix_markdown
 from neuraphage.decide.replies import replies_markdown
 from source_tree import ROOT, ids_of_tests, section
@@ -20,6 +21,12 @@ def test_the_printed_matrix_is_the_one_that_runs() -> None:
     """GUARANTEES shows the tables of decide.matrix and decide.replies, word for word."""
     assert section(GUARANTEES, "matrix") == matrix_markdown()
     assert section(GUARANTEES, "replies") == replies_markdown()
+
+
+def test_the_printed_anomalies_are_those_that_are_looked_for() -> None:
+    """docs/anomalies.md shows the kinds with their defaults, word for word."""
+    document = (ROOT / "docs" / "anomalies.md").read_text(encoding="utf-8")
+    assert section(document, "anomalies") == anomalies_markdown()
 
 
 def test_no_document_has_an_open_place() -> None:

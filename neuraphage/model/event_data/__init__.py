@@ -47,6 +47,7 @@ DATA: Mapping[str, type[EventData]] = {
     EventKind.PERMISSION_VOIDED: security.PermissionVoided,
     EventKind.HOST_REFUSED: security.HostRefused,
     EventKind.BUDGET_WARNING: drift.BudgetWarning,
+    EventKind.ANOMALY_DETECTED: drift.AnomalyDetected,
     EventKind.WORKING_DIR_LOST: drift.WorkingDirChanged,
     EventKind.WORKING_DIR_BACK: drift.WorkingDirChanged,
     EventKind.TASK_RECOVERED: recovery.TaskRecovered,

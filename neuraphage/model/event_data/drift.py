@@ -21,6 +21,23 @@ class BudgetWarning(EventData):
     limit_microusd: int
 
 
+class AnomalyDetected(EventData):
+    """Data of AnomalyDetected.
+
+    Args:
+        kind: same_call_fails, same_call, failures_in_a_row, no_progress, turn_tokens, writes_a_minute, unusual_path,
+            refused_host or runaway_output.
+        reading: what it has come to.
+        limit: that it has reached.
+        what: which call, path or host it is about, in short; empty for none.
+    """
+
+    kind: str
+    reading: int
+    limit: int
+    what: str = ""
+
+
 class WorkingDirChanged(EventData):
     """Data of WorkingDirLost and WorkingDirBack.
 

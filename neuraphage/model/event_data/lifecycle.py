@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from neuraphage.model.anomaly import Anomaly
 from neuraphage.model.event_data.base import EventData
 from neuraphage.model.money import Shortage
 
@@ -48,14 +49,16 @@ class TaskPaused(EventData):
     """Data of TaskPaused.
 
     Args:
-        reason: user, recovery (by the setting `recovery_policy`) or money.
+        reason: user, recovery (by the setting `recovery_policy`), money or anomaly.
         before: the status that it had.
         shortage: of money: the pool that is used up.
+        anomaly: of anomaly: what was seen.
     """
 
     reason: str
     before: str = Field(alias="from")
     shortage: Shortage | None = None
+    anomaly: Anomaly | None = None
 
 
 class LimitsChanged(EventData):

@@ -19,18 +19,13 @@ from neuraphage.decide.actions import (
     Attach,
     AttachReply,
     CallModel,
-    Complete,
-    Fail,
     Foresee,
     GiveBack,
     LookAfter,
     LookAtSeal,
-    NextTurn,
     PutBack,
     Record,
-    Rest,
     RunTool,
-    StopAtLimit,
     TakeAnswers,
     VoidApproval,
     WaitForRate,
@@ -40,6 +35,8 @@ from neuraphage.decide.answers import MOST_REMEMBERED
 from neuraphage.decide.begun_call import Finding, Found
 from neuraphage.decide.capacity_actions import AskCapacity, WaitForCapacity
 from neuraphage.decide.context_bounds import ContextBounds
+from neuraphage.decide.conversation import CONTINUE_TEXT
+from neuraphage.decide.end_actions import Complete, Fail, NextTurn, PauseFor, Rest, StopAtLimit
 from neuraphage.decide.machine import decide, move_of
 from neuraphage.decide.matrix import MATRIX, STARTED_SHAPES, Move, Origin, Shape, matrix_markdown
 from neuraphage.decide.money_actions import WaitForMoney
@@ -47,6 +44,7 @@ from neuraphage.decide.next_call import DESTRUCTIVE
 from neuraphage.decide.policy import NEVER_RUNS
 from neuraphage.decide.rules.reading import read_rule
 from neuraphage.decide.snapshot import Bounds, Snapshot, Stop
+from neuraphage.model.anomaly import Anomaly, AnomalyKind, AnomalyRule, OnAnomaly
 from neuraphage.model.capacity import Capacity, CapacityReason
 from neuraphage.model.compaction import Compaction, Shortening
 from neuraphage.model.effect import (
@@ -135,6 +133,31 @@ def replied(*blocks: dict[str, Any], stop: str = "end_turn", **more: Any) -> Sna
         {"role": "assistant", "turn": 0, "stop_reason": stop, "content": list(blocks)},
     ]
     return turn(model_entry(EffectState.COMPLETED, FENCE, stop_reason=stop), entries=entries, **more)
+
+
+def watched(action: OnAnomaly, **more: Any) -> Snapshot:
+    """A turn that goes on, and has cost more tokens than it should."""
+    rules = {AnomalyKind.TURN_TOKENS: AnomalyRule(action=action, limit=9)}
+    reply = {"role": "assistant", "turn": 0, "stop_reason": "max_tokens", "content": [WORDS], "tokens": 10}
+    ended = model_entry(EffectState.COMPLETED, FENCE, stop_reason="max_tokens")
+    return turn(ended, entries=[reply], bounds=dataclasses.replace(BOUNDS, anomalies=rules), **more)
+
+
+def test_what_is_seen_at_the_end_of_a_turn_is_warned_of_paused_or_failed() -> None:
+    """By its rule; a message that waits is heard first, and what ends the task anyway is only told."""
+    seen = Anomaly(kind=AnomalyKind.TURN_TOKENS, reading=10, limit=9)
+    assert decide(watched(OnAnomaly.WARN)) == NextTurn(CONTINUE_TEXT, seen=(seen,))
+    paused = decide(watched(OnAnomaly.PAUSE))
+    assert isinstance(paused, PauseFor)
+    assert (paused.anomaly, paused.seen) == (seen, (seen,))
+    failed = decide(watched(OnAnomaly.FAIL))
+    assert isinstance(failed, Fail)
+    assert (failed.recoverable, failed.seen, failed.remarks) == (True, (seen,), paused.remarks)
+    assert failed.error.startswith("One turn has cost 10 tokens (limit 9, turn_tokens).")
+    for action in (OnAnomaly.PAUSE, OnAnomaly.FAIL):
+        assert decide(watched(action, is_spoken_to=True)) == NextTurn(CONTINUE_TEXT, seen=(seen,))
+    completed = dataclasses.replace(watched(OnAnomaly.FAIL), journal=replied(WORDS).journal)
+    assert decide(completed) == Complete("All is done.", seen=(seen,))
 
 
 def prompt(kind: PromptKind = PromptKind.PERMISSION) -> Mapping[str, Prompt]:
@@ -705,6 +728,7 @@ def test_every_action_is_decided_somewhere() -> None:
         decide(turn(asks_capacity=True)),
         decide(turn(asks_capacity=True, capacity=HELD)),
         decide(turn(shortage=SHORT)),
+        decide(watched(OnAnomaly.PAUSE)),
     ]
     assert {type(action) for action in actions} == set(get_args(Action))
 

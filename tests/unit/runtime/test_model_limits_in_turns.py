@@ -21,7 +21,7 @@ from neuraphage.ports import NoRelay
 from neuraphage.runtime import capacity_step
 from neuraphage.store.task_facts import task_facts
 from neuraphage.testing import CrashInjector, CrashPoint, Recorder, crash_points
-from turnkit import FakeTool, Killed, Rig, calls, says
+from turnkit import FakeTool, Killed, Rig, calls, killed, recorded, says
 
 MakeRig = Callable[..., Rig]
 GATE = gate_of("", "scripted-1")
@@ -180,17 +180,6 @@ def test_a_call_that_is_sent_late_counts_from_then(make_rig: MakeRig, monkeypatc
 # --- deaths ---------------------------------------------------------------------------------------------
 
 
-def recorded(rig: Rig, recorder: Recorder) -> Rig:
-    """A process whose writes and calls of the model are recorded."""
-    object.__setattr__(rig.services, "store", recorder.turn_store(rig.store))
-    object.__setattr__(rig.services, "model", recorder.model(rig.model))
-    return rig
-
-
-def killed() -> None:
-    raise Killed
-
-
 def two_turns(make_rig: MakeRig, recorder: Recorder) -> tuple[Rig, str]:
     """A task of two turns under limits, up to its end or its death."""
 
@@ -200,15 +189,7 @@ def two_turns(make_rig: MakeRig, recorder: Recorder) -> tuple[Rig, str]:
     limits = ("scripted requests=100 output_tokens=1000000",)
     rig = recorded(make_rig(*[script] * 5, extra=[FakeTool()], model_limits=limits), recorder)
     task_id = rig.submit()
-    try:
-        rig.drain()
-    except Killed:
-        record = rig.get(task_id)
-        rig = rig.recover(task_id) if record.place == "leases" else rig.reborn()
-        if record.place == "outbox":
-            rig.dispatcher.messages[:] = [(task_id, record.seq)]
-        rig.drain()
-    return rig, task_id
+    return rig.through(task_id), task_id
 
 
 class Holding(NoRelay):

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from neuraphage.decide import compacted
-from neuraphage.decide.actions import Action, NextTurn
+from neuraphage.decide.actions import Action
+from neuraphage.decide.end_actions import NextTurn
 from neuraphage.decide.machine import decide
 from neuraphage.decide.snapshot import Snapshot
 from neuraphage.errors import StoreUnavailable
@@ -215,7 +216,7 @@ def test_a_context_is_put_together_once(make_rig: MakeRig, monkeypatch: pytest.M
         return ToolResult(text="acted")
 
     monkeypatch.setattr(compacted, "sendable", counted)
-    turns = [calls((f"t{number}", "act", {})) for number in range(12)]
+    turns = [calls((f"t{number}", "act", {"number": number})) for number in range(12)]
     rig = make_rig(*turns, says("Done."), extra=[FakeTool(act=act)], turns_per_message=together)
     looked.append(0)
     rig.run()

@@ -1,0 +1,187 @@
+"""Whether a task leads nowhere, or does what it seldom should: readings of what is stored, held against limits. Pure.
+
+A reading counts back to the last message of a person, and to the last time that its limit was acted on. So a person's
+word clears all of them, and a task that was paused and goes on is not paused again for the same steps.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any
+
+from neuraphage.decide.rates import begun_within_a_minute
+from neuraphage.decide.shorten import shorten
+from neuraphage.decide.snapshot import Snapshot
+from neuraphage.decide.steps_taken import Called, Noticed, Replied, Step, steps_taken
+from neuraphage.model.anomaly import Anomaly, AnomalyKind
+from neuraphage.model.effect import EffectClass, ToolEffect, tool_effect
+from neuraphage.model.tool import ToolDeclaration
+from neuraphage.model.tool_traits import RatedKind
+
+WHAT_CHARS = 200
+_OF_THE_TURN = frozenset({
+    AnomalyKind.TURN_TOKENS,
+    AnomalyKind.WRITES_A_MINUTE,
+    AnomalyKind.UNUSUAL_PATH,
+    AnomalyKind.REFUSED_HOST,
+    AnomalyKind.RUNAWAY_OUTPUT,
+})  # fmt: skip
+_TOLD_EARLY = frozenset({AnomalyKind.SAME_CALL_FAILS, AnomalyKind.FAILURES_IN_A_ROW})
+Reading = tuple[int, str]
+"""What it has come to, and what it is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What is seen at the end of a turn whose calls are all settled.
+
+    Args:
+        reached: limits that are reached.
+        half: what the model is told before a limit is reached: once, when half of it is.
+    """
+
+    reached: tuple[Anomaly, ...] = ()
+    half: Anomaly | None = None
+
+
+def watched(snapshot: Snapshot) -> Watched:
+    """Hold every reading against its limit."""
+    rules = snapshot.bounds.anomalies
+    if not rules:
+        return Watched()
+    steps = list(steps_taken(snapshot.entries))
+    read = [_anomaly(kind, rule.limit, *_reading(snapshot, kind, steps)) for kind, rule in rules.items()]
+    reached = tuple(one for one in read if one.reading >= one.limit)
+    half = next((one for one in read if one.kind in _TOLD_EARLY and _is_half_way(one, steps)), None)
+    return Watched(reached, half)
+
+
+def _anomaly(kind: AnomalyKind, limit: int, reading: int, what: str) -> Anomaly:
+    return Anomaly(kind=kind, reading=reading, limit=limit, what=shorten(what, WHAT_CHARS))
+
+
+def _is_half_way(one: Anomaly, steps: Sequence[Step]) -> bool:
+    if not max(2, -(-one.limit // 2)) <= one.reading < one.limit:
+        return False
+    return not any(isinstance(step, Noticed) and step.kind is one.kind for step in _since(steps, one.kind))
+
+
+def _since(steps: Sequence[Step], kind: AnomalyKind) -> list[Step]:
+    """The steps since the limit of a kind was acted on."""
+    return list(takewhile(lambda one: not (isinstance(one, Noticed) and one.acted and one.kind is kind), steps))
+
+
+def _reading(snapshot: Snapshot, kind: AnomalyKind, steps: Sequence[Step]) -> Reading:
+    recent = _since(steps, kind)
+    turn = snapshot.record.counters.iteration
+    told = (step for step in steps if isinstance(step, Noticed) and step.kind is kind)
+    if kind in _OF_THE_TURN and any(note.turn == turn for note in told):
+        return 0, ""
+    match kind:
+        case AnomalyKind.SAME_CALL_FAILS:
+            return _same_call_fails(recent, snapshot.tools)
+        case AnomalyKind.SAME_CALL:
+            return _same_call(recent, snapshot.tools)
+        case AnomalyKind.FAILURES_IN_A_ROW:
+            failed = list(takewhile(lambda call: call.is_error, _calls(recent)))
+            return len(failed), _said(failed[0]) if failed else ""
+        case AnomalyKind.NO_PROGRESS:
+            return _idle_s(recent), ""
+        case AnomalyKind.TURN_TOKENS:
+            return _turn_tokens(snapshot.entries, turn), ""
+        case AnomalyKind.WRITES_A_MINUTE:
+            return begun_within_a_minute(snapshot.entries, RatedKind.WRITES, snapshot.now_ms), ""
+        case AnomalyKind.UNUSUAL_PATH:
+            return _counted(_unusual_paths(snapshot))
+        case AnomalyKind.REFUSED_HOST:
+            return _counted(place for entry in _effects(snapshot) for place in entry.refused)
+        case AnomalyKind.RUNAWAY_OUTPUT:
+            sizes = [(entry.output_bytes, entry.tool or "") for entry in _effects(snapshot)]
+            return max(sizes, default=(0, ""))
+
+
+def _calls(steps: Sequence[Step]) -> Iterator[Called]:
+    return (step for step in steps if isinstance(step, Called))
+
+
+def _changes(call: Called, tools: Mapping[str, ToolDeclaration]) -> bool:
+    """Whether a call that succeeded may have changed what others come to."""
+    tool = tools.get(call.name)
+    return tool is None or tool.effect_class is not EffectClass.PURE
+
+
+def _same_call_fails(steps: Sequence[Step], tools: Mapping[str, ToolDeclaration]) -> Reading:
+    """How often one call failed since it last succeeded, and since anything was changed."""
+    failed: Counter[tuple[str, str]] = Counter()
+    succeeded: list[Called] = []
+    for call in _calls(steps):
+        if call.is_error:
+            failed[call.name, call.params] += not any(map(call.is_same_call, succeeded))
+        elif _changes(call, tools):
+            break
+        else:
+            succeeded.append(call)
+    (name, params), count = failed.most_common(1)[0] if failed else (("", ""), 0)
+    return count, f"{name} {params}".strip()
+
+
+def _same_call(steps: Sequence[Step], tools: Mapping[str, ToolDeclaration]) -> Reading:
+    """How often the last call that succeeded has come to the same, and nothing else was changed in between."""
+    last = next((call for call in _calls(steps) if not call.is_error), None)
+    count = 0
+    for call in _calls(steps):
+        if last is None or (not call.is_error and _changes(call, tools) and not call.is_same_call(last)):
+            break
+        count += call.is_same(last)
+    return count, _said(last) if last else ""
+
+
+def _idle_s(steps: Sequence[Step]) -> int:
+    """Seconds of work since a call brought something that it had not brought before."""
+    total_ms = 0
+    for at, step in enumerate(steps):
+        if isinstance(step, Called) and not step.is_error and not any(map(step.is_same, _calls(steps[at + 1 :]))):
+            break
+        if isinstance(step, Called | Replied):
+            total_ms += step.total_ms
+    return total_ms // 1000
+
+
+def _turn_tokens(entries: Sequence[Mapping[str, Any]], turn: int) -> int:
+    """What the turn's request and reply come to; what the provider had in its cache costs a tenth and is left out."""
+    for entry in reversed(entries):
+        if entry["role"] == "assistant":
+            cached = int((entry.get("cache") or {}).get("read", 0))
+            return int(entry.get("tokens", 0)) - cached if entry.get("turn") == turn else 0
+    return 0
+
+
+def _effects(snapshot: Snapshot) -> Iterator[ToolEffect]:
+    found = (tool_effect(snapshot.journal, call.tool_use_id) for call in snapshot.calls)
+    return (entry for entry in found if entry is not None)
+
+
+def _unusual_paths(snapshot: Snapshot) -> Iterator[str]:
+    """Files outside of the task's directory, of calls that were run."""
+    folder = snapshot.record.spec.working_dir
+    for call in snapshot.calls if folder is not None else ():
+        tool, entry = snapshot.tools.get(call.name), tool_effect(snapshot.journal, call.tool_use_id)
+        if tool is None or entry is None or entry.effect_class is None:
+            continue
+        for name in (*tool.traits.reads, *tool.traits.writes):
+            path = posixpath.normpath(posixpath.join(folder or "/", str(call.params.get(name) or ".")))
+            if path != folder and not path.startswith(f"{str(folder).rstrip('/')}/"):
+                yield path
+
+
+def _counted(found: Iterator[str]) -> Reading:
+    names = sorted(set(found))
+    return len(names), ", ".join(names)
+
+
+def _said(call: Called) -> str:
+    return f"{call.name} {call.params}"
