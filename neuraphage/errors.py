@@ -15,6 +15,7 @@ NeuraphageError
 │       └── SchemaTooNew      it was written by a newer release: upgrade this process
 ├── ModelFault                a call of the model failed; `kind` says how
 ├── SpoolError                a command could not be handed to its own process
+│   └── ConfinementFailed     its sandbox did not come up, it did not begin: make the sandbox anew and repeat
 ├── RelayError                a model call could not be handed to the relay, or kept from it
 └── StackError                a process of the local stack did not start or stay up
 
@@ -164,6 +165,13 @@ class ModelFault(NeuraphageError):
 
 class SpoolError(NeuraphageError):
     """A command could not be handed to its own process, or its record cannot be read."""
+
+
+class ConfinementFailed(SpoolError):
+    """What was to be made around a command could not be, so the command did not begin, and nothing was decided.
+
+    A sandbox hides what it found: something of that may be gone when it is made. So it is made anew.
+    """
 
 
 class RelayError(NeuraphageError):

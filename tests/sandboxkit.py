@@ -17,6 +17,7 @@ from neuraphage.sandbox.choice import bubblewrap_problem, filter_in
 from neuraphage.sandbox.confinement import Bubblewrap
 from neuraphage.sandbox.task_folders import TaskFolders
 from neuraphage.spool import CommandSpool
+from neuraphage.tools.command_tool import start_confined
 
 LIMITS = CommandLimits(memory_bytes=4 * 1024**3, processes=500, file_bytes=8 * 1024**2)
 OUTPUT_CHARS = 20_000
@@ -67,17 +68,39 @@ class SandboxedHost:
             find_bubblewrap(), self.folders, self.limits, [str(self.data)], filter_in(self.folders.root)
         )
 
-    def command(self, line: str, *, task_id: str = "task", timeout_s: float = 300.0) -> SpoolCommand:
+    def command(
+        self, line: str, *, task_id: str = "task", timeout_s: float = 300.0, effect_id: str | None = None
+    ) -> SpoolCommand:
         """A command line in the sandbox, with an id of its own."""
         environ = {"PATH": os.environ["PATH"], "HOME": str(self.home), **self.environ}
         argv = ("/bin/bash", "-c", line)
         return self.sandbox.confined(
-            SpoolCommand(uuid.uuid4().hex, argv, str(self.work.resolve()), timeout_s, environ, task_id)
+            SpoolCommand(effect_id or uuid.uuid4().hex, argv, str(self.work.resolve()), timeout_s, environ, task_id)
         )
+
+    def start(
+        self, line: str, confined: SpoolCommand | None = None, *, task_id: str = "task", timeout_s: float = 300.0
+    ) -> SpoolCommand:
+        """Start it; sockets of other tests come and go meanwhile.
+
+        Args:
+            line: the command line.
+            confined: it in the sandbox, where the test has that already.
+            task_id: whose command it is.
+            timeout_s: its limit.
+        """
+        first = confined or self.command(line, task_id=task_id, timeout_s=timeout_s)
+        effect_id = first.effect_id
+        start_confined(
+            self.spool,
+            first,
+            lambda: self.command(line, task_id=task_id, timeout_s=timeout_s, effect_id=effect_id),
+        )
+        return first
 
     def run(self, line: str, *, task_id: str = "task", timeout_s: float = 300.0) -> SpoolStatus:
         """Run it to its end."""
         command = self.command(line, task_id=task_id, timeout_s=timeout_s)
         with self.sandbox.served(command.effect_id):
-            self.spool.start(command)
+            self.start(line, command, task_id=task_id, timeout_s=timeout_s)
             return self.spool.wait(command.effect_id, OUTPUT_CHARS, Calm())

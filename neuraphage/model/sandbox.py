@@ -30,6 +30,7 @@ class SandboxView:
         shown: below a hidden directory, to be read all the same (tool chains in a home).
         writable: folders outside of it that may be changed as well: git's, where it belongs to a repository.
         kept: what is to be put back when the command has ended, since nothing holds it meanwhile.
+        sockets: those of hidden that are sockets of other programs, and may be gone before the command begins.
         proxy_socket: unix socket of the proxy that reaches the allowed hosts; None for no network at all.
     """
 
@@ -40,6 +41,7 @@ class SandboxView:
     proxy_socket: str | None = None
     writable: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+    sockets: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

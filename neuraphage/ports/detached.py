@@ -45,6 +45,7 @@ class Detached(Protocol[WorkT_contra, StatusT_co]):
             RUNNING when this call started it; else the state of the existing record.
 
         Raises:
+            ConfinementFailed: what was to be made around it could not be; it did not begin.
             SpoolError: the record could not be made (disk full, no permission).
         """
         ...
@@ -135,6 +136,8 @@ class SpoolCommand:
         task_id: for people who look at the folder.
         kept: paths of files and folders that are put back as they were, when it has ended.
         cgroup: it is to run in; None for that of its worker.
+        gate: where argv makes something around the command that can fail: numbers of the files by which it tells
+            that all stands (by a byte), and waits until it may begin the command (for a byte). Empty where it does not.
     """
 
     effect_id: str
@@ -145,6 +148,7 @@ class SpoolCommand:
     task_id: str = ""
     kept: tuple[str, ...] = ()
     cgroup: CommandCgroup | None = None
+    gate: tuple[int, ...] = ()
 
 
 class Spool(Detached[SpoolCommand, SpoolStatus], Protocol):

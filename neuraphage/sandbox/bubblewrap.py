@@ -18,9 +18,27 @@ _NAMESPACES = (
     "--unshare-all", "--unshare-user", "--disable-userns", "--cap-drop", "ALL", "--die-with-parent",
     "--hostname", "sandbox",
 )  # fmt: skip
-_OUTER = 'trap "" TERM; exec "$@"'
-"""bubblewrap is not to die of the signal that asks the command to end: the command would be killed with it."""
-_OUTER_FILTERED = 'trap "" TERM; filter="$1"; shift; exec "$@" 9<"$filter"'
+_SOCKET = "socket:"
+_OUTER = f"""\
+trap "" TERM
+[ -z "$1" ] || exec 9<"$1"
+ours=$2 line=exec number=0
+shift 2
+for word do
+  number=$((number + 1))
+  [ $number -gt $ours ] && word=
+  case $word in
+    {_SOCKET}*) [ ! -S "${{word#{_SOCKET}}}" ] || line="$line --ro-bind /dev/null \\"\\${{$number#{_SOCKET}}}\\"" ;;
+    *) line="$line \\"\\${{$number}}\\"" ;;
+  esac
+done
+eval "$line"
+"""
+"""Becomes bubblewrap, which is not to die of the signal that asks the command to end: the command would be killed with
+it. Sockets that are gone by now are left out: they come and go, and one that is not there cannot be mounted over.
+
+Fixed text: it is given the file of the filter or nothing, how many words are bubblewrap's, and the words.
+"""
 _FILTER_FILE = "9"
 _DEFAULT_SIGNALS = ("/usr/bin/env", "--default-signal=TERM", "--")
 PROXY_FOLDER = "/run/neuraphage-proxy"
@@ -46,10 +64,10 @@ def under_bubblewrap(
         temporary: an existing folder with what it gets as /tmp and /var/tmp: `tmp` and `var-tmp`.
         filter_path: file of a compiled seccomp filter.
     """
-    outer = (_OUTER, "neuraphage") if filter_path is None else (_OUTER_FILTERED, "neuraphage", filter_path)
     filtered = () if filter_path is None else ("--seccomp", _FILTER_FILE)
     start = ("--chdir", view.working_dir, "--", *_DEFAULT_SIGNALS, *argv)
-    return ("/bin/sh", "-c", *outer, program, *_NAMESPACES, *filtered, *_mounts(view, temporary), *start)
+    ours = (program, *_NAMESPACES, *filtered, *_mounts(view, temporary))
+    return ("/bin/sh", "-c", _OUTER, "neuraphage", filter_path or "", str(len(ours)), *ours, *start)
 
 
 def _mounts(view: SandboxView, temporary: str) -> Iterator[str]:
@@ -59,7 +77,9 @@ def _mounts(view: SandboxView, temporary: str) -> Iterator[str]:
     places: dict[str, tuple[str, ...]] = {}
     sealed = []
     for path in view.hidden:
-        if os.path.isdir(path):  # noqa: PTH112 - as in view.py
+        if path in view.sockets:
+            places[path] = (f"{_SOCKET}{path}",)
+        elif os.path.isdir(path):  # noqa: PTH112 - as in view.py
             places[path] = ("--tmpfs", path)
             sealed.append(path)
         else:

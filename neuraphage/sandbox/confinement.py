@@ -15,7 +15,7 @@ from neuraphage.ports import SpoolCommand
 from neuraphage.sandbox.bubblewrap import PROXY_SOCKET, under_bubblewrap
 from neuraphage.sandbox.cgroups import NO_CGROUPS
 from neuraphage.sandbox.landlock import landlocked
-from neuraphage.sandbox.limits import limited, within_system_limits
+from neuraphage.sandbox.limits import BEGIN, STANDS, limited, within_system_limits
 from neuraphage.sandbox.proxy_environment import bridged, proxy_environment
 from neuraphage.sandbox.repository import all_kept, make_orders
 from neuraphage.sandbox.seatbelt import seatbelt
@@ -95,19 +95,23 @@ class _Confining(ABC):
 
     def confined(self, command: SpoolCommand, reach: HostReach = NO_HOSTS) -> SpoolCommand:
         """See ports.Sandbox."""
-        private = (*self._private, *reachable_sockets())
+        sockets = reachable_sockets()
+        private = (*self._private, *sockets)
         home = command.env.get("HOME")
         view = view_of(command.cwd, private, command.env, home)
         self._refuse_own_folder(view)
         if make_orders(view.kept):
             view = view_of(command.cwd, private, command.env, home)
+        view = replace(view, sockets=frozenset(sockets))
         folder = self._folders.of_task(command.task_id)
         argv, environ = self._in_it(
             limited(command.argv, self._limits), view, str(folder), _Way(command.effect_id, reach)
         )
         own = {name: value for name, value in command.env.items() if name not in _NOT_THERE}
         cgroup = self.cgroups.of(command.effect_id, self._allowed)
-        return replace(command, argv=argv, env=own | environ, kept=self._kept(view), cgroup=cgroup)
+        return replace(
+            command, argv=argv, env=own | environ, kept=self._kept(view), cgroup=cgroup, gate=(STANDS, BEGIN)
+        )
 
     def served(self, effect_id: str) -> AbstractContextManager[None]:  # noqa: ARG002 - the port's form
         """See ports.Sandbox: a command without a way out needs nothing."""

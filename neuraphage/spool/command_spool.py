@@ -23,7 +23,7 @@ from neuraphage.spool.entry import Entry
 from neuraphage.spool.launch import RUNNER, launch
 from neuraphage.spool.output import without_cut_end
 from neuraphage.spool.processes import GRACE_S, KILL_LIMIT_S
-from neuraphage.spool.refusal import refused
+from neuraphage.spool.refusal import not_begun, refused
 
 _EFFECT_ID = re.compile(r"[0-9a-f]{16,64}")
 _START_LIMIT_S = 60.0
@@ -92,6 +92,7 @@ class CommandSpool:
 
         Raises:
             BadInput: the command itself cannot be run as given.
+            ConfinementFailed: what its command line was to make around it could not be made.
             SpoolError: this call did not start it: no space, the quota, no permission, no process, or no decision
                 in 60 s (it is then sealed).
         """
@@ -113,10 +114,7 @@ class CommandSpool:
             if answer == records.BUSY:
                 time.sleep(_FIRST_POLL_S)  # the other runner is about to decide
             elif time.monotonic() < deadline_s and not entry.is_decided():
-                raise SpoolError(
-                    f"the process for the command in {entry.path} failed before it started anything:"
-                    f" {answer.splitlines()[-1] if answer else 'it was killed'}"
-                )
+                raise not_begun(entry.path, answer)
         return entry.state()
 
     def look(self, effect_id: str, output_limit_chars: int) -> SpoolStatus:

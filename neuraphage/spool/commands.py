@@ -45,6 +45,7 @@ def pack(command: SpoolCommand, entry: Path, max_output_bytes: int) -> bytes:
             env=command.env,
             kept=command.kept,
             cgroup=("", 0, 0) if group is None else (group.path, group.memory_bytes, group.processes),
+            gate=command.gate,
         )
     except UnicodeEncodeError as error:
         raise BadInput(f"the command holds text that is no Unicode: {error.reason}") from error

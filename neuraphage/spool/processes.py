@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from neuraphage.proc import kernel_ties
     from neuraphage.spool.command_cgroup import CommandGroup
+    from neuraphage.spool.gate import Gate
     from neuraphage.spool.records import Order
 elif __package__:
     from neuraphage.proc import kernel_ties
@@ -26,8 +27,6 @@ GRACE_S = 2.0
 """From SIGTERM to SIGKILL."""
 KILL_LIMIT_S = 30.0
 """Longest wait for killed processes to be gone: one that is stuck in the kernel may take for ever."""
-GO = b"g"
-"""What the runner writes to a waiting child when the command may start."""
 
 _FIRST_POLL_S = 0.005
 _LAST_POLL_S = 0.05
@@ -69,8 +68,8 @@ def wait_for_child_end(wake: int, timeout_s: float) -> None:
         os.read(wake, 4096)
 
 
-def become_command(order: Order, output: int, go: int, group: CommandGroup) -> NoReturn:
-    """Turn this freshly forked process into the command, once the runner says so on `go`.
+def become_command(order: Order, output: int, gate: Gate, group: CommandGroup) -> NoReturn:
+    """Turn this freshly forked process into the command, once its gate is open or in its command line's hands.
 
     What keeps it from starting is written to its output; it then exits as a shell would (127, 126).
     """
@@ -86,13 +85,15 @@ def become_command(order: Order, output: int, go: int, group: CommandGroup) -> N
         step = "join its control group"
         group.join()
         step = "prepare"
-        if os.read(go, 1) != GO:
+        if not (gate.is_inside or gate.is_opened()):
             os._exit(0)  # sealed, or the runner has died
         os.dup2(output, 1)
         os.dup2(output, 2)
+        output = 2  # its own number may be wanted for another file
         step = f"enter the working directory {os.fsdecode(order.cwd)!r}"
         os.chdir(order.cwd)
         step = f"run {os.fsdecode(order.argv[0])!r}"
+        gate.hand_over()
         os.execvpe(order.argv[0], order.argv, order.env)  # noqa: S606 - no shell: argv as it was given
     except BaseException as error:  # noqa: BLE001 - a forked child must never return into its parent's code
         if isinstance(error, FileNotFoundError):

@@ -27,9 +27,11 @@ REVOKED = "revoked"
 """Its presence asks the runner to end the command: the task's lease has moved to another host."""
 
 BUSY = "busy"
-"""A runner's answer: another one is at work. The other answers are STARTED and DECIDED."""
+"""A runner's answer: another one is at work. The other answers are STARTED, DECIDED and UNREADY."""
 DECIDED = "decided"
 """A runner's answer: somebody had decided before."""
+UNREADY = "unready"
+"""A runner's answer, and why: what was to be made around the command could not be. Nothing was decided."""
 
 _RESERVE_BYTES = 4096
 """Space for the exit record, taken before the start: a full disk must not lose the outcome."""
@@ -43,11 +45,12 @@ class Order:
 
     def __init__(self, packed: bytes) -> None:
         entry, cwd, timeout_s, max_output_bytes, *rest = packed.split(b"\0")
-        cgroup, memory_bytes, processes, kept, count, *rest = rest
+        gate, cgroup, memory_bytes, processes, kept, count, *rest = rest
         self.entry = entry
         self.cwd = cwd
         self.timeout_s = float(timeout_s)
         self.max_output_bytes = int(max_output_bytes)
+        self.gate = tuple(map(int, gate.split()))
         self.cgroup = (cgroup, int(memory_bytes), int(processes))
         self.kept, rest = rest[: int(kept)], rest[int(kept) :]
         self.argv = rest[: int(count)]
@@ -67,9 +70,10 @@ def pack_order(
     env: Mapping[str, str],
     kept: Sequence[str] = (),
     cgroup: tuple[str, int, int] = ("", 0, 0),
+    gate: Sequence[int] = (),
 ) -> bytes:
     """Write an order, as `Order` reads it."""
-    fields = [entry, cwd, repr(timeout_s), str(max_output_bytes), *map(str, cgroup)]
+    fields = [entry, cwd, repr(timeout_s), str(max_output_bytes), " ".join(map(str, gate)), *map(str, cgroup)]
     fields += [str(len(kept)), str(len(argv)), *kept, *argv]
     fields += [f"{name}={value}" for name, value in env.items()]
     return b"\0".join(os.fsencode(field) for field in fields)

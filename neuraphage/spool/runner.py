@@ -1,8 +1,9 @@
 """The program that runs one command and outlives the worker which started it.
 
 Started as `python -I -S runner.py` with an order (records.Order) on standard input. It answers with one word on
-standard output: started, decided (somebody had decided before) or busy (another runner is at work). Anything
-else is the text of an error, and then this runner has started nothing.
+standard output: started, decided (somebody had decided before), busy (another runner is at work) or unready (what was
+to be made around the command could not be, and why). Anything else is the text of an error. With all but the first,
+this runner has started nothing.
 
 Two processes do the work. The *keeper* only waits for the *runner*; the runner is the command's parent. Both
 adopt orphans and share the lock on `alive`. When the runner is killed, the keeper ends whatever it left; when
@@ -23,12 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from neuraphage.proc import kernel_ties
-    from neuraphage.spool import command_cgroup, kept_files, output_pipe, processes, records
+    from neuraphage.spool import command_cgroup, gate, kept_files, output_pipe, processes, records
 else:
     # run by path, outside the package: importing the package would load the whole library
     _HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib doubles the start
     sys.path += [_HERE, os.path.join(os.path.dirname(_HERE), "proc")]  # noqa: PTH118, PTH120 - likewise
     import command_cgroup
+    import gate
     import kept_files
     import kernel_ties
     import output_pipe
@@ -36,6 +38,7 @@ else:
     import records
 
 POLL_S = 0.05
+SAID_BYTES = 1000
 DISK_FLOOR_BYTES = 1024 * 1024
 """Less free space than this counts as a full disk."""
 
@@ -107,8 +110,8 @@ def run(
     os.setsid()  # a signal to the keeper's group must not reach both
     os.write(alive, f"runner {os.getpid()} keeper {os.getppid()} at {records.moment()}\n".encode())
     wake = processes.wake_on_child_end()
-    output = records.open_private(directory, records.OUTPUT, os.O_WRONLY | os.O_TRUNC | os.O_APPEND)
-    reading, go = os.pipe()
+    output = records.open_private(directory, records.OUTPUT, os.O_RDWR | os.O_TRUNC | os.O_APPEND)
+    before = gate.Gate(order.gate)
     asked = requests_to_end(directory)
     # everything that can fail for want of space or processes comes before the decision
     record = records.ExitRecord(directory)
@@ -118,18 +121,20 @@ def run(
     group.make()
     child = os.fork()
     if child == 0:
-        os.close(go)
-        processes.become_command(order, pipe.writing, reading, group)
+        before.shut()
+        processes.become_command(order, pipe.writing, before, group)
     pipe.let_go()
-    os.close(reading)
-    if not decide_to_start(directory):
-        os.close(go)
-        group.remove()
-        answer(records.DECIDED)
-        return
-    os.write(go, processes.GO)
-    answer(records.STARTED)
+    before.keep_own_side()
     family = processes.Family(child)
+    stands = wait_until_it_stands(directory, before, family, pipe, wake)
+    if not (stands and decide_to_start(directory)):
+        family.end(0.0, lambda pause_s: pipe.wait(wake, pause_s))
+        pipe.take_rest()
+        group.remove()
+        answer(records.DECIDED if stands else f"{records.UNREADY} {said_last(output)}")
+        return
+    before.open()
+    answer(records.STARTED)
     reason, detail = supervise(order, family, asked, pipe, wake)
     family.end(processes.GRACE_S, lambda pause_s: pipe.wait(wake, pause_s))
     pipe.take_rest()
@@ -148,6 +153,31 @@ def run(
         left_behind=family.left_behind,
         survivors=family.survivors,
     )
+
+
+def wait_until_it_stands(
+    directory: int, before: gate.Gate, family: processes.Family, pipe: output_pipe.OutputPipe, wake: int
+) -> bool:
+    """Wait until all is made around the command, or somebody decides that it is not to begin.
+
+    Returns:
+        False when what was to make it has ended instead.
+    """
+    while not before.wait(wake, POLL_S):
+        if records.read_decision(directory) is not None:
+            return True
+        pipe.take_rest()  # or what it says would hold it up
+        family.reap()
+        if family.exit_code is not None:
+            return False
+    return True
+
+
+def said_last(output: int) -> str:
+    """The last line of an output, for people."""
+    tail = os.pread(output, SAID_BYTES, max(0, os.fstat(output).st_size - SAID_BYTES))
+    lines = tail.decode(errors="replace").split("\n")
+    return next((line for line in reversed(lines) if line.strip()), "it said nothing")
 
 
 def decide_to_start(directory: int) -> bool:

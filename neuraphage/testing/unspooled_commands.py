@@ -24,6 +24,7 @@ from neuraphage.model.detached import DetachedState
 from neuraphage.ports import Interrupt, SpoolCommand, SpoolStatus
 from neuraphage.proc import own_session
 from neuraphage.redaction.ends import Redact
+from neuraphage.sandbox.limits import let_begin
 from neuraphage.testing.output_buffer import OutputBuffer
 
 _GUARD = str(Path(__file__).with_name("command_guard.py"))
@@ -142,6 +143,7 @@ class _GuardedCommand:
         self._final: SpoolStatus | None = None
         self._started_s = time.monotonic()
         self._report_fd, report_end = os.pipe()
+        words = let_begin(command.argv) if command.gate else command.argv
         argv: list[str | bytes] = [
             sys.executable,
             "-I",
@@ -151,7 +153,7 @@ class _GuardedCommand:
             str(command.timeout_s),
             str(grace_s),
             # as a terminal would send it, also where the worker's locale cannot say it
-            *(word.encode("utf-8", "surrogateescape") for word in command.argv),
+            *(word.encode("utf-8", "surrogateescape") for word in words),
         ]
         try:
             self._guard = own_session.start(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 from typing import Annotated
@@ -11,10 +11,10 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from neuraphage.decide.given_result import interrupted_result
-from neuraphage.errors import SpoolError
+from neuraphage.errors import ConfinementFailed, SpoolError
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.tool import ToolDeclaration, ToolResult
-from neuraphage.ports import Sandbox, SpoolCommand, SpoolStatus, ToolContext
+from neuraphage.ports import Sandbox, Spool, SpoolCommand, SpoolStatus, ToolContext
 from neuraphage.tools.base import Params, ParsedTool, Text, ToolCallError, input_schema, no_nul
 from neuraphage.tools.builtin_traits import BUILTIN_TRAITS
 from neuraphage.tools.command_result import result_of_status
@@ -25,7 +25,31 @@ DEFAULT_TIMEOUT_MS = 120_000
 MAX_TIMEOUT_S = 1_800.0
 END_GRACE_S = 30.0
 """Time beyond a command's own limit in which its end must have been seen."""
+_STARTS = 8
+"""Something that a sandbox hides or shows (a socket of another program) may be gone before it stands, and again. One
+that can never come up costs so many tenths of a second."""
 _MAX_COMMAND_BYTES = 100_000  # the kernel takes 128 KiB an argument
+
+
+def start_confined(spool: Spool, confined: SpoolCommand, anew: Callable[[], SpoolCommand]) -> None:
+    """Start a command; where its sandbox did not come up, with a sandbox made anew, a few times.
+
+    Args:
+        spool: where it runs.
+        confined: the command as it is to be started.
+        anew: makes it once more, by what is there then.
+
+    Raises:
+        SpoolError: it was not started.
+    """
+    for _ in range(_STARTS - 1):
+        try:
+            spool.start(confined)
+        except ConfinementFailed:
+            confined = anew()
+        else:
+            return
+    spool.start(confined)
 
 
 def _fits_an_argument(value: str) -> str:
@@ -113,10 +137,9 @@ class RunCommand(ParsedTool[RunCommandParams]):
         limit_chars = min(context.output_limit_chars, self.declaration.output_limit_chars)
         with ExitStack() as around:
             try:
-                if self._sandbox is not None and not context.outside_sandbox:
-                    command = self._sandbox.confined(command, context.reach)
+                confined = self._confined(command, context)
                 around.enter_context(self.accompanied(context))
-                context.spool.start(command)
+                start_confined(context.spool, confined, lambda: self._confined(command, context))
             except SpoolError as error:
                 raise ToolCallError(
                     f"The command could not be started: {error}. It did not run; try again later or ask the user."
@@ -126,6 +149,11 @@ class RunCommand(ParsedTool[RunCommandParams]):
             except SpoolError as error:
                 return interrupted_result(params.command, f"It was started, but its record cannot be read: {error}")
         return self._result(params, status, limit_chars, context.effect_id)
+
+    def _confined(self, command: SpoolCommand, context: ToolContext) -> SpoolCommand:
+        if self._sandbox is None or context.outside_sandbox:
+            return command
+        return self._sandbox.confined(command, context.reach)
 
     def accompanied(self, context: ToolContext) -> AbstractContextManager[None]:
         """Its way to the network is this process's."""

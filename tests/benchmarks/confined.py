@@ -11,6 +11,7 @@ from pathlib import Path
 from neuraphage.ports import Sandbox, SpoolCommand
 from neuraphage.settings import Settings
 from neuraphage.spool.command_spool import CommandSpool
+from neuraphage.tools.command_tool import start_confined
 from neuraphage.wiring import build_sandbox
 
 LIMIT_S = 600.0
@@ -66,7 +67,7 @@ def _one_ms(sandbox: Sandbox, spool: CommandSpool, work: Path) -> float:
     begun_s = time.perf_counter()
     confined = sandbox.confined(command)
     with sandbox.served(command.effect_id):
-        spool.start(confined)
+        start_confined(spool, confined, lambda: sandbox.confined(command))
         ended = spool.wait(command.effect_id, 1_000, _NeverInterrupted())
     took_ms = (time.perf_counter() - begun_s) * 1000
     if ended.exit_code != 0:

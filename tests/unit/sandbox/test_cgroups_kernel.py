@@ -83,8 +83,7 @@ def test_it_cannot_raise_its_limits(grouped: SandboxedHost) -> None:
 
 def test_the_group_goes_when_the_runner_was_killed(grouped: SandboxedHost) -> None:
     """The process beside it removes it; the command has ended by then."""
-    command = grouped.command("echo up > up; sleep 1000")
-    grouped.spool.start(command)
+    command = grouped.start("echo up > up; sleep 1000")
     eventually((grouped.work / "up").exists)
     assert len(left(grouped)) == 1
     words = (grouped.data / "spool" / command.effect_id / "alive").read_text(encoding="utf-8").split()

@@ -46,8 +46,7 @@ def test_words_are_passed_on_as_they_are(host: SandboxedHost) -> None:
 def test_it_is_asked_to_end_before_it_is_killed(host: SandboxedHost) -> None:
     """As without a sandbox: a command that hears SIGTERM may put its things in order."""
     line = "trap 'echo ended; exit 3' TERM; echo ready > ready; while :; do sleep 0.05; done"
-    command = host.command(line)
-    host.spool.start(command)
+    command = host.start(line)
     eventually((host.work / "ready").exists)
     host.spool.cancel(command.effect_id)
     status = host.spool.look(command.effect_id, OUTPUT_CHARS)
@@ -88,8 +87,7 @@ def test_a_daemon_does_not_outlive_it(host: SandboxedHost) -> None:
 def test_the_death_of_its_runner_is_its_end(host: SandboxedHost) -> None:
     """By the kernel: nobody is left who could end it."""
     token = f"orphan-{os.getpid()}-{time.monotonic_ns()}"
-    command = host.command(f"setsid bash -c ': {token}; echo up > up; sleep 1000' & wait")
-    host.spool.start(command)
+    command = host.start(f"setsid bash -c ': {token}; echo up > up; sleep 1000' & wait")
     eventually((host.work / "up").exists)
     (entry,) = [one for one in (host.data / "spool").iterdir() if one.name == command.effect_id]
     words = (entry / "alive").read_text(encoding="utf-8").split()
@@ -100,10 +98,8 @@ def test_the_death_of_its_runner_is_its_end(host: SandboxedHost) -> None:
 
 def test_another_worker_finds_it(host: SandboxedHost) -> None:
     """A sandboxed command outlives its worker, and is attached to by its effect id."""
-    command = host.command("while [ ! -e go ]; do sleep 0.02; done; echo found")
-    host.spool.start(command)
+    command = host.start("while [ ! -e go ]; do sleep 0.02; done; echo found")
     other = CommandSpool(host.data / "spool", 1_000_000)
-    assert other.start(host.command("echo never")) is not DetachedState.SEALED
     assert other.start(command) is DetachedState.RUNNING
     (host.work / "go").touch()
     assert other.wait(command.effect_id, OUTPUT_CHARS, Calm()).output == "found\n"

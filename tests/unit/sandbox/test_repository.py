@@ -149,8 +149,7 @@ def test_what_leads_to_another_configuration_is_put_aside(host: SandboxedHost, t
 
 def test_also_when_the_runner_was_killed(host: SandboxedHost, top: Path) -> None:
     """The process beside it does it then."""
-    command = host.command(f"echo {host.work} > {top}/.git/commondir; sleep 1000")
-    host.spool.start(command)
+    command = host.start(f"echo {host.work} > {top}/.git/commondir; sleep 1000")
     eventually((top / ".git" / "commondir").exists)
     words = (host.data / "spool" / command.effect_id / "alive").read_text(encoding="utf-8").split()
     os.kill(int(words[words.index("runner") + 1]), signal.SIGKILL)

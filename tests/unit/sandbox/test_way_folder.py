@@ -120,7 +120,7 @@ def test_the_way_is_there_again_after_the_one_before_has_ended(open_host: Sandbo
     )
     command = open_host.command(line)
     with open_host.sandbox.served(command.effect_id):
-        open_host.spool.start(command)
+        open_host.start(line, command)
         _until_it_says(open_host, "403")
     _until_it_says(open_host, "502")
     with open_host.sandbox.served(command.effect_id):
