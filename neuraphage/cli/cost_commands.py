@@ -8,7 +8,9 @@ import typer
 from rich.cells import cell_len
 from rich.text import Text
 
+from neuraphage.api import Api
 from neuraphage.cli.arguments import AsJson
+from neuraphage.cli.cache_lines import cache_break_lines
 from neuraphage.cli.connection import connect, connect_to_read
 from neuraphage.cli.console import dollars, hint, one_line, out, plain_table, print_json, print_table, short_id
 from neuraphage.cli.hints import command_line
@@ -19,6 +21,10 @@ BAR_CHARS = 24
 """Of the longest bar of the chart, where a terminal has room for it."""
 BESIDE_NAMES = 8
 """Of the longest bar beside the names of tasks."""
+GOOD_PERCENT = 90
+"""Of the input, read from the cache: with less it is said what broke it."""
+LOOKED_AT = 20
+"""Tasks whose conversations are read for that, the dearest ones."""
 LINES = 50
 """Shown unless more are asked for."""
 
@@ -44,6 +50,7 @@ def cost(
     """
     with connect_to_read() as api:
         report = api.cost(by=by, since=since)
+        broken = [] if as_json else _what_broke_the_cache(api, report, limit)
     if as_json:
         print_json(report.model_dump(mode="json"))
         return
@@ -51,6 +58,26 @@ def cost(
         hint("nothing was spent" + (f" since {report.since_day}" if report.since_day else ""))
         return
     _show(report, limit)
+    for text in broken:
+        hint(text, "dim")
+
+
+def _what_broke_the_cache(api: Api, report: CostReport, limit: int) -> list[str]:
+    """What of late kept requests from being read from the prompt cache, by task; elsewhere where to look for it."""
+    if report.by is not By.TASK:
+        told = f"what broke the cache, by task: {command_line('cost', '--by', 'task')}"
+        return [told] if _is_poorly_cached(report.total) else []
+    read = [line.key for line in report.lines[:limit] if line.key and _is_poorly_cached(line.spent)]
+    found = {key: cache_break_lines(api, key) for key in read[:LOOKED_AT]}
+    return [f"{short_id(key)}: {text}" for key, lines in found.items() for _, text in lines]
+
+
+def _is_poorly_cached(spent: Spent | None) -> bool:
+    """Whether it is worth a look: something was read in vain, and that is not the one write of what came anew."""
+    if spent is None:
+        return False
+    asked = spent.input_tokens + spent.cache_write_tokens + spent.cache_read_tokens
+    return asked > 0 and spent.cache_read_tokens * 100 < asked * GOOD_PERCENT
 
 
 def _show(report: CostReport, limit: int) -> None:

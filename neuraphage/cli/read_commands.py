@@ -10,6 +10,7 @@ import typer
 from neuraphage.api import Api
 from neuraphage.cli.answer_lines import answer_command, permissions_of
 from neuraphage.cli.arguments import AsJson, TaskId
+from neuraphage.cli.cache_lines import cache_break_lines, cache_lines
 from neuraphage.cli.connection import connect_to_read
 from neuraphage.cli.console import (
     dollars,
@@ -28,17 +29,13 @@ from neuraphage.cli.message_text import marked, message_lines
 from neuraphage.cli.prompts import show_open_prompt
 from neuraphage.cli.viewer import Viewer
 from neuraphage.decide.limits import turn_number, turns_used
-from neuraphage.decide.prompt_cache import last_break
 from neuraphage.model.effect import JournalEntry, ModelEffect, ToolEffect
 from neuraphage.model.money import label_texts
 from neuraphage.model.recovery import LoggedDecision
 from neuraphage.model.task import TERMINAL, CancelledDetail, CompletedDetail, FailedDetail, TaskRecord
-from neuraphage.model.usage import Counters
 
 LAST_MESSAGES = 4
 LAST_DECISIONS = 5
-LATE_MESSAGES = 200
-"""In which it is looked for what broke the prompt cache."""
 LABEL_CHARS = 12
 
 
@@ -145,13 +142,6 @@ def describe(record: TaskRecord) -> list[tuple[str, str]]:
     return lines
 
 
-def cache_lines(counters: Counters) -> list[tuple[str, str]]:
-    """How much of the input was read from the provider's prompt cache; nothing where no input was counted."""
-    total = counters.input_tokens + counters.cache_write_tokens + counters.cache_read_tokens
-    share = 100 * counters.cache_read_tokens / total if total else 0.0
-    return [("cache", f"{share:.0f} % of the input was read from the provider's cache")] if total else []
-
-
 def time_lines(entries: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
     """How long the last reply took, where it is known."""
     known = [entry for entry in entries if entry["role"] == "assistant" and entry.get("total_ms")]
@@ -159,12 +149,6 @@ def time_lines(entries: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
         return []
     first_s, total_s = known[-1]["first_token_ms"] / 1000, known[-1]["total_ms"] / 1000
     return [("reply", f"the last one began after {first_s:.1f} s and was whole after {total_s:.1f} s")]
-
-
-def cache_break_lines(api: Api, task_id: str) -> list[tuple[str, str]]:
-    """What of late kept a request from being read from the cache, if anything did."""
-    found = last_break(api.conversation(task_id, first=-LATE_MESSAGES))
-    return [] if found is None else [("cache", f"not read in turn {found.turn + 1}: {found.why.value}")]
 
 
 def _recoveries(record: TaskRecord) -> str:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from patience import PATIENCE_S
 from sandboxkit import find_bubblewrap
+from source_tree import ROOT
 from tests.benchmarks import commands, confined, judging, memory, recovery, relayed, report, scale, speed, start, view
 from tests.benchmarks.__main__ import PARTS
 from tests.benchmarks.contenders import TOGETHER, Pool
@@ -142,6 +147,15 @@ def test_each_line_is_judged() -> None:
     lines, reads = judging.wall_ms(1)
     assert len(lines) == len(reads) == len(judging.LINES)
     assert len(report.judging_rows(lines, reads)) == 2
+
+
+def test_the_command_of_the_documents_runs() -> None:
+    """With nothing on its path but this folder: it finds what the tests share, too. Its smallest part measures."""
+    argv = [sys.executable, "-m", "tests.benchmarks", "assembling", "--rounds", "1"]
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    ran = subprocess.run(argv, cwd=ROOT, env=env, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "turn 1,000" in ran.stdout
 
 
 def test_every_part_has_a_test_here() -> None:

@@ -18,6 +18,8 @@ from rich.cells import cell_len
 from clikit import Bench, CommandLine, run_on_terminal
 from neuraphage.client import AsyncClient
 from neuraphage.errors import BadInput
+from neuraphage.model.cache_use import CacheUse
+from neuraphage.model.message import Entry
 from neuraphage.model.money import By
 from neuraphage.model.task import Status
 from neuraphage.ports import Changes, FinishTo, SuspendTo
@@ -106,7 +108,7 @@ def test_a_terminal_gets_a_chart(bench: Bench, cli: CommandLine) -> None:
 
 def test_the_chart_fits_a_terminal_of_eighty_columns(bench: Bench, cli: CommandLine) -> None:
     """Beside the long id of a model, and beside the names of tasks, which are cut there and whole in a pipe."""
-    for model in ("openai:a-model-of-a-provider", "claude-sonnet-5-5"):
+    for model in ("openai:a-model-of-a-maker", "claude-sonnet-5-5"):
         spend(bench, 4_000, model, name=LONG_NAME)
     for by in ("model", "task"):
         shown = STYLE.sub("", run_on_terminal("cost", "--by", by, env=os.environ)).replace("\r", "").splitlines()
@@ -114,8 +116,23 @@ def test_the_chart_fits_a_terminal_of_eighty_columns(bench: Bench, cli: CommandL
         assert len(bars) == len(set(bars)) + 1 == 2
         assert bars[0] > 1
         assert all(cell_len(line) <= 80 for line in shown)
-        assert len(shown) == 4  # none is broken
+        assert len([line for line in shown if "what broke" not in line]) == 4  # none is broken
     assert LONG_NAME in cli("cost", "--by", "task").out
+
+
+def test_what_broke_the_cache_is_told(cli: CommandLine, bench: Bench) -> None:
+    """By task, of those that were read poorly; of the others the table says where to look."""
+    task_id = spend(bench, 4_000)
+    head = {"read": 0, "written": 2_000, "head": "m.s.t"}
+    uses = [CacheUse(**head), CacheUse(**{**head, "head": "m.s.u"})]
+    said = [{"type": "text", "text": "Well."}]
+    entries = [
+        Entry(role="assistant", content=said, turn=turn, tokens=2_100, cache=use) for turn, use in enumerate(uses)
+    ]
+    bench.kit.finish(bench.kit.claim(task_id), FinishTo.NEXT, Changes(entries=entries))
+    spend(bench, 2_000)
+    assert f"{task_id.rpartition('-')[2]}: not read in turn 2: other tools\n" == cli("cost", "--by", "task").err
+    assert "neuraphage cost --by task" in cli("cost").err
 
 
 def test_nothing_spent_is_said(cli: CommandLine, bench: Bench) -> None:
