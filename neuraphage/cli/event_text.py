@@ -72,7 +72,7 @@ _TEXTS: dict[str, EventText] = {
     EventKind.TASK_PAUSED: lambda d: (
         f"paused ({d['reason']})"
         + (f": {pool_text(Shortage(**d['shortage']))}" if d.get("shortage") else "")
-        + (f": {told_to_people(Anomaly(**d['anomaly']))}" if d.get("anomaly") else "")
+        + (f": {d['anomaly']['kind']}" if d.get("anomaly") else "")
     ),
     EventKind.ANOMALY_DETECTED: lambda d: told_to_people(Anomaly(**d)),
     EventKind.BUDGET_WARNING: lambda d: (
