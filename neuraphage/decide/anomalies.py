@@ -7,8 +7,7 @@ word clears all of them, and a task that was paused and goes on is not paused ag
 from __future__ import annotations
 
 import posixpath
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
@@ -30,7 +29,7 @@ _OF_THE_TURN = frozenset({
     AnomalyKind.REFUSED_HOST,
     AnomalyKind.RUNAWAY_OUTPUT,
 })  # fmt: skip
-_TOLD_EARLY = frozenset({AnomalyKind.SAME_CALL_FAILS, AnomalyKind.FAILURES_IN_A_ROW})
+_TOLD_EARLY = frozenset({AnomalyKind.SAME_CALL_FAILS, AnomalyKind.SAME_CALL, AnomalyKind.FAILURES_IN_A_ROW})
 Reading = tuple[int, str]
 """What it has come to, and what it is about."""
 
@@ -87,8 +86,7 @@ def _reading(snapshot: Snapshot, kind: AnomalyKind, steps: Sequence[Step]) -> Re
         case AnomalyKind.SAME_CALL:
             return _same_call(recent, snapshot.tools)
         case AnomalyKind.FAILURES_IN_A_ROW:
-            failed = list(takewhile(lambda call: call.is_error, _calls(recent)))
-            return len(failed), _said(failed[0]) if failed else ""
+            return _failures(recent)
         case AnomalyKind.NO_PROGRESS:
             return _idle_s(recent), ""
         case AnomalyKind.TURN_TOKENS:
@@ -108,44 +106,58 @@ def _calls(steps: Sequence[Step]) -> Iterator[Called]:
     return (step for step in steps if isinstance(step, Called))
 
 
-def _changes(call: Called, tools: Mapping[str, ToolDeclaration]) -> bool:
-    """Whether a call that succeeded may have changed what others come to."""
-    tool = tools.get(call.name)
-    return tool is None or tool.effect_class is not EffectClass.PURE
+def _is_new(calls: Sequence[Called], at: int) -> bool:
+    """Whether a call brought something that none before it had brought."""
+    return not calls[at].is_error and not any(map(calls[at].is_same, calls[at + 1 :]))
+
+
+def _since_a_change(steps: Sequence[Step], tools: Mapping[str, ToolDeclaration]) -> list[Called]:
+    """The calls since one that succeeded may have changed what others come to; one that is itself repeated changes
+    nothing more."""
+    calls = list(_calls(steps))
+    for at, call in enumerate(calls):
+        tool = tools.get(call.name)
+        is_pure = tool is not None and tool.effect_class is EffectClass.PURE
+        if not is_pure and _is_new(calls, at):
+            return calls[: at + 1]
+    return calls
 
 
 def _same_call_fails(steps: Sequence[Step], tools: Mapping[str, ToolDeclaration]) -> Reading:
-    """How often one call failed since it last succeeded, and since anything was changed."""
-    failed: Counter[tuple[str, str]] = Counter()
+    """In how many turns one call failed since it last succeeded, and since anything was changed."""
+    failed: dict[tuple[str, str], set[int]] = {}
     succeeded: list[Called] = []
-    for call in _calls(steps):
-        if call.is_error:
-            failed[call.name, call.params] += not any(map(call.is_same_call, succeeded))
-        elif _changes(call, tools):
-            break
-        else:
+    for call in _since_a_change(steps, tools):
+        if not call.is_error:
             succeeded.append(call)
-    (name, params), count = failed.most_common(1)[0] if failed else (("", ""), 0)
-    return count, f"{name} {params}".strip()
+        elif not any(map(call.is_same_call, succeeded)):
+            failed.setdefault((call.name, call.params), set()).add(call.turn)
+    (name, params), turns = max(failed.items(), key=lambda one: len(one[1]), default=(("", ""), set()))
+    return len(turns), f"{name} {params}".strip()
 
 
 def _same_call(steps: Sequence[Step], tools: Mapping[str, ToolDeclaration]) -> Reading:
-    """How often the last call that succeeded has come to the same, and nothing else was changed in between."""
+    """In how many turns the last call that succeeded has come to the same, and nothing else was changed in between."""
     last = next((call for call in _calls(steps) if not call.is_error), None)
-    count = 0
-    for call in _calls(steps):
-        if last is None or (not call.is_error and _changes(call, tools) and not call.is_same_call(last)):
-            break
-        count += call.is_same(last)
-    return count, _said(last) if last else ""
+    if last is None:
+        return 0, ""
+    return len({call.turn for call in _since_a_change(steps, tools) if call.is_same(last)}), _said(last)
+
+
+def _failures(steps: Sequence[Step]) -> Reading:
+    """In how many turns in a row calls failed; whoever makes many at once has not seen one of them fail yet."""
+    failed = list(takewhile(lambda call: call.is_error, _calls(steps)))
+    return len({call.turn for call in failed}), _said(failed[0]) if failed else ""
 
 
 def _idle_s(steps: Sequence[Step]) -> int:
     """Seconds of work since a call brought something that it had not brought before."""
-    total_ms = 0
-    for at, step in enumerate(steps):
-        if isinstance(step, Called) and not step.is_error and not any(map(step.is_same, _calls(steps[at + 1 :]))):
-            break
+    calls, at, total_ms = list(_calls(steps)), 0, 0
+    for step in steps:
+        if isinstance(step, Called):
+            if _is_new(calls, at):
+                break
+            at += 1
         if isinstance(step, Called | Replied):
             total_ms += step.total_ms
     return total_ms // 1000
@@ -178,7 +190,7 @@ def _unusual_paths(snapshot: Snapshot) -> Iterator[str]:
                 yield path
 
 
-def _counted(found: Iterator[str]) -> Reading:
+def _counted(found: Iterable[str]) -> Reading:
     names = sorted(set(found))
     return len(names), ", ".join(names)
 

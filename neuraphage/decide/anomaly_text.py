@@ -9,7 +9,7 @@ _FIRST_WORDS = "[Runtime note]"
 _PEOPLE: dict[AnomalyKind, str] = {
     AnomalyKind.SAME_CALL_FAILS: "The same call failed {reading} times, with nothing changed in between",
     AnomalyKind.SAME_CALL: "The same call came to the same {reading} times",
-    AnomalyKind.FAILURES_IN_A_ROW: "{reading} calls in a row failed",
+    AnomalyKind.FAILURES_IN_A_ROW: "The calls of {reading} turns in a row failed",
     AnomalyKind.NO_PROGRESS: "It has worked for {time} without a call that brought something new",
     AnomalyKind.TURN_TOKENS: "One turn has cost {reading:,} tokens",
     AnomalyKind.WRITES_A_MINUTE: "{reading} writes were begun within a minute",
@@ -24,9 +24,9 @@ _ADVICE: dict[AnomalyKind, str] = {
     AnomalyKind.NO_PROGRESS: "Take a shorter way, or say what is in the way",
 }
 MEANINGS: dict[AnomalyKind, str] = {
-    AnomalyKind.SAME_CALL_FAILS: "the same call failed so often, and nothing was changed in between",
-    AnomalyKind.SAME_CALL: "the same call came to the same so often, and nothing else was changed in between",
-    AnomalyKind.FAILURES_IN_A_ROW: "so many calls in a row failed",
+    AnomalyKind.SAME_CALL_FAILS: "turns in which the same call failed, and nothing was changed in between",
+    AnomalyKind.SAME_CALL: "turns in which the same call came to the same, and nothing new was done in between",
+    AnomalyKind.FAILURES_IN_A_ROW: "turns in a row whose calls failed",
     AnomalyKind.NO_PROGRESS: "seconds of replies and calls since a call brought something new",
     AnomalyKind.TURN_TOKENS: "tokens of one turn, without those that came from the provider's cache",
     AnomalyKind.WRITES_A_MINUTE: "writes of files begun within a minute",

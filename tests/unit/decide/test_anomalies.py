@@ -151,6 +151,59 @@ def test_the_same_result_again_and_again_is_seen() -> None:
         poll.call("run", {"command": "status"}, "step " + "abcdefghij"[number])
     assert story.seen("same_call warn 10") == {AnomalyKind.SAME_CALL: 10}
     assert poll.seen("same_call warn 2") == {}
+    assert poll.watched().half is None
+    for letter in "abcdefghij":
+        poll.call("look", {"path": "log"}, f"step {letter}")
+    assert poll.seen("same_call warn 2") == {}
+
+
+def test_a_cycle_of_calls_is_seen() -> None:
+    """opencode 47759: A, B, A, B is no three in a row; both run commands, and neither brings anything new."""
+    story = Story()
+    for _ in range(10):
+        story.call("run", {"command": "ls a"}, "x").call("run", {"command": "ls b"}, "y")
+    assert story.seen() == {AnomalyKind.SAME_CALL: 10}
+    story = Story()
+    for _ in range(5):
+        story.call("run", {"command": "echo again"}, "again").call("run", {"command": "make"}, "no rule", fails=True)
+    assert story.seen() == {AnomalyKind.SAME_CALL_FAILS: 5}
+
+
+def test_a_result_that_differs_by_a_counter_is_the_same() -> None:
+    """bounty-challenge 50173: times, counters and progress in the output hid the loop."""
+    story = Story()
+    for number in range(10):
+        story.call("run", {"command": "status"}, f"[2026-12-01 10:{number}:00] {number * 7} % done, pid {number}")
+    assert story.seen() == {AnomalyKind.SAME_CALL: 10}
+
+
+def test_slow_repeats_are_seen_as_quick_ones() -> None:
+    """bounty-challenge 7879: a window of time is evaded by waiting; there is none."""
+    story = Story()
+    for number in range(5):
+        story.call("run", {"command": "x"}, fails=True, ms=3_600_000, began=["commands", number * 3_600_000])
+    assert AnomalyKind.SAME_CALL_FAILS in story.seen()
+
+
+def test_many_calls_of_one_reply_count_once() -> None:
+    """OpenHands 1240: who asks for ten files at once has not seen yet that they are missing."""
+    story = Story()
+    for turn in range(3):
+        for number in range(10):
+            story.call("look", {"path": f"{turn}"}, f"{number}", fails=True)
+            for entry in story.entries[-2:]:
+                entry["turn"] = turn
+    replies = [entry for entry in story.entries if entry["role"] == "assistant"]
+    for turn in range(3):
+        first, *others = [entry for entry in replies if entry["turn"] == turn]
+        for other in others:
+            first["content"] += other["content"]
+            story.entries.remove(other)
+    story.turn = 2
+    readings = {
+        one.kind: one.reading for one in story.watched("same_call_fails warn 1", "failures_in_a_row warn 1").reached
+    }
+    assert readings == {AnomalyKind.SAME_CALL_FAILS: 1, AnomalyKind.FAILURES_IN_A_ROW: 3}
 
 
 def test_failures_in_a_row_are_counted_whatever_failed() -> None:
@@ -170,12 +223,18 @@ def test_work_that_brings_nothing_new_is_seen_by_its_time() -> None:
         story.call("look", {"path": "a"}, "one", ms=200_000)
     assert story.seen() == {AnomalyKind.NO_PROGRESS: 600}
     assert story.call("look", {"path": "a"}, "two", ms=200_000).seen() == {}
+    for words in ("no file", "no host", "no luck"):
+        story.call("run", {"command": words}, words, fails=True, ms=200_000)
+    assert story.seen() == {AnomalyKind.NO_PROGRESS: 600}
 
 
 def test_the_tokens_of_a_turn_count_without_those_of_the_cache() -> None:
     """The whole conversation is sent each time; what is new of it is the cost of the turn."""
     assert Story().call("look", {}, tokens=150_000, cached=140_000).seen() == {}
-    assert Story().call("look", {}, tokens=150_000, cached=90_000).seen() == {AnomalyKind.TURN_TOKENS: 60_000}
+    story = Story().call("look", {}, tokens=150_000, cached=90_000)
+    assert story.seen() == {AnomalyKind.TURN_TOKENS: 60_000}
+    story.turn += 1  # whose reply was empty, and is not stored by an early release
+    assert story.seen() == {}
 
 
 def test_writes_of_a_minute_are_counted_by_their_begins() -> None:
@@ -246,6 +305,7 @@ def test_the_model_is_told_once_when_half_is_reached() -> None:
     assert (half.kind, half.reading, half.limit) == (AnomalyKind.SAME_CALL_FAILS, 3, 5)
     story.note(AnomalyKind.SAME_CALL_FAILS, acted=False).call("run", {"command": "x"}, fails=True)
     assert story.watched("failures_in_a_row off").half is None
+    assert story.call("run", {"command": "x"}, fails=True).seen() == {AnomalyKind.SAME_CALL_FAILS: 5}
 
 
 def test_off_looks_for_nothing() -> None:
