@@ -11,6 +11,7 @@ from neuraphage.cli.connection import connect_to_read
 from neuraphage.cli.console import harmless, print_json, print_wrapped
 from neuraphage.model.compaction import Shortening
 from neuraphage.model.context_size import BigResult, ContextSize, PartKind, PastCompaction
+from neuraphage.model.some import some
 
 _NAMES = {
     PartKind.SYSTEM: "system text",
@@ -58,7 +59,7 @@ def context_lines(size: ContextSize) -> list[str]:
     lines = [
         f"about {size.tokens:,} of {size.window_tokens:,} tokens ({size.percent:.0f} %), {of_it};"
         f" above {size.limit_tokens:,} it is made shorter",
-        f"{size.messages:,} messages of {size.chars:,} characters; {size.turns:,} turns are done,"
+        f"{some(size.messages, 'message')} of {some(size.chars, 'character')}; {some(size.turns, 'turn')} done,"
         f" {size.tokens_used:,} tokens used",
     ]
     lines += [f"  {part.tokens:>9,}  {_NAMES[part.kind]} ({part.count:,})" for part in size.parts]

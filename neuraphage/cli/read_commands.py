@@ -121,6 +121,7 @@ def describe(record: TaskRecord) -> list[tuple[str, str]]:
         ("directory", record.spec.working_dir or "-"),
         ("status", record.status.value + (f", in {record.place}" if record.place else "")),
         ("marker", record.marker.name.value),
+        ("model", _model(record)),
         ("turns", turns_text(record)),
         ("tokens", f"{counters.tokens_used}"),
         ("cost", f"{dollars(counters.cost_microusd)} of at most {dollars(record.limits.max_cost_microusd)}"),
@@ -140,6 +141,13 @@ def describe(record: TaskRecord) -> list[tuple[str, str]]:
         case CancelledDetail() if record.detail.reason:
             lines.append(("reason", record.detail.reason))
     return lines
+
+
+def _model(record: TaskRecord) -> str:
+    """The model that is called, the tier that it came from, and what is called in its place."""
+    choice = record.choice
+    tier = f", of the tier {choice.tier}" if choice.tier else ""
+    return choice.model + tier + (f"; else {', '.join(choice.fallbacks)}" if choice.fallbacks else "")
 
 
 def time_lines(entries: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:

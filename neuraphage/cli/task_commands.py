@@ -36,6 +36,7 @@ from neuraphage.cli.new_task import check_limits, check_new_task, tell_first
 from neuraphage.cli.text_input import Edit, TextFile, given_text
 from neuraphage.decide.going_on import going_on, when_read
 from neuraphage.errors import BadInput
+from neuraphage.model.some import some
 from neuraphage.model.task import TERMINAL, Mode, OnUnknownOutcome
 
 
@@ -213,7 +214,7 @@ def limit(task_id: TaskId, max_turns: AnyTurns = None, max_cost: AnyCost = None)
         full_id = api.find(task_id)
         api.limit(full_id, max_turns=max_turns, max_cost_usd=max_cost)
         record = api.get(full_id)
-    out.print(f"at most {record.limits.max_turns} turns and {dollars(record.limits.max_cost_microusd)}")
+    out.print(f"at most {some(record.limits.max_turns, 'turn')} and {dollars(record.limits.max_cost_microusd)}")
     if record.status in TERMINAL:
         print_wrapped(harmless(typed_here(f"it is {record.status.value}; {going_on(record)}")), "  ")
 

@@ -143,7 +143,8 @@ def records_finding(looked_at: int, wrong: Sequence[str], *, whole: bool) -> Fin
         more = f"; and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
         found = "; ".join(wrong[:SHOWN]) + more
         return Finding(check, Level.PROBLEM, found, "neuraphage repair --dry-run, then neuraphage repair")
-    return Finding(check, Level.OK, f"{looked_at} tasks agree with their indexes{part}")
+    agree = "1 task agrees with its" if looked_at == 1 else f"{looked_at} tasks agree with their"
+    return Finding(check, Level.OK, f"{agree} indexes{part}")
 
 
 def workers_findings(queues: Mapping[str, Sequence[str]], wanted: Sequence[str]) -> list[Finding]:

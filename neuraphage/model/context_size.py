@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from neuraphage.model.compaction import Shortening
+from neuraphage.model.some import some
 
 
 class PartKind(StrEnum):
@@ -124,7 +125,7 @@ class ContextSize:
 
     def __str__(self) -> str:
         return (
-            f"the next request would hold {self.messages:,} messages of {self.chars:,} characters, about"
+            f"the next request would hold {some(self.messages, 'message')} of {some(self.chars, 'character')}, about"
             f" {self.tokens:,} tokens with the system text and the tools: {self.percent:.0f} % of the window of"
-            f" {self.window_tokens:,}; {self.turns:,} turns are done, {self.tokens_used:,} tokens used"
+            f" {self.window_tokens:,}; {some(self.turns, 'turn')} done, {self.tokens_used:,} tokens used"
         )

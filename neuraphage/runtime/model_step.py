@@ -206,8 +206,14 @@ class ModelStep:
             "retry_at_ms": None,
             "cost_microusd": spent["cost_microusd"],
         }
-        told = [Event(kind=EventKind.REQUEST_FAILED, data=data)]
-        self._work.note(add=spent, on=request.model, reserve_microusd=settled(entry), events=told)
+        ended = {"state": EffectState.FAILED, "error": "cancelled", "reply_begun": True}
+        self._work.note(
+            journal=[entry.model_copy(update=ended)],
+            add=spent,
+            on=request.model,
+            reserve_microusd=settled(entry),
+            events=[Event(kind=EventKind.REQUEST_FAILED, data=data)],
+        )
 
     def _note_reply(self, entry: ModelEffect, request: ModelRequest, reply: ModelReply) -> None:
         work, services = self._work, self._services

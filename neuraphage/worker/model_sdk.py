@@ -16,6 +16,8 @@ import logging
 import os
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from celery import signals
@@ -45,12 +47,9 @@ def share_with_children(**_: Any) -> None:
     if not _Worker.calls or _Worker.has_shared:
         return
     _Worker.has_shared = True
-    gc.disable()  # what an import makes is no garbage: looking for some took a tenth of it
-    try:
+    with _no_look_for_garbage():
         for provider in _Worker.calls:
             load_sdk(provider)
-    finally:
-        gc.enable()
     gc.freeze()  # a look for cycles writes to each object that it looks at, and so would copy it for each child
 
 
@@ -61,12 +60,23 @@ def load_behind_ready(**_: Any) -> None:
         threading.Thread(target=_load, name="neuraphage-model-sdk", daemon=True).start()
 
 
+@contextmanager
+def _no_look_for_garbage() -> Iterator[None]:
+    """What an import makes is no garbage: looking for some takes a seventh of it, for which viewers may wait."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 def _load() -> None:
     """Import it while nobody forks; a worker that cannot call the model gives its tasks back and ends."""
     try:
-        for provider in _Worker.calls:
-            with GUARD.at_work():
-                load_sdk(provider)
+        with _no_look_for_garbage():
+            for provider in _Worker.calls:
+                with GUARD.at_work():
+                    load_sdk(provider)
     except Exception:  # whatever a broken package raises
         log.critical("the model's SDK cannot be imported, so this worker ends: install neuraphage again", exc_info=True)
         os.kill(os.getpid(), signal.SIGTERM)

@@ -113,6 +113,7 @@ def test_another_model(cli: CommandLine, bench: Bench) -> None:
     assert record["spec"]["model"] == "claude-sonnet-5-5"
     assert "calls claude-opus-5-5 from now on, by" in cli("events", task_id).out
     assert "it goes round in circles" in cli("events", task_id).out
+    assert "model        claude-opus-5-5, of the tier expert\n" in cli("show", task_id).out
     assert cli("model", task_id, "openai:qwen3").out == "calls openai:qwen3\n"
     cli("cancel", task_id)
     refused = cli("model", task_id, "cheap")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from neuraphage.decide.context_parts import BIGGEST, biggest_results, context_parts, past_compactions
@@ -75,5 +76,9 @@ def test_who_made_a_summary_is_told_of_summaries_alone() -> None:
 
 def test_the_share_of_the_window() -> None:
     """Without a window there is none."""
-    assert ContextSize(1, 1, 1, 1, window_tokens=200, tokens=50).percent == 25.0
+    size = ContextSize(1, 1, 1, 1, window_tokens=200, tokens=50)
+    assert size.percent == 25.0
+    assert "1 message of 1 character, about 50 tokens" in str(size)
+    assert "1 turn done" in str(size)
+    assert "2 turns done" in str(replace(size, turns=2))
     assert ContextSize(1, 1, 1, 1).percent == 0.0

@@ -127,3 +127,5 @@ def test_a_reply_that_a_cancel_broke_off_is_counted(make_rig: MakeRig, usage: di
     assert sum(row.spent.cost_microusd for row in ledger(rig.store.context) if row.kind == "d") == told_microusd
     told = [e.data["cost_microusd"] for e in queries.events(rig.store.context, task_id) if e.kind == "RequestFailed"]
     assert told == ([] if usage is None else [45])
+    (entry,) = rig.journal(task_id).values()
+    assert entry.state == ("started" if usage is None else "failed")
