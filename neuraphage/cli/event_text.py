@@ -22,7 +22,7 @@ _SHORTENED: dict[str, str] = {
     Shortening.IMAGES: "old images left out",
     Shortening.RESULTS: "old results of tools shortened",
     Shortening.THOUGHTS: "old results shortened, old thoughts left out",
-    Shortening.SUMMARY: "a summary in place of the older part",
+    Shortening.SUMMARY: "a summary{} in place of the older part",
 }
 
 _TEXTS: dict[str, EventText] = {
@@ -41,12 +41,12 @@ _TEXTS: dict[str, EventText] = {
         + (f", its reply had cost {dollars(d['cost_microusd'])}" if d.get("cost_microusd") else "")
         + (", the task's own model is asked" if d.get("why_own") else ", will be repeated" if d["retry_at_ms"] else "")
     ),
-    EventKind.REQUEST_ATTACHED: lambda _: "goes on with the reply that had begun",
+    EventKind.REQUEST_ATTACHED: lambda d: f"goes on with the {d.get('purpose') or 'reply'} that had begun",
     EventKind.REQUEST_HELD: lambda d: f"waits for the model: {_HELD[d['why']]}",
     EventKind.RESPONSE_RECEIVED: lambda d: f"reply committed ({dollars(d['cost_microusd'])})",
     EventKind.CONTEXT_COMPACTED: lambda d: (
         f"the conversation is sent shorter: about {d['after_tokens']:,} tokens instead of {d['before_tokens']:,}"
-        f" ({_SHORTENED[d['how']]}{_by(d)})"
+        f" ({_SHORTENED[d['how']].format(_by(d))})"
     ),
     EventKind.TOOL_HELD: lambda d: (
         f"{d['tool']} waits {duration(d['wait_ms'])}: {d['most']} {d['rate']} within a minute are the most"

@@ -45,7 +45,7 @@ def attached(work: UnitOfWork, before: ModelEffect) -> ModelEffect:
     entry = before.model_copy(update={"fence": work.held.lease.fence})
     data = {"request_id": entry.request_id, "attempt": entry.attempt, "fence": entry.fence}
     if entry.key == SUMMARY_ENTRY:
-        data["purpose"] = "summary"
+        data |= {"purpose": "summary", "model": entry.model or ""}
     work.note(journal=[entry], events=[Event(kind=EventKind.REQUEST_ATTACHED, data=data)])
     work.begin_effect()
     return entry

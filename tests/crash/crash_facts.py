@@ -39,7 +39,7 @@ class Facts:
         told: prompts that somebody was told of.
         told_again: notices beyond the first of a prompt.
         superseded: replies that another try took the place of.
-        compacted: how the conversation was made shorter, each time.
+        compacted: how the conversation was made shorter, and by whom, each time.
         requests: ids of model requests.
         evidence: of each recovery.
         faults: what must not be: broken invariants, leaked keys, processes still registered.
@@ -95,11 +95,15 @@ def facts_of(site: Site) -> Facts:
         told=len(set(told)),
         told_again=len(told) - len(set(told)),
         superseded=sum(entry.get("supersedes") is not None for entry in entries),
-        compacted=[entry["compaction"]["how"] for entry in entries if entry.get("compaction")],
+        compacted=[_compacted(entry["compaction"]) for entry in entries if entry.get("compaction")],
         requests=sorted(requests),
         evidence=[row["evidence"] for row in decisions if row["verdict"] == "recovered"],
         faults=_faults(site, store),
     )
+
+
+def _compacted(point: dict[str, Any]) -> str:
+    return f"{point['how']} by {point['summary_model']}"
 
 
 def _faults(site: Site, store: RedisStore) -> list[str]:

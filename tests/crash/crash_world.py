@@ -16,6 +16,7 @@ from neuraphage.api.service import TaskService
 from neuraphage.client_wiring import redactor
 from neuraphage.decide.prompt_notice import OPENED
 from neuraphage.llm.client import AnthropicClient
+from neuraphage.llm.model_table import ModelTable
 from neuraphage.llm.pricing import PriceTable
 from neuraphage.model.limits import Limits
 from neuraphage.model.prompt import Prompt
@@ -50,6 +51,7 @@ TASK_ID = "task-00000000-0000-7000-8000-{:012x}"
 NOTICE_HOLD_MS = 300
 """A notice whose teller died is told by another process after so long."""
 PRICES = PriceTable.packaged()
+SIZES = ModelTable.packaged()
 STRAY_ID = f"{7:032x}"
 STRAY_LIMIT_S = PATIENCE_S
 """The stray command runs so long when nobody ends it."""
@@ -288,6 +290,7 @@ class World:
             new_claim_id=lambda: secrets.token_hex(8),
             notices=self.notices,
             relay=relay,
+            model_facts=SIZES.facts,
         )
 
     def _renew(self) -> None:
