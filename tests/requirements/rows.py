@@ -23,6 +23,13 @@ ROWS = {
     "R147": "A state that is too old, gone or broken is not gone on from: the task fails and says why.",
     "R148": "A Running task that no process works on is found and taken.",
     "R149": "The sweep has a rule for every status, and each task sits in the place that its status names.",
+    # whether a task leads nowhere
+    "R114": "Too many writes, odd paths, unexpected hosts and runaway output are told of.",
+    "R158": "A turn that costs many tokens is told of.",
+    "R159": "Failures in a row stop a task.",
+    "R160": "Work without progress stops a task; time in which it waits does not count.",
+    "R161": "What is counted is stored, and no step begins it anew.",
+    "R210": "A recovery neither resets nor feeds what is counted.",
     # what success is measured by
     "R190": "From a crash to running again it takes less than two minutes.",
     "R191": "A crash costs less than 5 % of the work that was done.",

@@ -20,6 +20,7 @@ SIGNAL = "tests/contract/test_signal_contract.py::"
 CRASH = "tests/crash/test_crash_points.py::"
 STACK = "tests/stack/test_duplicates_and_zombies.py::"
 SHUTDOWN = "tests/stack/test_warm_shutdown.py::"
+ANOMALY = "tests/unit/decide/test_anomalies.py::"
 MACHINE = "tests/unit/decide/test_machine.py::"
 LIFECYCLE = "tests/unit/decide/test_lifecycle.py::"
 CANCEL = "tests/unit/runtime/test_cancel.py::"
@@ -65,6 +66,16 @@ SHOWN_BY: dict[str, list[str]] = {
     "R148": [RECOVER + "test_a_process_that_is_gone_needs_one_visit", RECOVER + "test_expired_needs_two_visits"],
     "R149": [INVARIANT + "test_a_sound_store_has_no_breach", PLACES + "test_a_blocked_task_is_polled"],
     # what success is measured by
+    "R114": [
+        ANOMALY + "test_writes_of_a_minute_are_counted_by_their_begins",
+        ANOMALY + "test_files_outside_of_the_directory_are_seen",
+        ANOMALY + "test_refused_hosts_and_much_output_are_seen",
+    ],
+    "R158": [ANOMALY + "test_the_tokens_of_a_turn_count_without_those_of_the_cache"],
+    "R159": [ANOMALY + "test_failures_in_a_row_are_counted_whatever_failed"],
+    "R160": [ANOMALY + "test_work_that_brings_nothing_new_is_seen_by_its_time"],
+    "R161": ["tests/unit/runtime/test_anomalies_in_turns.py::test_whenever_a_worker_dies_it_is_paused_once"],
+    "R210": ["tests/unit/runtime/test_anomalies_in_turns.py::test_recoveries_neither_reset_nor_feed_it"],
     "R190": [
         SCENARIO + "test_from_start_to_crash_to_recovery",
         RECOVER + "test_a_process_that_is_gone_needs_one_visit",
