@@ -37,7 +37,7 @@ ANOMALY_GUARDS = (
     Bug(
         "a-person-ends-the-count", "neuraphage/decide/steps_taken.py",
         'if entry.get("said"):', "if False:",
-        TURNS + "test_a_message_goes_on_with_it",
+        READ + "test_what_was_acted_on_is_counted_anew_and_a_person_clears_all",
     ),
     Bug(
         "a-message-that-waits-is-heard-first", "neuraphage/decide/turn_end.py",
