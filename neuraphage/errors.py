@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any
 
 
 class NeuraphageError(Exception):
@@ -139,6 +140,8 @@ class ModelFault(NeuraphageError):
         usage: tokens that a reply had told of when it broke off or was found too long, by the fields of
             `model.usage.Usage`; None when no reply had begun. A reply that had begun may be billed.
         model: who wrote that reply, if it said so.
+        told: what the headers of the answer say of the provider's limits, by the fields of `model.capacity.ToldLimits`;
+            None when there was no answer, or it said nothing.
     """
 
     def __init__(
@@ -149,6 +152,7 @@ class ModelFault(NeuraphageError):
         *,
         usage: Mapping[str, int] | None = None,
         model: str = "",
+        told: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(f"model call failed ({kind.value}): {message}")
         self.kind = kind
@@ -156,6 +160,7 @@ class ModelFault(NeuraphageError):
         self.retry_after_s = retry_after_s
         self.usage = usage
         self.model = model
+        self.told = told
 
     @property
     def reply_begun(self) -> bool:

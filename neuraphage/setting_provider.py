@@ -26,3 +26,5 @@ class ProviderSettings(BaseModel):
     """What all workers of a key may use within a minute, as `claude-sonnet requests=50`; see docs/rate-limits.md."""
     model_limit_window_s: Seconds = 60.0
     """Over what time these limits hold; a shorter one has the calls spread more evenly."""
+    learned_limits: Literal["on", "off"] = "on"
+    """Whether workers keep limits that a provider tells of in its headers, where `model_limits` sets none."""

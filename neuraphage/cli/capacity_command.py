@@ -76,8 +76,8 @@ def _learned(gate: GateView) -> list[str]:
     told = [f"{most:,} {_KINDS[kind]}" for kind, most in gate.learned.model_dump(exclude_none=True).items()]
     if not told:
         return []
-    kept = "" if gate.window_s else "; not kept by us: model_limits sets none"
-    return [f"  learned: the provider allows {', '.join(told)} (said at {clock_time(gate.learned_at_ms)}{kept})"]
+    kept = f"kept until {clock_time(gate.kept_until_ms)}" if gate.kept_until_ms else "not kept now"
+    return [f"  learned: the provider allows {', '.join(told)} (said at {clock_time(gate.learned_at_ms)}; {kept})"]
 
 
 def _cooling(gate: GateView) -> list[str]:

@@ -113,7 +113,9 @@ def why_waits(why: CapacityReason, until_ms: int, model: str) -> str:
         case CapacityReason.PROBE:
             because = f"The provider's wait for {family} is over, and one call finds out whether it takes calls again"
         case CapacityReason.REQUESTS | CapacityReason.INPUT_TOKENS | CapacityReason.OUTPUT_TOKENS:
-            because = f"All workers together have used the {_LIMITED[why]} that model_limits allows for {family}"
+            because = (
+                f"All workers together have used the {_LIMITED[why]} that are allowed for {family} within a minute"
+            )
         case CapacityReason.EXHAUSTED:
             until = f"{clock_time(until_ms)}, which everybody waits for"
             because = f"The provider said that this key has nothing left for {family} until {until}"

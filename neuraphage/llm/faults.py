@@ -12,8 +12,9 @@ from typing import Any
 import anthropic
 import httpx2
 
+from neuraphage.decide.learned_limits import exhausted_s
 from neuraphage.errors import FaultKind, ModelFault
-from neuraphage.llm.rate_headers import exhausted_s
+from neuraphage.llm.rate_headers import limits_told
 from neuraphage.llm.transport_faults import (
     BY_STATUS,
     HISTORY,
@@ -81,8 +82,13 @@ def fault_of(error: Exception, *, streaming: bool, now_s: float) -> ModelFault:
         request = f" to request {error.request_id}" if error.request_id else ""
         told = f"the API answered {error.status_code}{request}: {message}"
         headers = error.response.headers
-        wait_s = retry_after_s(headers, now_s)
-        return ModelFault(kind, shorten(told), exhausted_s(headers, now_s) if wait_s is None else wait_s)
+        limits, wait_s = limits_told(headers, now_s), retry_after_s(headers, now_s)
+        return ModelFault(
+            kind,
+            shorten(told),
+            exhausted_s(limits) if wait_s is None else wait_s,
+            told=None if limits is None else limits.model_dump(),
+        )
     kind = kind_of(error, streaming=streaming) or FaultKind.NETWORK
     return ModelFault(kind, shorten(describe(error)))
 

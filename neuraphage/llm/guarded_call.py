@@ -90,7 +90,8 @@ class GuardedCall:
         else:
             fault = self._fault_of(error, streaming=collector.started, now_s=time.time())
         clean = without_key(fault.detail, self._key)
-        return ModelFault(fault.kind, clean, fault.retry_after_s, usage=_told(collector), model=collector.model)
+        usage, model = _told(collector), collector.model
+        return ModelFault(fault.kind, clean, fault.retry_after_s, usage=usage, model=model, told=fault.told)
 
 
 def _told(collector: Collecting) -> dict[str, int] | None:

@@ -18,7 +18,7 @@ from neuraphage.llm.collect import ReplyCollector
 from neuraphage.llm.faults import fault_of, fault_of_event
 from neuraphage.llm.guarded_call import GuardedCall, fail_open, hangup_for, is_left_to_us, without_key
 from neuraphage.llm.hangup import attach_current
-from neuraphage.llm.rate_headers import exhausted_s, limits_told
+from neuraphage.llm.rate_headers import limits_told
 from neuraphage.llm.redirects import MAX_REDIRECTS, foreign_redirects_refused
 from neuraphage.llm.request import request_body
 from neuraphage.model.message import ModelReply, ModelRequest
@@ -111,8 +111,7 @@ class StreamedCall:
         began_s = time.monotonic()
         first_event_s = began_s
         with self._sent(request) as stream:
-            headers = stream.response.headers
-            nothing_left_s, limits = exhausted_s(headers, time.time()) or 0.0, limits_told(headers)
+            told = limits_told(stream.response.headers, time.time())
             for data in _events(stream.response):
                 if not collector.started:
                     first_event_s = time.monotonic()
@@ -129,8 +128,7 @@ class StreamedCall:
                 invalid_inputs=collector.invalid_inputs,
                 first_token_ms=round((first_event_s - began_s) * 1000),
                 total_ms=round((time.monotonic() - began_s) * 1000),
-                exhausted_s=nothing_left_s,
-                limits=limits,
+                told=told,
             )
         missing = "a stop reason" if collector.stopped else "message_stop"
         raise ModelFault(

@@ -21,7 +21,7 @@ class CapacityReason(StrEnum):
     PROBE = "probe"
     """The provider's time is over, and one call finds out whether it takes calls again."""
     REQUESTS = "requests"
-    """As many calls as `model_limits` allows."""
+    """As many calls as `model_limits` or, without, the provider allows."""
     INPUT_TOKENS = "input_tokens"
     """As many tokens read."""
     OUTPUT_TOKENS = "output_tokens"
@@ -67,11 +67,13 @@ class CallShare(Frozen):
         ticket: names the call among those of its task; the same until it is announced.
         input_tokens: that it may read.
         output_tokens: that it may write.
+        learned: kinds whose limit was learned, for people.
     """
 
     ticket: str
     input_tokens: int
     output_tokens: int
+    learned: tuple[str, ...] = ()
 
 
 class LearnedLimits(Frozen):
@@ -90,18 +92,50 @@ class LearnedLimits(Frozen):
     output_tokens: int | None = None
 
 
+class ToldLimits(Frozen):
+    """What a provider's headers tell with one answer. All of it by kind: requests, tokens, input_tokens, output_tokens.
+
+    Args:
+        limits: what it allows.
+        left: how much of that was left when it answered.
+        reset_s: in how many seconds from then on all of it is there again.
+    """
+
+    limits: LearnedLimits = LearnedLimits()
+    left: dict[str, int] = Field(default_factory=dict)
+    reset_s: dict[str, float] = Field(default_factory=dict)
+
+
+class HeardLimits(Frozen):
+    """What an answer says of limits that workers learn.
+
+    Args:
+        limits: what is allowed within a minute.
+        near: kinds of which so little was left that all workers are to keep the limit from now on.
+        used: of each kind, how much counts in a window of ours, by the provider's count.
+        till_ms: of each kind, for how many milliseconds from now on that counts.
+    """
+
+    limits: dict[str, int] = Field(default_factory=dict)
+    near: tuple[str, ...] = ()
+    used: dict[str, int] = Field(default_factory=dict)
+    till_ms: dict[str, int] = Field(default_factory=dict)
+
+
 class GateView(Frozen):
     """What limits calls of one family of models with one key now.
 
     Args:
         family: of models, as `claude-sonnet`.
         key_pool: names the key; those of one name share their limits.
-        window_s: length of the window of `limits` and `used`, in seconds; 0 where `model_limits` sets none.
-        limits: what may be used within it, as workers have it from `model_limits`.
+        window_s: length of the window of `limits` and `used`, in seconds; 0 where workers keep none.
+        limits: what may be used within it, as workers have it from `model_limits` and from what was learned.
         used: what counts in it now.
         open_calls: calls under way that have a share of it.
         learned: what the provider says that it allows within a minute.
         learned_at_ms: when it said so; 0 for never.
+        kept_until_ms: until when workers keep what was learned, as those of `limits` that `model_limits` does not set
+            (server time); 0 where they keep nothing of it, since enough is left.
         cooling_why: why nobody calls now: rate_limited, overloaded or exhausted; empty where calls are taken.
         cooling_until_ms: until when (server time).
         is_probed: whether that time is over, and one call finds out whether calls are taken again.
@@ -116,6 +150,7 @@ class GateView(Frozen):
     open_calls: int = 0
     learned: LearnedLimits = LearnedLimits()
     learned_at_ms: int = 0
+    kept_until_ms: int = 0
     cooling_why: str = ""
     cooling_until_ms: int = 0
     is_probed: bool = False

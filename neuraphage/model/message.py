@@ -15,7 +15,7 @@ from pydantic import Field
 from neuraphage.model.anomaly import AnomalyNote
 from neuraphage.model.base import SCHEMA_VERSION, Frozen
 from neuraphage.model.cache_use import CacheUse
-from neuraphage.model.capacity import LearnedLimits
+from neuraphage.model.capacity import ToldLimits
 from neuraphage.model.compaction import Compaction
 from neuraphage.model.tool import FileSight
 from neuraphage.model.tool_traits import RatedKind
@@ -130,9 +130,7 @@ class ModelReply(Frozen):
             never run.
         first_token_ms: milliseconds to the first event of the stream.
         total_ms: milliseconds to the last.
-        exhausted_s: for how many seconds from its first event on nothing is left for this key, as the provider's
-            headers say; 0 where something is.
-        limits: what the provider says that it allows this key, by its headers; None where it says nothing.
+        told: what the provider's headers say of the limits of this key; None where they say nothing.
     """
 
     content: list[Block]
@@ -143,5 +141,4 @@ class ModelReply(Frozen):
     invalid_inputs: dict[str, str] = Field(default_factory=dict)
     first_token_ms: int = 0
     total_ms: int = 0
-    exhausted_s: float = 0.0
-    limits: LearnedLimits | None = None
+    told: ToldLimits | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from neuraphage.model.capacity import CallShare, Capacity, CapacityReason, LearnedLimits, ModelLimits
+from neuraphage.model.capacity import CallShare, Capacity, CapacityReason, HeardLimits, LearnedLimits, ModelLimits
 
 
 class CapacityStore(Protocol):
@@ -29,8 +29,19 @@ class CapacityStore(Protocol):
         """
         ...
 
-    def settle_call(self, gate: str, task_id: str, limits: ModelLimits, used: CallShare, answered_ms: int) -> None:
-        """Tell what a call that was let in has used, and how long ago the provider had begun to answer it."""
+    def settle_call(
+        self,
+        gate: str,
+        task_id: str,
+        limits: ModelLimits,
+        used: CallShare,
+        answered_ms: int,
+        heard: HeardLimits | None = None,
+    ) -> None:
+        """Tell what a call that was let in has used, and how long ago the provider had begun to answer it.
+
+        With that, what its answer says of limits that workers learn.
+        """
         ...
 
     def cool_model(self, gate: str, why: CapacityReason, delay_s: float) -> None:
@@ -44,6 +55,22 @@ class CapacityStore(Protocol):
         """
         ...
 
-    def learn_limits(self, gate: str, limits: LearnedLimits) -> None:
-        """Note what the provider says that it allows, for people."""
+    def learn_limits(
+        self,
+        gate: str,
+        told: LearnedLimits,
+        *,
+        task_id: str = "",
+        limits: ModelLimits | None = None,
+        heard: HeardLimits | None = None,
+    ) -> None:
+        """Note what the provider says that it allows, for people, and what workers are to keep of it.
+
+        Args:
+            gate: of the model.
+            told: for people.
+            task_id: whose call was answered.
+            limits: those that calls will keep.
+            heard: what workers learn; None for nothing.
+        """
         ...

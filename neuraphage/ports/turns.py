@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
 
+from neuraphage.model.capacity import ModelLimits
 from neuraphage.model.effect import JournalEntry, Marker
 from neuraphage.model.event import Event
 from neuraphage.model.message import Entry
@@ -78,6 +79,7 @@ class Claimed:
         memo: of this process, for what it makes of these entries and of those that are added; it is handed out again
             with the next claim that the same process makes, if they are still how the conversation begins.
         cooling: gates of models that take no calls now, or are to be found out about.
+        kept: limits that were learned from a provider and that workers keep now, by gate.
     """
 
     verdict: ClaimVerdict
@@ -90,6 +92,7 @@ class Claimed:
     now_ms: int = 0
     memo: dict[str, Any] = field(default_factory=dict, compare=False)
     cooling: frozenset[str] = frozenset()
+    kept: Mapping[str, ModelLimits] = field(default_factory=dict)
 
 
 class ClaimUnreadableError(Exception):

@@ -1,6 +1,6 @@
 """What a turn asks and tells of a model: whether it takes calls now, and what calls have used of its limits.
 
-Nothing, while no limits are set and no call was refused.
+Nothing, while no limits are set, no call was refused, and enough is left of what the provider allows.
 """
 
 from __future__ import annotations
@@ -10,17 +10,19 @@ from collections.abc import Callable
 
 from neuraphage.decide.capacity import cooling_after, is_unanswered, shows_capacity
 from neuraphage.decide.capacity_actions import WaitForCapacity
-from neuraphage.decide.hashing import canonical
+from neuraphage.decide.learned_limits import exhausted_s, limits_in_force
 from neuraphage.decide.model_family import gate_of
-from neuraphage.decide.model_limits import estimated_tokens, limits_of
+from neuraphage.decide.model_limits import limits_of
 from neuraphage.decide.summary_model import SummaryChoice, next_call
 from neuraphage.errors import ModelFault, StoreError
-from neuraphage.model.capacity import CallShare, Capacity, CapacityReason, LearnedLimits
+from neuraphage.model.capacity import CallShare, Capacity, CapacityReason, HeardLimits, ModelLimits, ToldLimits
 from neuraphage.model.effect import MODEL_ENTRY, SUMMARY_ENTRY, EffectState, ModelEffect
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.message import ModelReply
 from neuraphage.model.usage import Usage
 from neuraphage.ports import Delta
+from neuraphage.runtime.call_share import Limits, share_of_reply, share_of_summary
+from neuraphage.runtime.limits_heard import LimitsHeard
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.unit_of_work import UnitOfWork
 
@@ -28,10 +30,6 @@ log = logging.getLogger(__name__)
 
 STALE_S = 2.0
 """A call that is sent so long after it was let in is let in once more: it counts from when it is sent."""
-
-
-LEARN_EVERY_S = 600.0
-"""How often it is noted again that a provider's limits are what they were."""
 
 
 class CapacityStep:
@@ -49,7 +47,9 @@ class CapacityStep:
         self._key = MODEL_ENTRY if summary_by is None else SUMMARY_ENTRY
         model = summary_by or work.record.choice.model
         self._gate = gate_of(services.key_pool, model)
-        self._limits = limits_of(services.settings.model_limits, model)
+        self._configured = limits_of(services.settings.model_limits, model)
+        self._hears = LimitsHeard(services, self._gate, self._configured)
+        self._limits = self._hears.in_force(work.kept.get(self._gate))
         self._share: CallShare | None = None
         self._asked_s = 0.0
         self._tokens = 0
@@ -76,7 +76,7 @@ class CapacityStep:
             before = self._before()
             is_first = before is None or (self._key == SUMMARY_ENTRY and before.state is EffectState.COMPLETED)
             attempt = 1 if is_first or before is None else before.attempt + 1
-            self._share = self._wanted(attempt, input_tokens)
+            self._share = self._wanted(self._limits, attempt, input_tokens)
         self._asked_s, self._tokens = self._services.clock.boottime_s(), input_tokens
         self.found = self._work.asked(
             lambda: store.admit_call(
@@ -106,7 +106,7 @@ class CapacityStep:
             attempt: of the call.
         """
         if self._limits is not None:
-            self._share, self._asked_s = self._wanted(attempt, 0), self._services.clock.boottime_s()
+            self._share, self._asked_s = self._wanted(self._limits, attempt), self._services.clock.boottime_s()
 
     def begun(self, show: Callable[[Delta], None]) -> Callable[[Delta], None]:
         """The call is sent now.
@@ -139,11 +139,12 @@ class CapacityStep:
         """The reply is there."""
         self._taken()
         answered_s = max(0.0, (reply.total_ms - reply.first_token_ms) / 1000)
-        self._settle(reply.usage, answered_s)
-        if reply.limits is not None and self._limits is None:
-            self._learn(reply.limits)
-        left_s = reply.exhausted_s - answered_s
-        if left_s > 0 and self._limits is None:  # limits that are set are kept by themselves
+        heard = self._hears.heard(reply.told, answered_s, is_refused=False)
+        is_settled = self._settle(reply.usage, answered_s, heard)
+        self._note(reply.told, heard, is_settled=is_settled)
+        learned = None if heard is None else ModelLimits(**{kind: heard.limits[kind] for kind in heard.near})
+        left_s = (exhausted_s(reply.told, limits_in_force(self._limits, learned)) or 0.0) - answered_s
+        if left_s > 0:
             self._tell(lambda: self._services.store.cool_model(self._gate, CapacityReason.EXHAUSTED, left_s))
         self.found = None
 
@@ -156,10 +157,12 @@ class CapacityStep:
             self._work.cooling |= {self._gate}
         elif shows_capacity(fault.kind):
             self._taken()
-        if fault.usage is not None:
-            self._settle(Usage(**fault.usage))
-        elif self._share is not None:
-            self._settle(Usage(input_tokens=self._share.input_tokens if is_unanswered(fault.kind) else 0))
+        told = None if fault.told is None else ToldLimits(**fault.told)
+        heard = self._hears.heard(told, 0.0, is_refused=cooling is not None)
+        read = self._share.input_tokens if self._share is not None and is_unanswered(fault.kind) else 0
+        usage = Usage(input_tokens=read) if fault.usage is None else Usage(**fault.usage)
+        is_settled = self._settle(usage, heard=heard)
+        self._note(told, heard, is_settled=is_settled)
         self.found = None
 
     def given_up(self) -> None:
@@ -183,46 +186,32 @@ class CapacityStep:
             task_id, is_limited = self._work.record.task_id, self._limits is not None
             self._tell(lambda: self._services.store.open_model(self._gate, task_id, is_limited=is_limited))
 
-    def _settle(self, usage: Usage, answered_s: float = 0.0) -> None:
+    def _settle(self, usage: Usage, answered_s: float = 0.0, heard: HeardLimits | None = None) -> bool:
+        """Tell what the call has used, and what was heard with its answer; whether it had a share to settle."""
         share, limits, self._share = self._share, self._limits, None
         if share is None or limits is None:
-            return
+            return False
         read = usage.input_tokens + usage.cache_creation_input_tokens
         used = CallShare(ticket=share.ticket, input_tokens=read, output_tokens=usage.output_tokens)
         # the provider has counted it no later than it began to answer, and no earlier than it was sent
         took_s = self._services.clock.boottime_s() - self._sent_s
         answered_ms = int(min(answered_s, took_s) * 1000)
+        store, task_id = self._services.store, self._work.record.task_id
+        self._tell(lambda: store.settle_call(self._gate, task_id, limits, used, answered_ms, heard))
+        return True
+
+    def _note(self, told: ToldLimits | None, heard: HeardLimits | None, *, is_settled: bool) -> None:
         task_id = self._work.record.task_id
-        self._tell(lambda: self._services.store.settle_call(self._gate, task_id, limits, used, answered_ms))
+        self._tell(lambda: self._hears.note(told, heard, task_id, is_settled=is_settled))
 
     def _before(self) -> ModelEffect | None:
         """The call of this kind that the journal knows."""
         stored = self._work.journal.get(self._key)
         return stored if isinstance(stored, ModelEffect) else None
 
-    def _wanted(self, attempt: int, input_tokens: int) -> CallShare:
-        """What a call may take at most, as far as can be known before."""
-        work, record = self._work, self._work.record
-        chars, call, output_tokens = 0, str(attempt), record.spec.max_tokens
-        if self._key == SUMMARY_ENTRY:  # a turn may make several
-            call = f"s{sum(entry.get('compaction') is not None for entry in work.entries)}.{attempt}"
-            output_tokens = self._services.context_bounds(record).summary_tokens
-        elif self._limits is not None and self._limits.input_tokens is not None:
-            tools = [[d.name, d.description, d.input_schema] for d in self._services.declarations.values()]
-            chars = len(canonical([entry["content"] for entry in work.entries])) + len(canonical(tools))
-        return CallShare(
-            ticket=f"{record.resets}.{record.counters.iteration}.{call}",
-            input_tokens=input_tokens or estimated_tokens(chars),
-            output_tokens=output_tokens,
-        )
-
-    def _learn(self, told: LearnedLimits) -> None:
-        """Note what the provider says of its limits, where it has changed, or once in a while."""
-        known, now_s = self._services.learned, self._services.clock.boottime_s()
-        before = known.get(self._gate)
-        if before is None or before[0] != told or now_s - before[1] > LEARN_EVERY_S:
-            known[self._gate] = (told, now_s)
-            self._tell(lambda: self._services.store.learn_limits(self._gate, told))
+    def _wanted(self, limits: ModelLimits, attempt: int, input_tokens: int = 0) -> CallShare:
+        makes = share_of_summary if self._key == SUMMARY_ENTRY else share_of_reply
+        return makes(self._services, self._work, Limits(limits, self._configured), attempt, input_tokens)
 
     def _tell(self, tell: Callable[[], None]) -> None:
         """Advice to others: without it they find out by themselves. It never holds up an outcome that is paid for."""

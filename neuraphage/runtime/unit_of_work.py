@@ -71,6 +71,8 @@ class UnitOfWork(Noted):
         """A call of the model that the claim announced and that nobody has sent yet; for decisions there is none."""
         self.cooling = claimed.cooling
         """Gates of models that take no calls now."""
+        self.kept = claimed.kept
+        """Limits of models that workers keep as they were learned, by gate."""
         self.error = ""
         """Why the turn has failed its task, if it has."""
         self._services = services

@@ -52,6 +52,7 @@ def check_access(context: StoreContext) -> bool:
         *((command, keys.gate(PROBE)) for command in ("HGET", "HGETALL", "HSET", "HDEL", "PEXPIRE")),
         *((command, keys.gates) for command in ("ZADD", "ZRANGE", "PEXPIRE")),
         *((command, keys.learned) for command in ("HSET", "HGETALL", "PEXPIRE")),
+        *((command, keys.kept) for command in ("HGET", "HSET", "HGETALL", "PEXPIRE")),
         *((command, keys.queue(PROBE)) for command in ("ZRANGEBYSCORE", "ZSCORE", "ZCARD")),
         ("HLEN", keys.turn(PROBE)),
         ("XREAD", "STREAMS", keys.events(PROBE), "0"),

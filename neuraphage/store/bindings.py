@@ -14,7 +14,7 @@ from neuraphage.store.keys import STATUSES, TASK_KEY_NAMES
 from neuraphage.store.uses import Asks
 
 PRELUDE, ACCESS, CHANGES, SIGNALS = "prelude", "access", "changes", "signals"
-FINISHING, CLAIMING, GAUGE, MONEY = "finishing", "claiming", "gauge", "money"
+FINISHING, CLAIMING, GAUGE, HEARD, MONEY = "finishing", "claiming", "gauge", "heard", "money"
 LIMITS = ("#events_max", "#republish_ms", "#exec_ms", "#conversation_ms")
 """Most events kept of a task, when an unclaimed message is sent again, and how long an ended task's keys are kept."""
 CHANGE_GROUPS = {
@@ -38,6 +38,7 @@ _MOST = ("max_turns", "max_cost_microusd")
 _LIMITED = (
     "task", "ticket", "#requests", "#input_tokens", "#output_tokens", "#window_ms", "#looks_max", "#keep_ms",
 )  # fmt: skip
+_HEARD = ("gate", "heard", "#kept_ms")
 _FINISH = (*LIMITS, "to", "detail", "iteration")
 
 
@@ -163,14 +164,19 @@ BINDINGS = {
             "admit",
             (
                 *_LIMITED, "gate", "#behind_ms", "#probe_ms", "#step_ms", "#steps_max", "#input", "#output",
-                "#grace_ms", "#arrival_ms", "#hold_ms",
+                "#grace_ms", "#arrival_ms", "#hold_ms", "learned",
             ),
             parts=(GAUGE,), keys=("COOLING", "QUEUE", "USED", "GATE", "GATES"), is_about_task=False,
             called="ask whether the model takes calls",
         ),
         Binding(
-            "settle", (*_LIMITED, "#input", "#output", "#answered_ms"), parts=(GAUGE,),
-            keys=("QUEUE", "USED", "GATE", "TIMERS"), is_about_task=False, called="tell what a call has used",
+            "settle", (*_LIMITED, *_HEARD, "#input", "#output", "#answered_ms"), parts=(GAUGE, HEARD),
+            keys=("QUEUE", "USED", "GATE", "TIMERS", "KEPT"), is_about_task=False, called="tell what a call has used",
+        ),
+        Binding(
+            "learn", (*_LIMITED, *_HEARD, "told", "#learned_ms"), parts=(GAUGE, HEARD),
+            keys=("LEARNED", "QUEUE", "USED", "GATE", "KEPT", "GATES"), is_about_task=False,
+            called="note a provider's limits",
         ),
         Binding(
             "cool", ("gate", "why", "#delay_ms", "#keep_ms"), parts=(), keys=("COOLING",), is_about_task=False,

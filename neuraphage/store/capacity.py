@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from neuraphage.decide.learned_limits import window_s_of
 from neuraphage.decide.model_limits import in_window
-from neuraphage.model.capacity import CallShare, Capacity, CapacityReason, LearnedLimits, ModelLimits
-from neuraphage.store.client import translated
+from neuraphage.model.capacity import CallShare, Capacity, CapacityReason, HeardLimits, ModelLimits
 from neuraphage.store.context import StoreContext
 from neuraphage.store.encode import dumps
 from neuraphage.store.scripts import script
@@ -25,8 +25,8 @@ KEEP_MS = 3_600_000
 """How long a gate is remembered behind the end of its cooling, or of its windows, while nobody calls."""
 SLACK_S = 5.0
 """Until a call that was let in is announced and sent, on top of the waits of the call itself."""
-LEARNED_MS = 86_400_000
-"""How long is known what a provider has said of its limits, while it says no more."""
+KEPT_MS = 600_000
+"""How long workers keep a limit that they have learned, after it was last heard that little is left of it."""
 LOOKS_MAX = 500
 """Most tasks and shares of calls that are looked at when a call asks; who waits asks again within a window."""
 
@@ -42,7 +42,7 @@ def admit_call(
     """See ports.CapacityStore."""
     settings, keys = context.settings, context.keys
     arrival_s = settings.connect_timeout_s + SLACK_S
-    given = _limited(context, task_id, limits, share.ticket if share else "")
+    given = limited(context, task_id, limits, share.ticket if share else "")
     given |= {
         "gate": gate,
         "behind_ms": priority * HEAD_START_MS,
@@ -54,6 +54,7 @@ def admit_call(
         "grace_ms": int(settings.sweep_s * 2000),
         "arrival_ms": int(arrival_s * 1000),
         "hold_ms": int((settings.call_timeout_s + SLACK_S) * 1000),
+        "learned": " ".join(share.learned) if share else "",
     }
     of_gate = (keys.cooling, keys.queue(gate), keys.used(gate), keys.gate(gate), keys.gates)
     verdict, *rest = script("admit").run(context, given, keys=of_gate)
@@ -64,13 +65,21 @@ def admit_call(
 
 
 def settle_call(
-    context: StoreContext, gate: str, task_id: str, limits: ModelLimits, used: CallShare, answered_ms: int
+    context: StoreContext,
+    gate: str,
+    task_id: str,
+    limits: ModelLimits,
+    used: CallShare,
+    answered_ms: int,
+    heard: HeardLimits | None = None,
 ) -> None:
     """See ports.CapacityStore."""
-    given = _limited(context, task_id, limits, used.ticket)
+    given = limited(context, task_id, limits, used.ticket)
     given |= {"input": used.input_tokens, "output": used.output_tokens, "answered_ms": answered_ms}
+    given |= heard_by(gate, heard)
     keys = context.keys
-    script("settle").run(context, given, keys=(keys.queue(gate), keys.used(gate), keys.gate(gate), keys.timers))
+    of_gate = (keys.queue(gate), keys.used(gate), keys.gate(gate), keys.timers, keys.kept)
+    script("settle").run(context, given, keys=of_gate)
 
 
 def cool_model(context: StoreContext, gate: str, why: CapacityReason, delay_s: float) -> None:
@@ -86,19 +95,10 @@ def open_model(context: StoreContext, gate: str, task_id: str, *, is_limited: bo
     script("open").run(context, given, keys=(keys.cooling, keys.queue(gate), keys.timers))
 
 
-def learn_limits(context: StoreContext, gate: str, limits: LearnedLimits, at_ms: int) -> None:
-    """See ports.CapacityStore."""
-    value = dumps({**limits.model_dump(exclude_none=True), "at_ms": at_ms})
-    with translated("note a provider's limits"), context.client.pipeline(transaction=True) as pipe:
-        pipe.hset(context.keys.learned, gate, value)
-        pipe.pexpire(context.keys.learned, LEARNED_MS)
-        pipe.execute()
-
-
-def _limited(context: StoreContext, task_id: str, limits: ModelLimits | None, ticket: str) -> dict[str, Any]:
-    """What admit and settle are both given."""
+def limited(context: StoreContext, task_id: str, limits: ModelLimits | None, ticket: str) -> dict[str, Any]:
+    """What admit, settle and learn are given."""
     settings, most = context.settings, limits or ModelLimits()
-    window_s = settings.model_limit_window_s
+    window_s = window_s_of(most, settings.model_limit_window_s)
     longest_s = settings.call_timeout_s + 2 * window_s
     return {
         "task": task_id,
@@ -110,3 +110,8 @@ def _limited(context: StoreContext, task_id: str, limits: ModelLimits | None, ti
         "looks_max": LOOKS_MAX,
         "keep_ms": KEEP_MS + int(longest_s * 1000),
     }
+
+
+def heard_by(gate: str, heard: HeardLimits | None) -> dict[str, Any]:
+    """What settle and learn are given of an answer."""
+    return {"gate": gate, "heard": "" if heard is None else dumps(heard.model_dump()), "kept_ms": KEPT_MS}

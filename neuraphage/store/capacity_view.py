@@ -11,6 +11,7 @@ from neuraphage.model.capacity import GateView, LearnedLimits, ModelLimits
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.encode import loads
+from neuraphage.store.kept_limits import all_kept
 
 KINDS = ("requests", "input_tokens", "output_tokens")
 MOST_WAITING = 1_000
@@ -31,13 +32,20 @@ def gates(context: StoreContext) -> list[GateView]:
         pipe.hgetall(keys.cooling)
         pipe.hgetall(keys.learned)
         pipe.zrange(keys.gates, 0, -1)
-        (seconds, micros), cooling, learned, limited = pipe.execute()
+        pipe.hgetall(keys.kept)
+        (seconds, micros), cooling, learned, limited, kept = pipe.execute()
     now_ms = seconds * 1_000 + micros // 1_000
     names = sorted({*cooling, *learned, *limited}, key=lambda name: name.partition(b":")[::-1])  # by family
-    return [_gate(context, name.decode(), now_ms, cooling.get(name), learned.get(name)) for name in names]
+    until_ms = {gate.encode(): till_ms for gate, (_, till_ms) in all_kept(kept).items() if till_ms > now_ms}
+    return [
+        _gate(context, name.decode(), now_ms, cooling.get(name), learned.get(name), until_ms.get(name, 0))
+        for name in names
+    ]
 
 
-def _gate(context: StoreContext, name: str, now_ms: int, cooling: bytes | None, learned: bytes | None) -> GateView:
+def _gate(
+    context: StoreContext, name: str, now_ms: int, cooling: bytes | None, learned: bytes | None, kept_until_ms: int
+) -> GateView:
     keys = context.keys
     with translated("read limits of a model"), context.client.pipeline(transaction=True) as pipe:
         pipe.hgetall(keys.gate(name))
@@ -47,16 +55,19 @@ def _gate(context: StoreContext, name: str, now_ms: int, cooling: bytes | None, 
     fields = {field.decode(): value for field, value in stored.items()}
     told, cools = _plain(learned), _plain(cooling)
     pool, _, family = name.partition(":")
-    most = {kind: int(fields.get(f"most:{kind}", b"-1")) for kind in KINDS}
+    gone = set() if kept_until_ms else set(fields.get("learned", b"").decode().split())
+    most = {kind: int(fields.get(f"most:{kind}", b"-1")) for kind in KINDS if kind not in gone}
+    limits = {kind: number for kind, number in most.items() if number >= 0}
     return GateView(
         family=family,
         key_pool=pool,
-        window_s=int(fields.get("window", b"0")) / 1_000,
-        limits=ModelLimits(**{kind: number for kind, number in most.items() if number >= 0}),
+        window_s=int(fields.get("window", b"0")) / 1_000 if limits else 0.0,
+        limits=ModelLimits(**limits),
         used=_used(fields, counted, now_ms),
         open_calls=len(_open(fields)),
         learned=LearnedLimits(**{kind: number for kind, number in told.items() if kind in LearnedLimits.model_fields}),
         learned_at_ms=told.get("at_ms", 0),
+        kept_until_ms=kept_until_ms,
         cooling_why=cools.get("why", ""),
         cooling_until_ms=int(cools.get("till", 0)),
         is_probed=bool(cools) and int(cools.get("till", 0)) <= now_ms,

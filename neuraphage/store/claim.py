@@ -12,6 +12,7 @@ from neuraphage.store.client import corrupt, translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.conversations import KnownConversation
 from neuraphage.store.encode import inbox_item, journal_entry, stored_entry, text_map
+from neuraphage.store.kept_limits import kept_limits
 from neuraphage.store.record import check_schema, task_record
 from neuraphage.store.round_trip import Command
 from neuraphage.store.scripts import script
@@ -48,9 +49,11 @@ def claim(
     return claimed_of(context, task_id, claim_id, reply, known, read, sent_at)
 
 
-def reads(context: StoreContext, task_id: str, first: int) -> tuple[Command, Command]:
-    """What is read with a claim, in the same round trip: the conversation from an entry on, and what models cool."""
-    return ("LRANGE", context.keys.messages(task_id), first, -1), ("HKEYS", context.keys.cooling)
+def reads(context: StoreContext, task_id: str, first: int) -> tuple[Command, Command, Command]:
+    """What is read with a claim, in the same round trip: the conversation from an entry on, what models cool, and of
+    what models limits are kept that were learned."""
+    keys = context.keys
+    return ("LRANGE", keys.messages(task_id), first, -1), ("HKEYS", keys.cooling), ("HGETALL", keys.kept)
 
 
 def claimed_of(
@@ -70,14 +73,15 @@ def claimed_of(
         claim_id: of the claim.
         reply: of the script.
         known: what this process knew of the conversation; not in the context while it is looked at.
-        read: what `reads` asked for: the stored entries behind the known ones, and gates of models that take no calls.
+        read: what `reads` asked for: the stored entries behind the known ones, gates of models that take no calls, and
+            limits that are kept.
         sent_at: local send time.
 
     Raises:
         StoreUnavailable, StoreError: the whole conversation had to be read, and the server does not answer.
         ClaimUnreadableError: granted, but the record cannot be read.
     """
-    verdict, (raw_entries, cooling) = ClaimVerdict(reply[0].decode()), read
+    verdict, (raw_entries, cooling, kept) = ClaimVerdict(reply[0].decode()), read
     if verdict is not ClaimVerdict.GRANTED:
         return Claimed(verdict)
     values = text_map(reply[2])
@@ -105,6 +109,7 @@ def claimed_of(
             now_ms=now_ms,
             memo=memo,
             cooling=frozenset(gate.decode() for gate in cooling),
+            kept=kept_limits(kept, now_ms) if kept else {},
         )
     except Exception as error:
         raise ClaimUnreadableError(lease, error) from error

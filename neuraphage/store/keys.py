@@ -38,6 +38,7 @@ All keys begin with `np:{<namespace>}:`; the braces are the hash tag, so one nam
 | gate:<gate>        | hash   | expires   | what is used of a model's limits, its open calls and waiting ones       |
 | gates              | zset   | expires   | gates of models with limits; score = last call                          |
 | learned            | hash   | expires   | what a provider says that it allows; gate -> JSON                       |
+| kept               | hash   | expires   | learned limits that workers keep, and until when; gate -> JSON          |
 | queue:<gate>       | zset   | expires   | tasks that wait for a model; score = order                              |
 | damaged:<what>     | any    | expires   | a key of a wrong type, put aside by repair                              |
 | nudge              | pub/sub channel | - | ids of tasks whose flags changed                                      |
@@ -82,6 +83,7 @@ class Keys:
         self.gates = self.prefix + "gates"
         self.cooling = self.prefix + "cooling"
         self.learned = self.prefix + "learned"
+        self.kept = self.prefix + "kept"
         self.ledger = self.prefix + "ledger"
         self.pools = self.prefix + "pools"
         self.damaged = self.prefix + "damaged:"

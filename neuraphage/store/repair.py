@@ -70,7 +70,9 @@ def _kinds(keys: Keys) -> dict[str, str]:
     kinds = dict.fromkeys((*zsets, keys.ids, *keys.statuses), "zset")
     return (
         kinds
-        | dict.fromkeys((keys.suspects, keys.processes, keys.sweep, keys.cooling, keys.ledger, keys.pools), "hash")
+        | dict.fromkeys(
+            (keys.suspects, keys.processes, keys.sweep, keys.cooling, keys.kept, keys.ledger, keys.pools), "hash"
+        )
         | {keys.report: "string"}
     )
 

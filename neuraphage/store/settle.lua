@@ -10,6 +10,7 @@ uncount(KINDS[3], open.output, given.ticket)
 count(KINDS[2], given.input, given.ticket, answered + given.window_ms)
 count(KINDS[3], given.output, given.ticket, now + given.window_ms)
 redis.call('HDEL', GATE, 't:' .. given.task)
+if given.heard ~= '' then hear() end
 save()
 look()
 save()

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from neuraphage.model.attachment import Attachment
-from neuraphage.model.capacity import CallShare, Capacity, CapacityReason, LearnedLimits, ModelLimits
 from neuraphage.model.recovery import Evidence, RecoveryReport
 from neuraphage.model.task import TaskRecord, TaskSpec
 from neuraphage.ports import (
@@ -34,7 +33,6 @@ from neuraphage.settings import Settings
 from neuraphage.store import (
     access,
     audit,
-    capacity,
     claim,
     commit,
     go_on,
@@ -49,11 +47,12 @@ from neuraphage.store import (
     reports,
     signals,
 )
+from neuraphage.store.capacity_calls import CapacityCalls
 from neuraphage.store.client import RedisClient
 from neuraphage.store.context import open_context
 
 
-class RedisStore:
+class RedisStore(CapacityCalls):
     """All state of one namespace. Every method is one script or one read, safe to repeat.
 
     Args:
@@ -156,34 +155,6 @@ class RedisStore:
     def renew(self, leases_held: Sequence[Lease]) -> tuple[float, list[Renewal]]:
         """See leases.renew."""
         return leases.renew(self.context, self.clock, leases_held)
-
-    def admit_call(
-        self,
-        gate: str,
-        task_id: str,
-        *,
-        priority: int,
-        limits: ModelLimits | None = None,
-        share: CallShare | None = None,
-    ) -> Capacity:
-        """See capacity.admit_call."""
-        return capacity.admit_call(self.context, gate, task_id, priority, limits, share)
-
-    def settle_call(self, gate: str, task_id: str, limits: ModelLimits, used: CallShare, answered_ms: int) -> None:
-        """See capacity.settle_call."""
-        capacity.settle_call(self.context, gate, task_id, limits, used, answered_ms)
-
-    def cool_model(self, gate: str, why: CapacityReason, delay_s: float) -> None:
-        """See capacity.cool_model."""
-        capacity.cool_model(self.context, gate, why, delay_s)
-
-    def open_model(self, gate: str, task_id: str, *, is_limited: bool = False) -> None:
-        """See capacity.open_model."""
-        capacity.open_model(self.context, gate, task_id, is_limited=is_limited)
-
-    def learn_limits(self, gate: str, limits: LearnedLimits) -> None:
-        """See capacity.learn_limits."""
-        capacity.learn_limits(self.context, gate, limits, self.clock.wall_ms())
 
     def publish_live(self, task_id: str, deltas: Iterable[Delta]) -> bool:
         """See live.publish."""

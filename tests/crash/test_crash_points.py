@@ -31,8 +31,8 @@ RECOVERIES = {
 NEVER_CALLED = {
     "Relay.cancel": "nobody cancels the plan's task; tests/stack has it",
     "Relay.leave": "it ends a connection of a process that has lost its lease; tests/unit/relay has it",
-    "TurnStore.settle_call": "only with model_limits: tests/unit/runtime/test_model_limits_in_turns.py dies around it",
-    "TurnStore.learn_limits": "where a provider tells its limits: tests/unit/runtime/test_model_limits_in_turns.py",
+    "TurnStore.settle_call": "only with limits: tests/unit/runtime/test_model_limits_in_turns.py dies around it",
+    "TurnStore.learn_limits": "where headers tell limits: tests/unit/runtime/test_learned_limits_in_turns.py",
     "Spool.cancel": "the runtime never calls it: the spool ends a cancelled command itself, inside wait",
 }
 

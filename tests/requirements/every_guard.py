@@ -6,7 +6,16 @@ import guards
 from anomaly_guards import ANOMALY_GUARDS
 from context_guards import CONTEXT_GUARDS
 from gate_guards import GATE_GUARDS
+from limit_guards import LIMIT_GUARDS
 from people_guards import PEOPLE_GUARDS
 from sandbox_guards import SANDBOX_GUARDS
 
-GUARDS = (*guards.GUARDS, *PEOPLE_GUARDS, *SANDBOX_GUARDS, *CONTEXT_GUARDS, *GATE_GUARDS, *ANOMALY_GUARDS)
+GUARDS = (
+    *guards.GUARDS,
+    *PEOPLE_GUARDS,
+    *SANDBOX_GUARDS,
+    *CONTEXT_GUARDS,
+    *GATE_GUARDS,
+    *ANOMALY_GUARDS,
+    *LIMIT_GUARDS,
+)

@@ -112,13 +112,13 @@ class ChatCall:
             invalid_inputs=collector.invalid_inputs,
             first_token_ms=round((first_event_s - began_s) * 1000),
             total_ms=round((time.monotonic() - began_s) * 1000),
-            limits=collector.limits,
+            told=collector.told,
         )
 
     def _events(self, request: ModelRequest, collector: ChatCollector) -> Generator[Any]:
         """Open the stream, and give what comes: the data of each chunk, parsed, and DONE at its end."""
         with self._sent(request) as stream:
-            collector.limits = limits_told(stream.response.headers)
+            collector.told = limits_told(stream.response.headers, time.time())
             yield from chunks_of(stream.response)
 
     def _sent(self, request: ModelRequest) -> openai.Stream[object]:

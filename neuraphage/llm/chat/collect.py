@@ -10,7 +10,7 @@ from neuraphage.decide.surrogates import whole_text
 from neuraphage.errors import FaultKind, ModelFault
 from neuraphage.llm.chat.tool_calls import CallAssembly, tool_blocks
 from neuraphage.llm.transport_faults import shorten
-from neuraphage.model.capacity import LearnedLimits
+from neuraphage.model.capacity import ToldLimits
 from neuraphage.model.message import Block, StopReason
 from neuraphage.model.usage import Usage
 from neuraphage.ports import Delta
@@ -71,7 +71,7 @@ class ChatCollector:
         self.invalid_inputs: dict[str, str] = {}
         self.model = str(self._asked)
         self.message_id = ""
-        self.limits: LearnedLimits | None = None
+        self.told: ToldLimits | None = None
         self.started = False
         self.stopped = False
 

@@ -7,7 +7,9 @@ from typing import Any
 import httpx2
 import openai
 
+from neuraphage.decide.learned_limits import exhausted_s
 from neuraphage.errors import FaultKind, ModelFault
+from neuraphage.llm.rate_headers import limits_told
 from neuraphage.llm.transport_faults import (
     BY_STATUS,
     HISTORY,
@@ -79,7 +81,14 @@ def fault_of(error: Exception, *, streaming: bool, now_s: float) -> ModelFault:
         told = f"the API answered {error.status_code}{request}: {message or 'nothing'}"
         if kind is FaultKind.NOT_FOUND:
             told = f"{told} ({WRONG_ADDRESS_TEXT})"
-        return ModelFault(kind, shorten(told), retry_after_s(error.response.headers, now_s))
+        headers = error.response.headers
+        limits, wait_s = limits_told(headers, now_s), retry_after_s(headers, now_s)
+        return ModelFault(
+            kind,
+            shorten(told),
+            exhausted_s(limits) if wait_s is None else wait_s,
+            told=None if limits is None else limits.model_dump(),
+        )
     kind = kind_of(error, streaming=streaming) or FaultKind.NETWORK
     return ModelFault(kind, shorten(describe(error)))
 

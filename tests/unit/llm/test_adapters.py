@@ -314,10 +314,16 @@ def test_the_key_is_in_no_fault(fault, server):
 
 def test_what_the_server_allows_is_told_with_the_reply(adapter, client, server, interrupt, make_request):
     """By the headers of its API."""
-    assert client.call(make_request(model=adapter.model), lambda _: None, interrupt).limits is None
+    assert client.call(make_request(model=adapter.model), lambda _: None, interrupt).told is None
     server.set_limit(RateLimit(7, 60.0))
-    told = client.call(make_request(model=adapter.model), lambda _: None, interrupt).limits
-    assert told == LearnedLimits(requests=7)
+    told = client.call(make_request(model=adapter.model), lambda _: None, interrupt).told
+    assert (told.limits, told.left) == (LearnedLimits(requests=7), {"requests": 6})
+    assert 0.0 < told.reset_s["requests"] <= 61.0
+    server.set_limit(RateLimit(1, 60.0))
+    client.call(make_request(model=adapter.model), lambda _: None, interrupt)
+    with pytest.raises(ModelFault) as refused:
+        client.call(make_request(model=adapter.model), lambda _: None, interrupt)
+    assert refused.value.told["left"] == {"requests": 0}
 
 
 def test_a_failing_viewer_does_not_fail_the_call(adapter, client, interrupt, make_request, answers):

@@ -13,7 +13,7 @@ from neuraphage.decide.begun_call import Finding
 from neuraphage.decide.model_family import gate_of
 from neuraphage.decide.why import explain
 from neuraphage.errors import CancelRequested, FaultKind, ModelFault
-from neuraphage.model.capacity import LearnedLimits
+from neuraphage.model.capacity import LearnedLimits, ToldLimits
 from neuraphage.model.effect import MODEL_ENTRY, EffectState
 from neuraphage.model.task import Status
 from neuraphage.model.usage import Usage
@@ -72,7 +72,7 @@ def test_over_the_limit_a_task_waits_without_a_worker(make_rig: MakeRig) -> None
     assert rig.kinds(third)[-1] == "RequestHeld"
     (because, *_) = explain(task_facts(rig.store.context, third), rules_of(rig.settings)).because
     assert because.startswith(
-        "All workers together have used the calls that model_limits allows for scripted; it waits"
+        "All workers together have used the calls that are allowed for scripted within a minute; it waits"
     )
     fire(rig, third)
     assert rig.get(third).place == "timers", "a timer that comes too soon lets nothing through"
@@ -102,11 +102,15 @@ def test_without_limits_no_turn_has_a_round_trip_more(make_rig: MakeRig, monkeyp
 def test_what_a_provider_allows_is_noted_when_it_changes(make_rig: MakeRig) -> None:
     """Not at each reply, and not where limits are set."""
     told = [LearnedLimits(requests=50), LearnedLimits(requests=50), LearnedLimits(requests=60)]
-    replies = [calls((f"t{n}", "act", {})).model_copy(update={"limits": one}) for n, one in enumerate(told)]
+    replies = [
+        calls((f"t{n}", "act", {})).model_copy(update={"told": ToldLimits(limits=one)}) for n, one in enumerate(told)
+    ]
     rig = make_rig(*replies, says("Done."), extra=[FakeTool()])
     noted: list[LearnedLimits] = []
     learn = rig.store.learn_limits
-    object.__setattr__(rig.store, "learn_limits", lambda gate, one: (noted.append(one), learn(gate, one)))
+    object.__setattr__(
+        rig.store, "learn_limits", lambda gate, one, **more: (noted.append(one), learn(gate, one, **more))
+    )
     rig.run()
     assert noted == [told[0], told[2]]
     assert json.loads(rig.client.hget(rig.kit.keys.learned, GATE) or b"{}")["requests"] == 60
