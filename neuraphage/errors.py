@@ -5,6 +5,7 @@ NeuraphageError
 │   ├── TaskNotFound          no task has this id (or the prefix fits several)
 │   ├── IllegalMove           the task's status does not allow this
 │   │   └── LimitReached      it would fail at once: raise its limit of turns or money
+│   ├── CircularDependency    the tasks would wait for each other: take another edge away first
 │   ├── PromptNotOpen         the answer names a prompt that is not open
 │   └── SettingsError         two settings clash, or one is out of its range
 ├── StoreError                the state server did not do the work; nothing was half done
@@ -49,6 +50,10 @@ class IllegalMove(BadInput):
 
 class LimitReached(IllegalMove):
     """The task has used up its turns or its money; the message names the command that raises the limit."""
+
+
+class CircularDependency(BadInput):
+    """A task was to wait for one that waits for it, perhaps by way of others; the message shows the circle."""
 
 
 class PromptNotOpen(BadInput):

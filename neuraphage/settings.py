@@ -23,6 +23,7 @@ from neuraphage.decide.server_url import check_server_url
 from neuraphage.errors import SettingsError
 from neuraphage.setting_anomalies import AnomalySettings
 from neuraphage.setting_context import ContextSettings
+from neuraphage.setting_graph import GraphSettings
 from neuraphage.setting_money import MoneySettings
 from neuraphage.setting_provider import ProviderSettings
 from neuraphage.setting_relations import clashes
@@ -48,7 +49,7 @@ from neuraphage.setting_values import (
 )
 
 
-class Settings(AnomalySettings, ContextSettings, MoneySettings, ProviderSettings):
+class Settings(AnomalySettings, ContextSettings, GraphSettings, MoneySettings, ProviderSettings):
     """All settings. Every limit of the product is here, named, with its unit last.
 
     pydantic-settings is not used: it doubles the time until a command begins, and the layers need checks of their own.

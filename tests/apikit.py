@@ -80,6 +80,10 @@ class Rows:
         self._look("asking")
         return [record for record in self.tasks.values() if record.prompts][:limit]
 
+    def dependants(self, task_id: str, limit: int) -> Sequence[str]:
+        waiting = (task for task in self.tasks.values() if any(e.task_id == task_id for e in task.spec.blocked_by))
+        return [task.task_id for task in waiting][:limit]
+
     def conversation(self, task_id: str, first: int = 0) -> Sequence[dict[str, Any]]:
         self._look("conversation")
         return self.entries[first:]

@@ -11,6 +11,7 @@ from typing import Any
 import fakeredis
 
 from neuraphage.decide.superseding import superseding
+from neuraphage.model.dependency import Dependency, OnFailure
 from neuraphage.model.message import Entry
 from neuraphage.model.prompt import InboxItem, Prompt, PromptKind
 from neuraphage.model.task import TERMINAL, Status, TaskSpec
@@ -132,10 +133,17 @@ class StoreKit:
     # --- tasks in each status ---
 
     def create(
-        self, key: str | None = None, task_id: str | None = None, prompt: str = "Do it.", folder: str | None = None
+        self,
+        key: str | None = None,
+        task_id: str | None = None,
+        prompt: str = "Do it.",
+        folder: str | None = None,
+        after: Iterable[Dependency] = (),
     ) -> str:
         task_id = task_id or f"task-{uuid.UUID(int=next(_numbers))}"
-        spec = TaskSpec(task_id=task_id, name="A task", prompt=prompt, model="m", working_dir=folder)
+        spec = TaskSpec(
+            task_id=task_id, name="A task", prompt=prompt, model="m", working_dir=folder, blocked_by=tuple(after)
+        )
         made, found = self.store.create(spec, key or f"key-{task_id}")
         assert made
         return found
@@ -151,6 +159,29 @@ class StoreKit:
         assert claimed.verdict is ClaimVerdict.GRANTED
         assert claimed.lease is not None
         return claimed.lease
+
+    def after(self, *awaited: str, on_failure: OnFailure = OnFailure.BLOCK) -> str:
+        """A new task that waits for others."""
+        return self.create(after=[Dependency(task_id=one, on_failure=on_failure) for one in awaited])
+
+    def edge(self, kind: SignalKind) -> dict[str, Any]:
+        """What a signal about a dependency needs beside: a new task to wait for. Nothing for another kind."""
+        if kind not in (SignalKind.DEPEND, SignalKind.UNDEPEND):
+            return {}
+        return {"dependency": Dependency(task_id=self.create())}
+
+    def depend(self, task_id: str, on: str, on_failure: OnFailure = OnFailure.BLOCK, key: str = "") -> Signalled:
+        return self.send(task_id, SignalKind.DEPEND, key, dependency=Dependency(task_id=on, on_failure=on_failure))
+
+    def undepend(self, task_id: str, on: str) -> Signalled:
+        return self.send(task_id, SignalKind.UNDEPEND, dependency=Dependency(task_id=on))
+
+    def end(self, task_id: str, status: Status) -> Settled | Signalled:
+        """Bring a task that may be claimed to this end."""
+        if status is Status.CANCELLED:
+            return self.send(task_id, SignalKind.CANCEL)
+        to = FinishTo(status.value.lower())
+        return self.finish(self.claim(task_id), to, summary="Done.", error="No.", recoverable=True)
 
     def running(self) -> tuple[str, Lease]:
         task_id = self.create()

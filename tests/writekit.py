@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from neuraphage.model.dependency import OnFailure
 from neuraphage.model.effect import EffectState, ModelEffect
 from neuraphage.model.event import Event
 from neuraphage.model.task import Status, TaskSpec
@@ -108,7 +109,37 @@ def signalling(kit: StoreKit) -> Iterator[tuple[str, Write]]:
     yield "resume Running", lambda: kit.send(task_id, SignalKind.RESUME)
 
 
-ALL_WRITES = (settling, claiming, recovering, signalling)
+def releasing(kit: StoreKit) -> Iterator[tuple[str, Write]]:
+    """What is about dependencies: each end with tasks that wait for it by each rule, and edges themselves."""
+
+    def awaited(task_id: str) -> str:
+        for rule in OnFailure:
+            kit.after(task_id, on_failure=rule)
+        kit.send(kit.after(task_id, on_failure=OnFailure.SKIP), SignalKind.PAUSE)
+        return task_id
+
+    for end in (FinishTo.COMPLETED, FinishTo.FAILED):
+        lease = kit.claim(awaited(kit.create()))
+        yield f"finish {end} awaited", partial(kit.store.finish, lease, FULL, end, 0, {})
+    lease = kit.claim(awaited(kit.create()))
+    yield "suspend poisoned awaited", partial(kit.suspend, lease, SuspendTo.POISONED, FULL)
+    yield "cancel awaited", partial(kit.send, awaited(kit.create()), SignalKind.CANCEL)
+    kit.claim(poisoned := awaited(kit.create()))
+    kit.client.hset(kit.keys.task(poisoned), "recoveries", 9)
+    yield "recover poison awaited", partial(kit.store.recover, kit.held(poisoned), "gone")
+    kit.client.hset(kit.keys.task(flagged := awaited(kit.create())), "cancel", 1)
+    yield "claim cancel awaited", partial(kit.try_claim, flagged, seq=1)
+    first, queued, paused = kit.create(), kit.create(), kit.create()
+    yield "depend", partial(kit.depend, queued, first)
+    yield "undepend", partial(kit.undepend, kit.after(first), first)
+    kit.send(paused, SignalKind.PAUSE)
+    kit.depend(paused, first)
+    yield "resume to wait", partial(kit.send, paused, SignalKind.RESUME)
+    waiting = kit.after(first)
+    yield "fire waiting", partial(kit.store.fire, waiting, "blocked")
+
+
+ALL_WRITES = (settling, claiming, recovering, signalling, releasing)
 
 
 def extent(name: str) -> Asks:

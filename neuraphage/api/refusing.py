@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from neuraphage.api.refused_edges import refused_edge
 from neuraphage.decide.going_on import after_raising, anew, going_on, reset
 from neuraphage.decide.limits import limit_failure, limit_reached
 from neuraphage.errors import (
@@ -22,7 +23,12 @@ Get = Callable[[str], TaskRecord]
 """Reads a task."""
 
 
-_ASKED = {SignalKind.RETRY_REPLY: "other try at a reply", SignalKind.MODEL: "other model"}
+_ASKED = {
+    SignalKind.RETRY_REPLY: "other try at a reply",
+    SignalKind.MODEL: "other model",
+    SignalKind.DEPEND: "dependency",
+    SignalKind.UNDEPEND: "change of what it waits for",
+}
 
 
 def refused(task_id: str, sent: Signal, answer: Signalled, get: Get) -> NeuraphageError | None:
@@ -35,6 +41,8 @@ def refused(task_id: str, sent: Signal, answer: Signalled, get: Get) -> Neurapha
         get: reads the task, where what helps depends on it.
     """
     match answer.verdict:
+        case SignalVerdict.ILLEGAL if (error := refused_edge(task_id, sent, answer)) is not None:
+            return error
         case SignalVerdict.NOT_FOUND:
             return TaskNotFound(f"no task {task_id!r}; list them with `neuraphage list`")
         case SignalVerdict.ILLEGAL:
@@ -54,7 +62,7 @@ def refused(task_id: str, sent: Signal, answer: Signalled, get: Get) -> Neurapha
                 f" must go on knowing; say what you want instead: {going_on(get(task_id))}"
             )
         case _:
-            return None
+            return refused_edge(task_id, sent, answer)
 
 
 def _hint(task_id: str, answer: Signalled, get: Get) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from neuraphage.api.meant_prompt import meant_prompt
 from neuraphage.api.refusing import refused
 from neuraphage.decide.answers import Scope, read_answer, refuse_too_many
-from neuraphage.decide.asking import asks_line, meant, named, short_prompt_id
+from neuraphage.decide.asking import meant
 from neuraphage.decide.superseding import last_reply, superseding
 from neuraphage.errors import (
     BadInput,
@@ -17,6 +17,7 @@ from neuraphage.errors import (
     SettingsError,
 )
 from neuraphage.model.attachment import Attachment
+from neuraphage.model.dependency import Dependency
 from neuraphage.model.effect import MarkerName
 from neuraphage.model.limits import NO_CHANGE, LimitChange
 from neuraphage.model.model_choice import REASON_MAX_CHARS, ModelChoice
@@ -27,8 +28,6 @@ from neuraphage.model.task import NAME_MAX_CHARS, TEXT_MAX_CHARS, TaskRecord, Ta
 from neuraphage.ports import AddRule, Dispatcher, Redaction, Signal, SignalKind, Signalled, TaskStore
 
 MOVES_NO_TASK = frozenset({SignalKind.LIMIT, SignalKind.MODEL})
-SHOWN_ANSWER_CHARS = 60
-"""Of an answer that is repeated in the command that would have worked."""
 
 
 class TaskService:
@@ -129,7 +128,7 @@ class TaskService:
         """
         record = self._store.get(task_id)
         try:
-            prompt = _meant_prompt(record, prompt_id, text)
+            prompt = meant_prompt(record, prompt_id, text)
         except PromptNotOpen:
             if key is None or prompt_id is None:
                 raise
@@ -258,6 +257,21 @@ class TaskService:
         sent = Signal(SignalKind.MODEL, key or self._new_key(), text, who=self._who, choice=choice)
         return self._signal(task_id, sent)
 
+    def depend(self, task_id: str, dependency: Dependency, *, holds: bool, key: str | None = None) -> Signalled:
+        """Have a task wait for another one, or not any more.
+
+        Args:
+            task_id: the task.
+            dependency: what it is to wait for.
+            holds: False takes the dependency away.
+            key: idempotency key.
+
+        Raises:
+            TaskNotFound, IllegalMove, CircularDependency, BadInput: see the message.
+        """
+        kind = SignalKind.DEPEND if holds else SignalKind.UNDEPEND
+        return self._signal(task_id, Signal(kind, key or self._new_key(), dependency=dependency))
+
     def _signal(self, task_id: str, sent: Signal) -> Signalled:
         answer = self._store.signal(task_id, sent)
         error = refused(task_id, sent, answer, self._store.get)
@@ -265,34 +279,7 @@ class TaskService:
             raise error
         if answer.place == Place.OUTBOX and sent.kind not in MOVES_NO_TASK:
             self._dispatcher.publish_turn(task_id, answer.iteration, answer.seq, sent.kind.value)
+        for turn in answer.woken:
+            if turn.task_id != task_id:
+                self._dispatcher.publish_turn(turn.task_id, turn.iteration, turn.seq, sent.kind.value)
         return answer
-
-
-def _meant_prompt(record: TaskRecord, prompt_id: str | None, text: str) -> Prompt:
-    """The open prompt that an answer is for. A permission must be named: an answer that is sent twice, or late, would
-    else be taken for the next question.
-    """
-    prompts, task_id = record.prompts, record.task_id
-    if prompt_id is None and len(prompts) == 1 and prompts[0].kind is not PromptKind.PERMISSION:
-        return prompts[0]
-    if not prompts:
-        which = f" {prompt_id!r}" if prompt_id else ""
-        raise PromptNotOpen(f"{task_id} has no open prompt{which}; it was answered, timed out, or never asked")
-    found = [] if prompt_id is None else named(prompts, prompt_id)
-    if len(found) == 1:
-        return found[0]
-    commands = "; ".join(_answer_line(record, prompt, text) for prompt in prompts)
-    if prompt_id is None:
-        raise BadInput(f"an answer must name its prompt, or it could go to another question; open are: {commands}")
-    if found:
-        raise BadInput(f"several prompts begin with {prompt_id!r}; open are: {commands}")
-    raise PromptNotOpen(
-        f"{task_id}: no prompt {prompt_id!r} is open; it was answered, timed out, or never asked. Open are: {commands}"
-    )
-
-
-def _answer_line(record: TaskRecord, prompt: Prompt, text: str) -> str:
-    """The command that answers a prompt, and what it would answer."""
-    word = shlex.quote(text) if 0 < len(text) <= SHOWN_ANSWER_CHARS and text.isprintable() else "ANSWER"
-    short_task = record.task_id.rpartition("-")[2]
-    return f"`neuraphage answer {short_task} {short_prompt_id(prompt)} {word}` ({asks_line(prompt)})"

@@ -12,6 +12,7 @@ from neuraphage.api.checking import Attachable, attached, one_line, readable, re
 from neuraphage.api.models import Models, asked_models
 from neuraphage.decide.limits import limit_change
 from neuraphage.errors import BadInput
+from neuraphage.model.dependency import Dependency
 from neuraphage.model.limits import Limits
 from neuraphage.model.place import Place
 from neuraphage.model.task import Mode, OnUnknownOutcome, TaskSpec
@@ -56,6 +57,7 @@ class Tasks(Models):
         followed: bool = False,
         extra: Mapping[str, Any] | None = None,
         attachments: Iterable[Attachable] = (),
+        blocked_by: Iterable[str | Dependency] = (),
     ) -> str:
         """Submit a task.
 
@@ -83,12 +85,15 @@ class Tasks(Models):
                 settings; None for those alone.
             attachments: images and documents (png, jpeg, gif, webp, pdf) that the model is shown with the prompt:
                 files of this machine, or bytes. They are stored as they are: no secret is taken out of them.
+            blocked_by: tasks that must end first, each by id or as a Dependency that says what happens when it fails
+                (docs/graph.md); until then the task is Blocked.
 
         Returns:
             The task's id.
 
         Raises:
             BadInput: an argument is out of its range or of no use, or the working directory is too wide.
+            TaskNotFound: a task that must end first is not stored.
             StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same `key`.
         """
         if working_dir is not None and not force:
@@ -100,10 +105,16 @@ class Tasks(Models):
         shown = {"name": name, **words, "priority": priority, "on_unknown_outcome": on_unknown_outcome}
         asking = {"allow": tuple(allow), "mode": mode, "permission_timeout_s": permission_timeout_s}
         self._ports.waker.prepare()  # a new task always needs it: nothing is to come between write and message
-        spec = self._spec(prompt, max_turns, max_cost_usd, {**work, **shown, **asking})
+        awaited = {"blocked_by": tuple(self._dependency(one) for one in blocked_by)}
+        spec = self._spec(prompt, max_turns, max_cost_usd, {**work, **shown, **asking, **awaited})
         if followed:
             self._ports.reads.watch(spec.task_id)
         return self._service.submit(spec, key, shown_with)
+
+    def _dependency(self, awaited: str | Dependency) -> Dependency:
+        """A dependency by its full id."""
+        given = Dependency.model_construct(task_id=awaited) if isinstance(awaited, str) else awaited
+        return Dependency(task_id=self.find(given.task_id), on_failure=given.on_failure)
 
     def _timeout_s(self, given: float | Literal["none"] | None) -> float | None:
         """How long permissions of a new task wait, as its spec holds it: None is no limit, never "not given"."""

@@ -50,6 +50,8 @@ TABLE = {
     "retry": CommandEntry("task_commands", "Go on with a failed task from where it stopped.", orders=True),
     "model": CommandEntry("task_commands", "Set which model a task calls, from its next request on.", orders=True),
     "limit": CommandEntry("task_commands", "Set the limits of a task, from its next model call on.", orders=True),
+    "deps": CommandEntry("deps_commands", "Have tasks wait for tasks.", orders=True),
+    "tree": CommandEntry("tree_command", "Show what a task waits for, and what waits for it."),
     "list": CommandEntry("list_command", "List tasks, newest first."),
     "cost": CommandEntry("cost_commands", "Show what was spent, tasks that are deleted included."),
     "pools": CommandEntry("cost_commands", "Show pools of money, or set the limit of one."),

@@ -87,6 +87,8 @@ _TEXTS: dict[str, EventText] = {
     EventKind.WORKING_DIR_LOST: lambda d: str(d["report"]),
     EventKind.WORKING_DIR_BACK: lambda d: f"the working directory {d['path']} is back",
     EventKind.TASK_BLOCKED: lambda d: f"waits for {d.get('resource', 'something')}",
+    EventKind.DEPENDENCY_ADDED: lambda d: f"is to wait for {d['task_id']} (if that fails: {d['on_failure']})",
+    EventKind.DEPENDENCY_REMOVED: lambda d: f"waits for {d['task_id']} no more",
     EventKind.TASK_COMPLETED: lambda d: "completed" + (f": {d['summary']}" if d.get("summary") else ""),
     EventKind.TASK_FAILED: lambda d: f"failed: {d.get('error', '')}",
     EventKind.TASK_CANCELLED: lambda d: "cancelled" + (f": {d['reason']}" if d.get("reason") else ""),

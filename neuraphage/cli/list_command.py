@@ -53,6 +53,8 @@ def list_tasks(  # noqa: PLR0913, PLR0917 - every way to filter; typer passes th
     older: Annotated[str | None, typer.Option(help="Only created longer ago than: 90s, 15m, 2h, 3d, 1w.")] = None,
     sort: Annotated[Sort, typer.Option(help="The order.", case_sensitive=False)] = Sort.CREATED,
     reverse: Annotated[bool, typer.Option("--reverse", help="Turn the order around.")] = False,
+    ready: Annotated[bool, typer.Option("--ready", help="Only those that wait for nothing but a worker.")] = False,
+    blocked: Annotated[bool, typer.Option("--blocked", help="Only those that wait for other tasks or a lock.")] = False,
     limit: Annotated[int, typer.Option(help="At most so many.", min=1, max=10_000)] = 50,
     page: Annotated[int, typer.Option(help="Which so many, from 1.", min=1, max=1_000_000)] = 1,
     as_json: AsJson = False,
@@ -64,7 +66,9 @@ def list_tasks(  # noqa: PLR0913, PLR0917 - every way to filter; typer passes th
     """
     now_ms = time.time_ns() // 1_000_000
     selection = Selection(
-        statuses=frozenset(status or ()),
+        statuses=frozenset(
+            (*(status or ()), *((Status.QUEUED,) if ready else ()), *((Status.BLOCKED,) if blocked else ()))
+        ),
         tags=frozenset(tag or ()),
         name=name,
         text=text,

@@ -8,7 +8,7 @@ from pathlib import Path
 from neuraphage.api import Api
 from neuraphage.api.checking import attached, require_narrow
 from neuraphage.cli.allowing import allowed_by
-from neuraphage.cli.arguments import existing_dir, given_extra, labels_of, timeout_s
+from neuraphage.cli.arguments import dependencies_of, existing_dir, given_extra, labels_of, timeout_s
 from neuraphage.cli.new_task import tell_first
 from neuraphage.errors import BadInput
 from neuraphage.local_files import LocalFiles
@@ -32,6 +32,7 @@ class NewTask:
     extra: str | None
     attach: list[Path] | None
     label: list[str] | None
+    after: list[str] | None
 
     def check_one_that_goes_on(self, settings: Settings) -> None:
         """A task that is resumed keeps what it was given; it may be shown more.
@@ -48,6 +49,7 @@ class NewTask:
             "--permission-timeout": self.permission_timeout,
             "--extra": self.extra,
             "--label": self.label,
+            "--after": self.after,
         }
         given = [name for name, value in options.items() if value not in (None, [])]
         if given:
@@ -63,6 +65,7 @@ class NewTask:
         timeout_s(self.permission_timeout)
         given_extra(self.extra)
         labels_of(self.label)
+        dependencies_of(self.after)
         attached(settings, self.attach or ())
         if not self.force:
             require_narrow(LocalFiles(), self._working_dir, settings.data_dir)
@@ -84,6 +87,7 @@ class NewTask:
             followed=True,
             extra=given_extra(self.extra),
             attachments=self.attach or (),
+            blocked_by=dependencies_of(self.after),
         )
 
     @property

@@ -12,6 +12,7 @@ from neuraphage.api import Api
 from neuraphage.cli.allowing import Allow, AutoAllowSandboxed, hint_at_misspelt
 from neuraphage.cli.answer_command import Seen
 from neuraphage.cli.arguments import (
+    After,
     AsJson,
     Attach,
     BaseUrl,
@@ -89,6 +90,7 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     seen: Seen = False,
     file: TextFile = None,
     attach: Attach = None,
+    after: After = None,
     script: Script = None,
     tools: Tools = None,  # noqa: ARG001 - noted as a setting
     base_url: BaseUrl = None,  # noqa: ARG001 - noted as a setting
@@ -108,7 +110,7 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     _refuse_at_odds(has_text, resume, answer, script, is_precise=bool(to or seen), attaches=bool(attach))
     new = NewTask(
         directory, model, allow, auto_allow_sandboxed, max_turns, max_cost, mode, permission_timeout, force, extra,
-        attach, label,
+        attach, label, after,
     )  # fmt: skip
     settings = load_settings()
     if resume is not None:
@@ -128,13 +130,13 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
         with connect() as api, Interrupts() as interrupts:
             if resume is not None:
                 given = ResumeInput(text, answer, max_turns, max_cost, tuple(to or ()), seen, tuple(attach or ()))
-                task_id, after = resumed(api, resume, given)
+                task_id, seen_until = resumed(api, resume, given)
             else:
-                task_id, after = new.submit(api, text or ""), "0"
+                task_id, seen_until = new.submit(api, text or ""), "0"
             _tell_unconfined(settings, waiting)
             _tell_project_rules(api.get(task_id).spec.working_dir, waiting)
             commands = NextCommands(task_id, stack.started, script)
-            code = _Run(api, task_id, commands, interrupts, as_json=as_json).to_its_end(after)
+            code = _Run(api, task_id, commands, interrupts, as_json=as_json).to_its_end(seen_until)
     raise typer.Exit(code)
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from neuraphage.cli.allowing import Allow, AutoAllowSandboxed, allowed_by, hint_at_misspelt
 from neuraphage.cli.arguments import (
+    After,
     AnyCost,
     AnyTurns,
     AsJson,
@@ -24,6 +25,7 @@ from neuraphage.cli.arguments import (
     TaskId,
     TaskMode,
     WhenUnknown,
+    dependencies_of,
     existing_dir,
     given_extra,
     labels_of,
@@ -38,6 +40,9 @@ from neuraphage.decide.going_on import going_on, when_read
 from neuraphage.errors import BadInput
 from neuraphage.model.some import some
 from neuraphage.model.task import TERMINAL, Mode, OnUnknownOutcome
+
+if TYPE_CHECKING:
+    from neuraphage.api import Api
 
 
 def register(app: typer.Typer) -> None:
@@ -81,6 +86,7 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
     key: Annotated[str | None, typer.Option(help="Idempotency key: a repeat finds the first task.")] = None,
     file: TextFile = None,
     attach: Attach = None,
+    after: After = None,
     force: Force = False,
     follow_it: Annotated[bool, typer.Option("--follow", "-f", help="Show it as it goes, as `attach` does.")] = False,
     as_json: AsJson = False,
@@ -91,9 +97,8 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
     """
     text = given_text("the prompt", prompt, file)
     check_new_task(text, model=model, max_turns=max_turns, max_cost=max_cost, name=name)
-    if any(not word.strip() for word in tag or ()):
-        raise BadInput("--tag is empty; give a word")
-    further, labels = given_extra(extra), labels_of(label)
+    _refuse_empty(tag or ())
+    further, labels, awaited = given_extra(extra), labels_of(label), dependencies_of(after)
     working_dir, wait_s = None if directory is None else existing_dir(directory), timeout_s(permission_timeout)
     hint_at_misspelt(allow or ())
     with connect() as api:
@@ -118,13 +123,23 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
             followed=follow_it,
             extra=further,
             attachments=attach or (),
+            blocked_by=awaited,
         )
         if not follow_it or not as_json:  # what follows in JSON begins with the id itself
             _print_id(task_id, as_json=as_json)
         if follow_it:
-            from neuraphage.cli.attach_command import follow_task  # noqa: PLC0415 - see command_table.py
+            _follow(api, task_id, as_json=as_json)
 
-            follow_task(api, task_id, as_json=as_json)
+
+def _refuse_empty(tags: Iterable[str]) -> None:
+    if any(not word.strip() for word in tags):
+        raise BadInput("--tag is empty; give a word")
+
+
+def _follow(api: Api, task_id: str, *, as_json: bool) -> None:
+    from neuraphage.cli.attach_command import follow_task  # noqa: PLC0415 - see command_table.py
+
+    follow_task(api, task_id, as_json=as_json)
 
 
 def _print_id(task_id: str, *, as_json: bool) -> None:

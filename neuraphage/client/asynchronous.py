@@ -21,6 +21,7 @@ from neuraphage.decide.selection import Selection
 from neuraphage.errors import StoreUnavailable
 from neuraphage.model.capacity import GateView
 from neuraphage.model.context_size import ContextSize
+from neuraphage.model.dependency import OnFailure
 from neuraphage.model.effect import JournalEntry
 from neuraphage.model.event import Event
 from neuraphage.model.explanation import Explanation
@@ -28,6 +29,7 @@ from neuraphage.model.money import By, CostReport, PoolState
 from neuraphage.model.recovery import LoggedDecision, RecoveryReport
 from neuraphage.model.shown import Inbox, OpenPrompt, ShownPrompt
 from neuraphage.model.task import TERMINAL, Status, TaskRecord
+from neuraphage.model.task_tree import TaskTree
 from neuraphage.ports import Delta, Signalled
 
 if TYPE_CHECKING:
@@ -111,6 +113,20 @@ class AsyncClient(ClientThreads):
     async def set_model(self, task_id: str, model: str, *, reason: str = "", key: str | None = None) -> Signalled:
         """As `Client.set_model`."""
         return await self._call(self._api.set_model, task_id, model, reason=reason, key=key)
+
+    async def add_dependency(
+        self, task_id: str, on: str, *, on_failure: OnFailure = OnFailure.BLOCK, key: str | None = None
+    ) -> Signalled:
+        """As `Client.add_dependency`."""
+        return await self._call(self._api.add_dependency, task_id, on, on_failure=on_failure, key=key)
+
+    async def remove_dependency(self, task_id: str, on: str, *, key: str | None = None) -> Signalled:
+        """As `Client.remove_dependency`."""
+        return await self._call(self._api.remove_dependency, task_id, on, key=key)
+
+    async def tree(self, task_id: str) -> TaskTree:
+        """As `Client.tree`."""
+        return await self._call(self._api.tree, task_id)
 
     async def sees(self, model: str | None = None) -> bool:
         """As `Client.sees`."""

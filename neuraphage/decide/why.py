@@ -13,11 +13,13 @@ from neuraphage.decide.capacity import why_waits
 from neuraphage.decide.duration import duration
 from neuraphage.decide.going_on import going_on
 from neuraphage.decide.pool_text import pool_text, why_paused
+from neuraphage.decide.why_blocked import why_blocked
+from neuraphage.model.dependency import SKIPPED
 from neuraphage.model.effect import MarkerName
 from neuraphage.model.explanation import Clocks, Explanation, Forecast, Holder, TaskFacts
 from neuraphage.model.place import Place
 from neuraphage.model.prompt import PromptKind
-from neuraphage.model.task import BlockedDetail, CancelledDetail, FailedDetail, PausedDetail, Status, TaskRecord
+from neuraphage.model.task import CancelledDetail, FailedDetail, PausedDetail, Status, TaskRecord
 
 SWEEP_OVERDUE_INTERVALS = 3
 """Then the watcher sweeps itself."""
@@ -75,7 +77,7 @@ def explain(facts: TaskFacts, rules: Rules, *, is_priced: bool = True) -> Explan
         case Status.WAITING_FOR_USER, _:
             because, following = _waits_for_person(facts)
         case Status.BLOCKED, _:
-            because, following = _blocked(facts, rules)
+            because, following = why_blocked(facts, rules.wait_poll_ms)
         case _, Place.OUTBOX:
             because, following = _waits_for_worker(facts, rules)
         case _, Place.TIMERS:
@@ -132,6 +134,8 @@ def _ended(facts: TaskFacts) -> _Said:
     match record.detail:
         case FailedDetail(error=error):
             because = f"It failed: {error}"
+        case CancelledDetail(reason=str(reason)) if reason.startswith(SKIPPED):
+            because = f"It was {reason}."
         case CancelledDetail(reason=reason):
             because = "A person cancelled it" + (f": {reason}" if reason else ".")
         case _:
@@ -167,16 +171,6 @@ def _waits_for_person(facts: TaskFacts) -> _Said:
         answer = f"Nothing by itself, it holds no worker; {going_on(facts.record)}."
         following.append(Forecast(text=answer))
     return because, following
-
-
-def _blocked(facts: TaskFacts, rules: Rules) -> _Said:
-    detail = facts.record.detail
-    if not isinstance(detail, BlockedDetail):
-        return ["It waits for something else."], []
-    left_ms = max(0, detail.waiting_since_ms + rules.wait_poll_ms - facts.now_ms)
-    ago = duration(facts.now_ms - detail.waiting_since_ms)
-    text = f"The sweep wakes it in {duration(left_ms)}, if nothing does before."
-    return [f"It has waited {ago} for {detail.resource or 'something else'}."], [Forecast(text=text, in_ms=left_ms)]
 
 
 def _waits_for_worker(facts: TaskFacts, rules: Rules) -> _Said:

@@ -110,6 +110,10 @@ class EventKind(StrEnum):
     """It holds them no more."""
     SUBTASK_SPAWNED = "SubtaskSpawned", EventGroup.CROSS_TASK
     """It has made another task, whose parent it is."""
+    DEPENDENCY_ADDED = "DependencyAdded", EventGroup.CROSS_TASK
+    """A person has it wait for another task."""
+    DEPENDENCY_REMOVED = "DependencyRemoved", EventGroup.CROSS_TASK
+    """A person has it wait for another task no more."""
     LEARNING_EXTRACTED = "LearningExtracted", EventGroup.CROSS_TASK
     """Something that it has learned is kept for others."""
     KNOWLEDGE_QUERY = "KnowledgeQuery", EventGroup.CROSS_TASK
@@ -156,7 +160,6 @@ class EventKind(StrEnum):
 
 RESERVED = frozenset(
     {
-        EventKind.TASK_BLOCKED,
         EventKind.RESOURCE_LOCK_WAIT,
         EventKind.RESOURCE_LOCK_ACQUIRED,
         EventKind.RESOURCE_LOCK_RELEASED,

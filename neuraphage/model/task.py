@@ -5,10 +5,11 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from neuraphage.model.anomaly import Anomaly
 from neuraphage.model.base import SCHEMA_VERSION, Frozen
+from neuraphage.model.dependency import Awaited, Dependency, as_dependency
 from neuraphage.model.effect import Marker
 from neuraphage.model.limits import Limits
 from neuraphage.model.model_choice import MAX_FALLBACKS, ModelChoice
@@ -188,7 +189,7 @@ class TaskSpec(Frozen):
         priority: 0 (critical) to 4 (low).
         parent_id: the task that spawned this one.
         depth: how many parents it has.
-        blocked_by: tasks that must end first (stored, not yet acted on).
+        blocked_by: tasks that must end first, as asked for at create; those that hold stand in the record.
         tags: free words.
         labels: what its money is counted under, as `team` to `web`; a label may have a pool of its own.
         worktree: path of a git worktree made for the task.
@@ -211,7 +212,7 @@ class TaskSpec(Frozen):
     priority: int = Field(default=2, ge=0, le=4)
     parent_id: str | None = None
     depth: int = Field(default=0, ge=0, le=10)
-    blocked_by: tuple[str, ...] = ()
+    blocked_by: tuple[Annotated[Dependency, BeforeValidator(as_dependency)], ...] = ()
     tags: tuple[str, ...] = ()
     labels: dict[LabelName, LabelValue] = Field(default_factory=dict, max_length=MAX_LABELS)
     worktree: str | None = None
@@ -249,6 +250,7 @@ class TaskRecord(Frozen):
         model: what is called once a person or a refusal has changed it; None while the spec says it.
         reserved_microusd: what its call under way may cost of pools; 0 where no pool is.
         shortage: the pool that its next call waits for; None while it does not wait for one.
+        dependencies: tasks that it waits for, or has waited for.
         resets: how often it began anew; shown to nobody, it tells the calls of one conversation from those of the next.
         cost_by_day: micro-dollars by day (since 1970-01-01, UTC), of the days from the release on that counts them.
     """
@@ -277,6 +279,7 @@ class TaskRecord(Frozen):
     model: ModelChoice | None = None
     reserved_microusd: int = 0
     shortage: Shortage | None = None
+    dependencies: tuple[Awaited, ...] = ()
     resets: int = Field(default=0, exclude=True)
     cost_by_day: dict[int, int] = Field(default_factory=dict, exclude=True)
     schema_version: int = SCHEMA_VERSION

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
+from neuraphage.model.dependency import Dependency
 from neuraphage.model.limits import NO_CHANGE, LimitChange
 from neuraphage.model.model_choice import ModelChoice
 from neuraphage.model.task import Status, TaskRecord, TaskSpec
@@ -33,6 +34,14 @@ class SignalVerdict(StrEnum):
     """The inbox is at its limit."""
     GONE_ON = "GONE_ON"
     """The task has gone on since it was read: what was meant is not its last reply any more. Nothing changed."""
+    CYCLE = "CYCLE"
+    """The other task waits for this one already, perhaps by way of others. Nothing changed."""
+    NO_SUCH_TASK = "NO_SUCH_TASK"
+    """The task that is to be waited for is not stored. Nothing changed."""
+    NO_DEPENDENCY = "NO_DEPENDENCY"
+    """It does not wait for that task. Nothing changed."""
+    TOO_MANY = "TOO_MANY"
+    """One of the bounds of the graph is reached (setting_graph.py). Nothing changed."""
     NO_REPLY = "NO_REPLY"
     """There is no reply that could be superseded. Nothing changed."""
 
@@ -53,6 +62,10 @@ class SignalKind(StrEnum):
     """Sets limits of turns and money; retry and reset may carry them too."""
     MODEL = "model"
     """Sets which models are called."""
+    DEPEND = "depend"
+    """Has it wait for another task."""
+    UNDEPEND = "undepend"
+    """Has it wait for another task no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +84,7 @@ class Signal:
         choice: model: the models from the next request on.
         attachments: input: what is sent with the words.
         seq: retry_reply: of the record with which the conversation was read.
+        dependency: depend, undepend: the task that is waited for.
     """
 
     kind: SignalKind
@@ -84,20 +98,7 @@ class Signal:
     seq: int = 0
     choice: ModelChoice | None = None
     attachments: tuple[Attachment, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Signalled:
-    """Answer of signal: verdict, where the task stands now, its next message if it is in the outbox, and whether its
-    conversation is stored, without which an ended task cannot go on.
-    """
-
-    verdict: SignalVerdict
-    status: Status | None = None
-    place: str = ""
-    seq: int = 0
-    iteration: int = 0
-    has_conversation: bool = True
+    dependency: Dependency | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,25 @@ class NextTurn:
     task_id: str
     seq: int
     iteration: int
+
+
+@dataclass(frozen=True, slots=True)
+class Signalled:
+    """Answer of signal: verdict, where the task stands now, its next message if it is in the outbox, and whether its
+    conversation is stored, without which an ended task cannot go on.
+
+    `cycle`, of CYCLE: ids from the task that was to be waited for to the one that was to wait. `woken`: messages of
+    other tasks, which had waited for this one.
+    """
+
+    verdict: SignalVerdict
+    status: Status | None = None
+    place: str = ""
+    seq: int = 0
+    iteration: int = 0
+    has_conversation: bool = True
+    cycle: tuple[str, ...] = ()
+    woken: tuple[NextTurn, ...] = ()
 
 
 class TaskStore(Protocol):

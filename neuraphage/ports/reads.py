@@ -47,6 +47,10 @@ class ReadStore(Protocol):
         """
         ...
 
+    def dependants(self, task_id: str, limit: int) -> Sequence[str]:
+        """Ids of tasks that wait for this one, at most so many."""
+        ...
+
     def conversation(self, task_id: str, first: int = 0) -> Sequence[dict[str, Any]]:
         """The stored conversation from entry number `first` on, oldest first."""
         ...

@@ -46,12 +46,15 @@ class HeldTask:
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """Answer of recover: verdict, decision, and the next message where the task goes on."""
+    """Answer of recover: verdict, decision, the next message where the task goes on, and those of other tasks that had
+    waited for its end.
+    """
 
     verdict: RecoverVerdict
     decision: RecoveryDecision | None = None
     seq: int = 0
     iteration: int = 0
+    woken: tuple[NextTurn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

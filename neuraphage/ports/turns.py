@@ -17,6 +17,7 @@ from neuraphage.model.task import Status, TaskRecord
 from neuraphage.ports.capacity import CapacityStore
 from neuraphage.ports.effects import Delta
 from neuraphage.ports.model_change import ModelChange
+from neuraphage.ports.people import NextTurn
 from neuraphage.ports.turn_ends import FinishTo, SuspendTo
 
 # --- the store -----------------------------------------------------------------------------------------
@@ -146,6 +147,7 @@ class Settled:
         status: where the task stands now.
         place: outbox, timers, waits, or empty when over.
         seq, iteration: for the next message, when place is outbox.
+        woken: messages of other tasks, which had waited for the end of this one.
     """
 
     verdict: CommitVerdict
@@ -153,6 +155,7 @@ class Settled:
     place: str = ""
     seq: int = 0
     iteration: int = 0
+    woken: tuple[NextTurn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,6 +158,8 @@ class TurnRunner:
         if settled is not None and in_outbox(settled):
             # a refused publish is no error: the sweep publishes what nobody claimed
             self._publish(task_id, settled.iteration, settled.seq, ended.marker.value if ended.marker else "")
+        for turn in settled.woken if settled is not None else ():
+            self._publish(turn.task_id, turn.iteration, turn.seq, "the end of what it waited for")
 
     def _publish(self, task_id: str, iteration: int, seq: int, after: str) -> None:
         """Send a message; a draining process first waits until it cannot take it in itself."""

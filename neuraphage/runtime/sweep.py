@@ -146,6 +146,8 @@ class Sweep:
         if answer.verdict is RecoverVerdict.RECOVERED:
             marker = answer.decision.marker if answer.decision is not None else ""
             self._publish(NextTurn(held.task_id, answer.seq, answer.iteration), f"{marker}, recovered")
+        for turn in answer.woken:
+            self._publish(turn, "the end of what it waited for")
         if answer.decision is not None and answer.verdict is not RecoverVerdict.SUSPECT:
             log.warning(
                 "%s: %s",

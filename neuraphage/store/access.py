@@ -45,6 +45,7 @@ def check_access(context: StoreContext) -> bool:
         *((command, keys.live(PROBE)) for command in ("XADD", "XREVRANGE", "PEXPIRE")),
         *((command, keys.pools) for command in ("HGETALL", "HSET", "HDEL")),
         ("HGETALL", keys.ledger),
+        ("ZRANGEBYLEX", keys.edges),
         *((command, keys.notice(PROBE, PROBE, "opened")) for command in ("GET", "SET")),
         *((command, keys.cooling) for command in ("HKEYS", "HGET", "HGETALL", "HSET", "HDEL", "PTTL", "PEXPIRE")),
         *((command, keys.queue(PROBE)) for command in ("ZADD", "ZRANK", "ZRANGE", "ZREM", "PEXPIRE", "DEL")),

@@ -13,7 +13,7 @@ local ARGUMENTS = {
   HSET = { ID, '1' }, HGET = { ID }, HMGET = { ID }, HDEL = { ID }, HEXISTS = { ID }, PEXPIRE = { '60000' }, RPUSH = { ID },
   LRANGE = { '0', '-1' }, LINDEX = { '0' }, LTRIM = { '0', '-1' }, LREM = { '1', ID }, XADD = { '*', ID, '1' },
   XTRIM = { 'MAXLEN', '10' }, ZADD = { '0', ID }, ZREM = { ID }, ZSCORE = { ID }, ZREMRANGEBYRANK = { '0', '0' },
-  PUBLISH = { ID },
+  PUBLISH = { ID }, ZRANGEBYLEX = { '-', '+' }, ZLEXCOUNT = { '-', '+' },
 }
 local ADDS = { HSET = true, RPUSH = true, XADD = true, ZADD = true }
 local UNTRIED = { TIME = true, TYPE = true, COPY = true }

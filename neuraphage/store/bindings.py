@@ -14,7 +14,8 @@ from neuraphage.store.keys import STATUSES, TASK_KEY_NAMES
 from neuraphage.store.uses import Asks
 
 PRELUDE, ACCESS, CHANGES, SIGNALS = "prelude", "access", "changes", "signals"
-FINISHING, CLAIMING, GAUGE, HEARD, MONEY = "finishing", "claiming", "gauge", "heard", "money"
+FINISHING, CLAIMING, GAUGE, HEARD = "finishing", "claiming", "gauge", "heard"
+MONEY, EDGES = "money", "edges"
 LIMITS = ("#events_max", "#republish_ms", "#exec_ms", "#conversation_ms")
 """Most events kept of a task, when an unclaimed message is sent again, and how long an ended task's keys are kept."""
 CHANGE_GROUPS = {
@@ -113,8 +114,8 @@ def _change(name: str, *arguments: str, parts: tuple[str, ...] = (), **further: 
     return Binding(name, (*_CHANGE, *arguments), parts, rest="groups of changes", **further)
 
 
-def _signal(name: str, *arguments: str) -> Binding:
-    return Binding(name, (*_SIGNAL, *arguments), (PRELUDE, ACCESS, SIGNALS))
+def _signal(name: str, *arguments: str, parts: tuple[str, ...] = ()) -> Binding:
+    return Binding(name, (*_SIGNAL, *arguments), (PRELUDE, ACCESS, *parts, SIGNALS))
 
 
 BINDINGS = {
@@ -122,24 +123,28 @@ BINDINGS = {
     for binding in (
         Binding(
             "create",
-            ("spec", "entry", "name", "labels", *_MOST, "reason", "#events_max", "#republish_ms", "#key_ttl_ms"),
+            ("spec", "entry", "name", "labels", *_MOST, "reason", "after", "#dependants_max", *LIMITS, "#key_ttl_ms"),
+            (PRELUDE, ACCESS, EDGES),
             keys=("CREATED", "TOMBSTONES"),
         ),
         Binding(
             "claim", ("seq", "process", "claim", "request", "#lease_ms", *_POOLS, *LIMITS),
-            (PRELUDE, ACCESS, MONEY, CLAIMING),
+            (PRELUDE, ACCESS, EDGES, MONEY, CLAIMING),
             asks=Asks.TURN,
         ),
         _change("commit", "#events_max", "#lease_ms", "#slack_ms", asks=Asks.COMMIT),
-        _change("suspend", *LIMITS, "to", "#due_ms", "reason", "detail", "unsent", asks=Asks.TURN),
-        _change("finish", *_FINISH, parts=(FINISHING,), asks=Asks.NEXT, asks_more=Asks.TURN),
+        _change("suspend", *LIMITS, "to", "#due_ms", "reason", "detail", "unsent", parts=(EDGES,), asks=Asks.TURN),
+        _change("finish", *_FINISH, parts=(EDGES, FINISHING), asks=Asks.NEXT, asks_more=Asks.TURN),
         _change(
-            "go_on", *_FINISH, "next_claim", "process", "request", "#lease_ms", parts=(FINISHING, CLAIMING),
+            "go_on", *_FINISH, "next_claim", "process", "request", "#lease_ms", parts=(EDGES, FINISHING, CLAIMING),
             asks=Asks.TURN, called="finish and go on",
         ),
         _signal("deliver", "kind", "value", "prompt", "said", "who", "#inbox_max", "#why_max"),
-        _signal("stop", "kind", "reason"),
-        _signal("resume"),
+        _signal("stop", "kind", "reason", parts=(EDGES,)),
+        _signal("resume", parts=(EDGES,)),
+        _signal(
+            "depend", "kind", "on", "rule", "#dependencies_max", "#dependants_max", "#walk_max", parts=(EDGES,)
+        ),
         _signal("revive", "kind", "archive", *_MOST),
         _signal("supersede", "seq", "entry", "#first", "who"),
         _signal("limit", *_MOST),
@@ -150,11 +155,15 @@ BINDINGS = {
                 "fence", "claim", "evidence", "process", "policy", "#max_recoveries", "#max_stalls", "#max_age_ms",
                 "#second_visit_ms", "#lease_ms", "#why_max", *LIMITS,
             ),
+            (PRELUDE, ACCESS, EDGES),
         ),
         Binding("republish", ("#ahead_ms", "#first_ms", "#max_ms", "#why_max")),
-        Binding("fire", ("source", "#events_max", "#republish_ms", "#why_max")),
+        Binding("fire", ("source", "#why_max", *LIMITS), (PRELUDE, ACCESS, EDGES)),
         Binding("delete", ("#tombstone_ms", "force"), keys=("TOMBSTONES",)),
-        Binding("repair", ("mode", "deadlines", "aside", "#lease_ms", "#why_max", *LIMITS), repairs=True),
+        Binding(
+            "repair", ("mode", "deadlines", "edges", "aside", "#lease_ms", "#why_max", *LIMITS),
+            (PRELUDE, ACCESS, EDGES), repairs=True,
+        ),
         Binding("allowed", ("commands",), called="ask what this user may do"),
         Binding(
             "renew", ("#lease_ms",), parts=(), keys=("LEASES",), rest="task id, fence and claim each",

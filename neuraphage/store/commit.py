@@ -9,6 +9,7 @@ from neuraphage.model.money import Shortage
 from neuraphage.model.task import Status
 from neuraphage.ports import Changes, Clock, Committed, CommitVerdict, FinishTo, Lease, Settled, SuspendTo
 from neuraphage.store.context import StoreContext
+from neuraphage.store.edges import woken_of
 from neuraphage.store.encode import change_groups, dumps, entry_json, loads, marker_bytes
 from neuraphage.store.scripts import script
 
@@ -100,10 +101,11 @@ def is_to_go_on(settled: Settled) -> bool:
 
 def settled_of(reply: Sequence[bytes]) -> Settled:
     """The answer of suspend and finish as a value."""
-    texts = [part.decode() for part in reply]
+    texts = [part.decode() for part in reply[:5]]
     if len(texts) == 1:
         return Settled(CommitVerdict(texts[0]))
-    return Settled(CommitVerdict(texts[0]), Status(texts[1]), texts[2], int(float(texts[3])), int(float(texts[4])))
+    seq, iteration = int(float(texts[3])), int(float(texts[4]))
+    return Settled(CommitVerdict(texts[0]), Status(texts[1]), texts[2], seq, iteration, woken_of(reply[5:]))
 
 
 def suspend(

@@ -81,5 +81,5 @@ local function finish()
     redis.call('ZREM', LEASES, ID)
     redis.call('ZADD', OUTBOX, now + given.republish_ms, ID)
   end
-  return cjson.decode(set.verdict)
+  return with_woken(cjson.decode(set.verdict))
 end

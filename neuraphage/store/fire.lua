@@ -1,4 +1,5 @@
--- fire: a due timer, or the fallback poll of a Blocked task (wake), to the outbox.
+-- fire: a due timer, or the fallback poll of a Blocked task (wake), to the outbox. One that waits for tasks is held against
+-- their records, and waits on while they are not over.
 local row = read(COMMON)
 if not row.status or TERMINAL[row.status] then return { 'STALE' } end
 local now = now_ms()
@@ -9,7 +10,15 @@ if is_timer then
   queue_task(row, now, row.status, nil, { seq = row.seq + 1 }, given)
 else
   if row.status ~= STATUS.Blocked or not redis.call('ZSCORE', WAITS, ID) then return { 'STALE' } end
-  queue_task(row, now, STATUS.Queued, REASON.unblocked, { seq = row.seq + 1 }, given)
+  if waits_for_tasks() then
+    reconsider(now, given)
+    local status = read({ 'status' }).status
+    -- the poll looks at it again when all others have had their turn
+    if status == STATUS.Blocked then redis.call('ZADD', STATUS_KEY[STATUS.Blocked], now, ID) end
+    if status ~= STATUS.Queued then return { 'STALE' } end
+  else
+    queue_task(row, now, STATUS.Queued, REASON.unblocked, { seq = row.seq + 1 }, given)
+  end
 end
 note_decision(cjson.encode({
   task_id = ID, verdict = 'fired', evidence = is_timer and EVIDENCE.due or EVIDENCE.poll, iteration = tonumber(row.iteration),

@@ -11,6 +11,7 @@ from neuraphage.model.place import PLACES_OF, Place
 from neuraphage.model.task import TERMINAL, Status
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
+from neuraphage.store.edge_rules import edge_violations
 from neuraphage.store.encode import loads
 from neuraphage.store.queries import PLACES
 
@@ -30,6 +31,7 @@ class _Picture:
     deadlines: list[str]
     ids: set[str]
     records: dict[str, dict[bytes, bytes]]
+    edges: set[tuple[str, str]]
     reserved: dict[str, int]
 
     @property
@@ -52,7 +54,7 @@ def violations(context: StoreContext) -> list[str]:
     for name, members in picture.places.items():
         found += [f"{m}: in {name}, but there is no such task" for m in members if not picture.records.get(m)]
     found += [f"{d}: a deadline of a prompt that is not open" for d in picture.deadlines if not _open(d, picture)]
-    return found + _money_violations(picture)
+    return found + _money_violations(picture) + edge_violations(picture.records, picture.edges)
 
 
 def _money_violations(picture: _Picture) -> list[str]:
@@ -96,7 +98,8 @@ def _read(context: StoreContext, ids: Iterable[str]) -> _Picture:
         for task_id in ids:
             pipe.hgetall(keys.task(task_id))
         pipe.hgetall(keys.pools)
-        *replies, pools = pipe.execute()
+        pipe.zrange(keys.edges, 0, -1)
+        *replies, pools, edges = pipe.execute()
     members = [[raw.decode() for raw in reply] for reply in replies[: len(zsets)]]
     statuses = members[len(PLACES) : len(PLACES) + len(Status)]
     return _Picture(
@@ -106,6 +109,7 @@ def _read(context: StoreContext, ids: Iterable[str]) -> _Picture:
         ids=set(members[-2]),
         deadlines=members[-1],
         records=dict(zip(ids, replies[len(zsets) :], strict=True)),
+        edges={(awaited, waiting) for awaited, _, waiting in (raw.decode().partition(" ") for raw in edges)},
         reserved={
             name.removeprefix(b"reserved ").decode(): int(value)
             for name, value in pools.items()

@@ -8,6 +8,7 @@ from neuraphage.model.recovery import Evidence, RecoveryDecision
 from neuraphage.ports import Clock, HeldTask, Lease, Recovered, RecoverVerdict, Renewal
 from neuraphage.store.client import translated
 from neuraphage.store.context import WHY_MAX, StoreContext
+from neuraphage.store.edges import woken_of
 from neuraphage.store.encode import loads
 from neuraphage.store.scripts import script
 
@@ -90,5 +91,5 @@ def recover(context: StoreContext, held: HeldTask, evidence: Evidence) -> Recove
         return Recovered(verdict)
     decision = RecoveryDecision.model_validate(loads(reply[1], "recovery decision"))
     if verdict is not RecoverVerdict.RECOVERED:
-        return Recovered(verdict, decision)
+        return Recovered(verdict, decision, woken=woken_of(reply[4:]))
     return Recovered(verdict, decision, int(reply[2]), int(reply[3]))

@@ -13,6 +13,7 @@ from enum import StrEnum
 from neuraphage.decide.lifecycle import MOVES
 from neuraphage.model.base import SCHEMA_VERSION
 from neuraphage.model.capacity import CapacityReason
+from neuraphage.model.dependency import DependencyState, OnFailure
 from neuraphage.model.effect import MODEL_ENTRY, EffectState, MarkerName
 from neuraphage.model.event import EventKind
 from neuraphage.model.money import OTHERS, SPENT_FIELDS, Pool
@@ -40,6 +41,8 @@ WORDS: Mapping[str, type[StrEnum]] = {
     "POLICY": RecoveryPolicy,
     "REPAIR_MODE": RepairMode,
     "POOL": Pool,
+    "EDGE": DependencyState,
+    "ON_FAILURE": OnFailure,
 }
 """Enums by what Lua calls them; a word of one follows a dot, by its value."""
 _WORD = re.compile(rf"\b({'|'.join(WORDS)})\.(\w+)|\b(MODEL_ENTRY|OTHERS|PLACES)\b")

@@ -91,13 +91,7 @@ def republish(context: StoreContext, task_id: str, ahead_ms: int = 0) -> NextTur
 
 def fire(context: StoreContext, task_id: str, source: str) -> NextTurn | None:
     """Move a due timer (`timers`) or a blocked task (`blocked`) to the outbox; None if it moved already."""
-    republish_ms = int(context.settings.first_republish_s * 1000)
-    given = {
-        "source": source,
-        "events_max": context.settings.events_max,
-        "republish_ms": republish_ms,
-        "why_max": WHY_MAX,
-    }
+    given = {"source": source, "why_max": WHY_MAX, **context.limits}
     reply = script("fire").run(context, given, task_id=task_id)
     return None if reply[0] == b"STALE" else NextTurn(task_id, int(float(reply[1])), int(reply[2]))
 

@@ -160,6 +160,8 @@ end
 
 local PER_TASK = { TASK, MESSAGES, TURN, INBOX, EVENTS, SIGNALS, WHY }
 
+local on_end -- of edges.lua: what the end of the task means for those that wait for it
+
 -- Ends the task: out of every place, prompts and flags gone, keys on their way out.
 -- `set` may carry further fields; detail is JSON; limits are the script's arguments of those names.
 local function end_task(row, new, now, detail, set, limits)
@@ -181,6 +183,7 @@ local function end_task(row, new, now, detail, set, limits)
   redis.call('ZADD', RETENTION, now + limits.conversation_ms, ID)
   for _, key in ipairs({ TASK, MESSAGES, EVENTS, WHY }) do redis.call('PEXPIRE', key, limits.conversation_ms) end
   for _, key in ipairs({ TURN, INBOX, SIGNALS }) do redis.call('PEXPIRE', key, limits.exec_ms) end
+  on_end(new, now, limits)
 end
 
 local function cancel_detail(row)

@@ -45,6 +45,12 @@ class RedisReads:
         """See listing.asking."""
         return listing.asking(self._context, limit)
 
+    def dependants(self, task_id: str, limit: int) -> Sequence[str]:
+        """See edges.dependants."""
+        from neuraphage.store import edges  # noqa: PLC0415 - one command needs it
+
+        return edges.dependants(self._context, task_id, limit)
+
     def conversation(self, task_id: str, first: int = 0) -> Sequence[dict[str, Any]]:
         """See queries.conversation."""
         return queries.conversation(self._context, task_id, first)

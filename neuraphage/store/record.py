@@ -34,6 +34,7 @@ from neuraphage.model.task import (
 )
 from neuraphage.model.usage import Counters
 from neuraphage.store.client import corrupt
+from neuraphage.store.edges import awaited_of
 from neuraphage.store.encode import loads, plain_text
 
 SPECS_KEPT = 512
@@ -201,6 +202,7 @@ def task_record(
             turns_from=_int(values, "turns_from"),
             reserved_microusd=_int(values, "reserved"),
             shortage=Shortage(**loads(values["short"], "shortage")) if "short" in values else None,
+            dependencies=awaited_of(values.get("after", b"")),
             resets=_int(values, "resets"),
             model=ModelChoice.model_validate_json(values["model"]) if values.get("model") else None,
             cost_by_day={int(day): int(cost) for day, cost in _prefixed(values, "c:").items()},

@@ -36,7 +36,7 @@ local function answer(verdict, text)
   note_decision(text, now, given.why_max)
   if verdict == 'FAILED' or verdict == 'CANCELLED' then redis.call('PEXPIRE', WHY, given.conversation_ms) end
   local place_row = redis.call('HMGET', TASK, 'seq', 'iteration')
-  return { verdict, text, place_row[1], place_row[2] }
+  return with_woken({ verdict, text, place_row[1], place_row[2] })
 end
 
 if evidence == EVIDENCE.expired or stalled then

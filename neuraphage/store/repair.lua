@@ -1,7 +1,8 @@
 -- repair: hold one task against its record, and put right what contradicts it. The record is believed; places, indexes
 -- and expiries follow from it. Beside running workers nothing is lost: a lease whose record agrees is left alone, and
 -- where it is not clear who acts, fence and seq are raised, so that a former holder can write no more.
--- mode: look (only tell), list (only add to the index of all ids), repair. deadlines: members in question (JSON list).
+-- mode: look (only tell), list (only add to the index of all ids), repair. deadlines, edges: members in question
+-- (JSON lists).
 -- Answers: verdict (SOUND, FOUND, REPAIRED, LEFT: a person must look; NEWER), then one sentence a finding.
 local mode, aside = given.mode, given.aside
 local fix = mode == REPAIR_MODE.repair
@@ -62,6 +63,22 @@ for _, member in ipairs(cjson.decode(given.deadlines)) do
   if redis.call('HEXISTS', TASK, 'p:' .. prompt) == 0 and redis.call('ZSCORE', DEADLINES, member) then
     tell(SAY.stray_deadline)
     if fix then redis.call('ZREM', DEADLINES, member) end
+  end
+end
+-- the graph: of the index of edges only what the record waits for
+local wanted = {}
+for _, edge in ipairs(TERMINAL[row.status] and {} or edges_of()) do
+  local member = edge.id .. ' ' .. ID
+  if holds_up(edge) then wanted[member] = true end
+  if holds_up(edge) and not redis.call('ZSCORE', EDGES, member) then
+    tell(SAY.no_edge, edge.id)
+    if fix then redis.call('ZADD', EDGES, 0, member) end
+  end
+end
+for _, member in ipairs(cjson.decode(given.edges)) do
+  if not wanted[member] and redis.call('ZSCORE', EDGES, member) then
+    tell(SAY.stray_edge)
+    if fix then redis.call('ZREM', EDGES, member) end
   end
 end
 -- a suspicion may outlive its lease, and names the expiry that it was made for

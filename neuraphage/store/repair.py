@@ -13,6 +13,7 @@ from neuraphage.model.repairing import RepairMode, RepairResult, RepairVerdict
 from neuraphage.model.task import Status
 from neuraphage.store.client import translated
 from neuraphage.store.context import WHY_MAX, StoreContext
+from neuraphage.store.edge_scan import scan_edges, waiting_of
 from neuraphage.store.encode import dumps
 from neuraphage.store.keys import Keys
 from neuraphage.store.scripts import script
@@ -21,7 +22,11 @@ WHOLE_ID = re.compile(r"task-[0-9a-f-]{36}")
 
 
 def examine(
-    context: StoreContext, task_ids: Iterable[str], mode: RepairMode, deadlines: Sequence[str] = ()
+    context: StoreContext,
+    task_ids: Iterable[str],
+    mode: RepairMode,
+    deadlines: Sequence[str] = (),
+    edges: Sequence[str] = (),
 ) -> list[RepairResult]:
     """Look at tasks, each at one instant, and repair them if asked to.
 
@@ -30,6 +35,7 @@ def examine(
         task_ids: which; they need not exist.
         mode: what may be changed.
         deadlines: members of the index of deadlines that are in question.
+        edges: the same of the index of edges.
 
     Raises:
         StoreUnavailable, StoreError: those before were looked at; repeating it is safe.
@@ -40,6 +46,7 @@ def examine(
         given = {
             "mode": mode.value,
             "deadlines": dumps(mine),
+            "edges": dumps([member for member in edges if waiting_of(member) == task_id]),
             "aside": context.keys.damaged,
             "lease_ms": context.lease_ms,
             "why_max": WHY_MAX,
@@ -67,7 +74,7 @@ def damaged_indexes(context: StoreContext, mode: RepairMode) -> list[RepairResul
 
 def _kinds(keys: Keys) -> dict[str, str]:
     zsets = (keys.outbox, keys.leases, keys.timers, keys.waits, keys.deadlines, keys.retention, keys.tombstones)
-    kinds = dict.fromkeys((*zsets, keys.ids, *keys.statuses), "zset")
+    kinds = dict.fromkeys((*zsets, keys.ids, keys.edges, *keys.statuses), "zset")
     return (
         kinds
         | dict.fromkeys(
@@ -109,15 +116,19 @@ def survey_step(context: StoreContext, mode: RepairMode, batch: int, step: str) 
     Returns:
         What was found, and where the next one begins; empty at the end.
     """
-    phases = ("records", *_indexes(context.keys))
+    phases = ("records", *_indexes(context.keys), "edges")
     phase, _, cursor = step.partition("@")
     at = phases.index(phase) if phase in phases else 0
     cursor_number = int(cursor) if cursor.isdecimal() else 0
+    edges: list[str] = []
     if phases[at] == "records":
         cursor_number, ids, deadlines = _scan_records(context, cursor_number, batch)
+    elif phases[at] == "edges":
+        cursor_number, edges = scan_edges(context, cursor_number, batch)
+        ids, deadlines = sorted(set(map(waiting_of, edges))), []
     else:
         cursor_number, ids, deadlines = _scan_index(context, phases[at], cursor_number, batch)
-    looked = examine(context, ids, mode, deadlines)
+    looked = examine(context, ids, mode, deadlines, edges)
     if cursor_number:
         return looked, f"{phases[at]}@{cursor_number}"
     return looked, f"{phases[at + 1]}@0" if at + 1 < len(phases) else ""

@@ -15,6 +15,11 @@ if #open_prompts() > 0 and not inbox_ready() then
   place(WAITS, now)
   return accepted()
 end
+if waits_for_tasks() then
+  tell()
+  hold_back(row, now, { seq = seq }, given.events_max)
+  return accepted()
+end
 local set = { seq = seq, recoveries = 0, stalls = 0 }
 if talking() then set.turns_from = row.iteration end -- a message came meanwhile
 if call_state() ~= EFFECT.completed and at_limit(set) then return reply('AT_LIMIT') end -- it would fail at once

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from neuraphage.model.dependency import SKIPPED
+
 SENTENCES: Mapping[str, Mapping[str, str]] = {
     "prelude": {"no_move": "no move from %s to %s"},
     "changes": {"no_move": "no move from %s under a lease"},
@@ -20,6 +22,7 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
     "deliver": {
         "deadline": "Nobody had answered in time: the default answer of the prompt was given.",
     },
+    "edges": {"skipped": SKIPPED + "%s is %s", "others": "other tasks"},
     "fire": {
         "timer": "Its time had come: a worker may go on.",
         "poll": "It had been blocked for a while: a worker looks again.",
@@ -59,6 +62,8 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "decisions": "list of decisions",
         "misfit": "its %s has another type than it should",
         "stray_deadline": "a deadline of a prompt that is not open",
+        "no_edge": "waits for %s, which does not know of it",
+        "stray_edge": "in the index of edges for a task that it does not wait for",
         "no_such_task": "in %s, but there is no such task",
         "rests": "its record is gone; what is left of it is kept for as long as a conversation",
         "listed_nothing": "listed, but there is no such task",

@@ -14,6 +14,7 @@ from neuraphage.model.prompt import InboxItem
 from neuraphage.model.task import StartedReason, Status, TaskSpec
 from neuraphage.ports import Signal, SignalKind, Signalled, SignalVerdict
 from neuraphage.store.context import SIGNAL_KEYS_MAX, WHY_MAX, StoreContext
+from neuraphage.store.edges import after_text, depend_given, refused_dependency, woken_of
 from neuraphage.store.encode import choice_bytes, entry_bytes, inbox_bytes, model_event, spec_bytes
 from neuraphage.store.memory import refuse_when_full
 from neuraphage.store.scripts import script
@@ -35,7 +36,8 @@ def create(context: StoreContext, spec: TaskSpec, key: str, attachments: Sequenc
         Whether it was made now, and its id.
 
     Raises:
-        BadInput: the prompt is over `max_entry_bytes`.
+        BadInput: the prompt is over `max_entry_bytes`, or one of those it waits for has too many that wait.
+        TaskNotFound: one of those it waits for is not stored.
         StoreUnavailable, StoreError: nothing was stored.
     """
     content = [*map(reference, attachments), {"type": "text", "text": spec.prompt}]
@@ -58,12 +60,15 @@ def create(context: StoreContext, spec: TaskSpec, key: str, attachments: Sequenc
         "labels": "\n".join(label_texts(spec.labels)),
         **spec.limits.model_dump(),
         "reason": StartedReason.USER_REQUEST.value,
-        "events_max": context.settings.events_max,
-        "republish_ms": int(context.settings.first_republish_s * 1000),
+        "after": after_text(spec.blocked_by),
+        "dependants_max": context.settings.dependants_max,
+        **context.limits,
         "key_ttl_ms": CREATE_KEY_TTL_MS,
     }
     keys = (context.keys.create(key), context.keys.tombstones)
     reply = script("create").run(context, given, task_id=spec.task_id, keys=keys)
+    if reply[0] in (b"NO_SUCH_TASK", b"TOO_MANY"):
+        raise refused_dependency(reply[0].decode(), reply[1].decode(), context.settings)
     return reply[0] == b"CREATED", reply[1].decode()
 
 
@@ -108,8 +113,12 @@ def signal(context: StoreContext, task_id: str, sent: Signal, at_ms: int = 0) ->
     verdict = SignalVerdict(reply[0].decode())
     if len(reply) == 1:
         return Signalled(verdict)
-    status, place, seq, iteration, has_conversation = reply[1:]
-    return Signalled(verdict, Status(status.decode()), place.decode(), int(seq), int(iteration), bool(has_conversation))
+    status, place, seq, iteration, has_conversation, *rest = reply[1:]
+    is_cycle = verdict is SignalVerdict.CYCLE
+    return Signalled(
+        verdict, Status(status.decode()), place.decode(), int(seq), int(iteration), bool(has_conversation),
+        cycle=tuple(rest[0].decode().split()) if is_cycle else (), woken=() if is_cycle else woken_of(rest),
+    )  # fmt: skip
 
 
 def _script_for(context: StoreContext, task_id: str, sent: Signal, value: bytes) -> tuple[str, dict[str, object]]:
@@ -131,6 +140,8 @@ def _script_for(context: StoreContext, task_id: str, sent: Signal, value: bytes)
             first = None if sent.entry is None else sent.entry.supersedes
             value = b"" if sent.entry is None else entry_bytes(sent.entry)
             return "supersede", {"seq": sent.seq, "entry": value, "first": first or 0, "who": sent.who}
+        case SignalKind.DEPEND | SignalKind.UNDEPEND:
+            return "depend", depend_given(context, sent)
         case SignalKind.LIMIT:
             return "limit", raised
         case SignalKind.MODEL:

@@ -13,7 +13,7 @@ local function cancel()
   else
     end_task(row, STATUS.Cancelled, now, cancel_detail(row), { seq = seq }, given)
   end
-  return reply('ACCEPTED')
+  return with_woken(reply('ACCEPTED'))
 end
 local function pause()
   if row.status == STATUS.Paused then return reply('ILLEGAL') end

@@ -87,4 +87,4 @@ else -- shutdown, a pause whose flag is gone, an anomaly that a person has writt
   apply(groups, set, true)
   queue_task(row, now, STATUS.Running, given.reason ~= '' and given.reason or nil, {}, given)
 end
-return cjson.decode(set.verdict)
+return with_woken(cjson.decode(set.verdict))

@@ -25,6 +25,8 @@ class Asks(IntEnum):
     ALL = 4
 
 
+_LEFT_AND_ENTERED = (Status.QUEUED, Status.RUNNING, Status.BLOCKED, Status.PAUSED)
+"""By claims and ends of turns: of their own task, or of one that waits for it."""
 _COMMIT, _NEXT, _TURN, _ALL = Asks.COMMIT, Asks.NEXT, Asks.TURN, Asks.ALL
 _TABLE: dict[str, tuple[str, dict[Asks, str]]] = {
     "TASK": (
@@ -49,6 +51,7 @@ _TABLE: dict[str, tuple[str, dict[Asks, str]]] = {
     "WHY": ("list", {_TURN: "PEXPIRE", _ALL: "RPUSH LRANGE LLEN LINDEX LTRIM RPOP DEL PERSIST"}),
     "LEDGER": ("hash", {_COMMIT: "HGET HSET HDEL HLEN HKEYS"}),
     "POOLS": ("hash", {_COMMIT: "HMGET HSET", _ALL: "HDEL"}),
+    "EDGES": ("zset", {_TURN: "ZRANGEBYLEX ZREM", _ALL: "ZADD ZLEXCOUNT ZSCORE"}),
     "IDS": ("zset", {_ALL: "ZADD ZREM ZSCORE"}),
     "LIVE": ("", {_ALL: "DEL"}),
     "NUDGE": ("", {_ALL: "PUBLISH"}),
@@ -56,7 +59,7 @@ _TABLE: dict[str, tuple[str, dict[Asks, str]]] = {
         f"STATUS_KEY.{status.value}": (
             "zset",
             {
-                _TURN: "ZREM" if status is Status.QUEUED else "ZADD ZREM" if status is Status.RUNNING else "ZADD",
+                _TURN: "ZADD ZREM" if status in _LEFT_AND_ENTERED else "ZADD",
                 _ALL: "ZADD ZREM ZSCORE",
             },
         )

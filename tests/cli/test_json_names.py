@@ -65,7 +65,15 @@ def every_record(bench: Bench) -> list[str]:
     recovered, _ = bench.kit.running()
     bench.kit.recover(recovered)
     bench.client.set_model(ids[0], "expert")
-    return [*ids, task_id, recovered]
+    return [*ids, task_id, recovered, bench.kit.after(ids[0])]
+
+
+def test_tree(cli: CommandLine, bench: Bench) -> None:
+    """tree: what it waits for, and what waits for it."""
+    first = bench.kit.create()
+    middle = bench.kit.after(first)
+    bench.kit.after(middle)
+    assert set(paths(cli("tree", middle, "--json").json)) == documented("tree")
 
 
 def test_records(cli: CommandLine, every_record: list[str]) -> None:
@@ -75,7 +83,7 @@ def test_records(cli: CommandLine, every_record: list[str]) -> None:
     shown = {path for task_id in every_record for path in paths(cli("show", task_id, "--json").json)}
     assert shown == documented("show")
     words = "the last one began after 0.8 s and was whole after 4.2 s"
-    assert [words in cli("show", task_id).out for task_id in every_record[-2:]] == [True, False]
+    assert [words in cli("show", task_id).out for task_id in every_record[-3:-1]] == [True, False]
 
 
 def test_context(cli: CommandLine, every_record: list[str]) -> None:

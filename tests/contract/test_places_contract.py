@@ -197,13 +197,14 @@ def test_missing_tasks_stay_missing(kit: StoreKit, status: Status) -> None:
     """No script brings a task back, or half of it, once its hash is gone."""
     task_id = kit.put(status)
     kit.broken_on_purpose = True
+    edges = {kind: kit.edge(kind) for kind in SignalKind}
     kit.client.delete(kit.keys.task(task_id))
     before = kit.state()
     for source in ("timers", "blocked"):
         assert places.fire(kit.store.context, task_id, source) is None
     assert places.republish(kit.store.context, task_id, ahead_ms=10**9) is None
     for kind in SignalKind:
-        assert kit.send(task_id, kind).verdict is SignalVerdict.NOT_FOUND
+        assert kit.send(task_id, kind, **edges[kind]).verdict is SignalVerdict.NOT_FOUND
     assert kit.try_claim(task_id, seq=1).verdict is ClaimVerdict.STALE
     assert kit.state() == before
 

@@ -39,7 +39,7 @@ OF_CREATE = {"GET", "SET"}
 OF_GATES = {"ZRANK", "ZRANGE", "ZCARD", "ZRANGEBYSCORE"}
 """Commands that only the gates of models send: no state of a task depends on them, so no script asks for them."""
 TASK_KEYS = ("messages", "turn", "inbox", "events", "signals", "why")
-INDEXES = ("outbox", "leases", "timers", "waits", "deadlines", "suspects", "retention", "ids")
+INDEXES = ("outbox", "leases", "timers", "waits", "deadlines", "suspects", "retention", "ids", "edges")
 USER, PASSWORD = "restricted", "pw"
 
 

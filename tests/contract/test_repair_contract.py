@@ -286,3 +286,11 @@ def test_a_repair_is_told_to_who_asks_why(kit: StoreKit) -> None:
     (decision,) = queries.decisions(kit.store.context, task_id)
     assert decision["reading"]["verdict"] == "repaired"
     assert "no place" in decision["reading"]["reason"]
+
+
+def test_an_edge_that_was_made_meanwhile_stays(kit: StoreKit) -> None:
+    """It was in question when the index was read; the record has it by now."""
+    first = kit.create()
+    waiting = kit.after(first)
+    told = examine(kit.store.context, [waiting], RepairMode.REPAIR, edges=[f"{first} {waiting}"])
+    assert [row.verdict for row in told] == [RepairVerdict.SOUND]

@@ -19,6 +19,7 @@ from storekit import ASK, MODEL_CALL, TALK, StoreKit, item, question, text_entry
 
 Q, R, W, B, P, C, F, X = Status
 OK, NO, SHUT = SignalVerdict.ACCEPTED, SignalVerdict.ILLEGAL, SignalVerdict.PROMPT_NOT_OPEN
+NONE = SignalVerdict.NO_DEPENDENCY
 # status before -> (verdict, status after, place after) for each kind; the Running task is leased,
 # WaitingForUser has the permission prompt ASK open, no other status has a prompt.
 TABLE: dict[SignalKind, dict[Status, tuple[SignalVerdict, Status, str]]] = {
@@ -54,6 +55,14 @@ TABLE: dict[SignalKind, dict[Status, tuple[SignalVerdict, Status, str]]] = {
         Q: (NO, Q, "outbox"), R: (NO, R, "leases"), W: (NO, W, "waits"), B: (NO, B, "waits"), P: (NO, P, "waits"),
         C: (OK, Q, "outbox"), F: (NO, F, ""), X: (NO, X, ""),
     },
+    SignalKind.DEPEND: {
+        Q: (OK, B, "waits"), R: (NO, R, "leases"), W: (NO, W, "waits"), B: (NO, B, "waits"), P: (OK, P, "waits"),
+        C: (NO, C, ""), F: (NO, F, ""), X: (NO, X, ""),
+    },
+    SignalKind.UNDEPEND: {
+        Q: (NONE, Q, "outbox"), R: (NONE, R, "leases"), W: (NONE, W, "waits"), B: (NONE, B, "waits"),
+        P: (NONE, P, "waits"), C: (NO, C, ""), F: (NO, F, ""), X: (NO, X, ""),
+    },
     SignalKind.MODEL: {
         Q: (OK, Q, "outbox"), R: (OK, R, "leases"), W: (OK, W, "waits"), B: (OK, B, "waits"), P: (OK, P, "waits"),
         C: (OK, C, ""), F: (OK, F, ""), X: (NO, X, ""),
@@ -75,9 +84,8 @@ ROWS = [(kind, status) for kind in SignalKind for status in Status]
 @pytest.mark.parametrize(("kind", "status"), ROWS, ids=lambda value: value.value)
 def test_every_kind_in_every_status(kit: StoreKit, kind: SignalKind, status: Status) -> None:
     """The verdict, status and place of all pairs; a refusal changes nothing, a repeat changes nothing more."""
-    task_id = kit.put(status)
+    task_id, more = kit.put(status), MORE.get(kind, {}) | kit.edge(kind)
     before, seq = kit.state(), kit.number(task_id, "seq")
-    more = MORE.get(kind, {})
     sent = kit.send(task_id, kind, "key-1", text="words", **more)
     verdict, after, place = TABLE[kind][status]
     assert (sent.verdict, sent.status, sent.place) == (verdict, after, place)
@@ -97,9 +105,13 @@ def test_every_kind_in_every_status(kit: StoreKit, kind: SignalKind, status: Sta
 @pytest.mark.parametrize("kind", list(SignalKind))
 def test_a_missing_task_is_not_found(kit: StoreKit, kind: SignalKind) -> None:
     """A signal to nobody writes nothing."""
-    task_id = "task-00000000-0000-0000-0000-00000000dead"
-    assert kit.send(task_id, kind, **{"prompt_id": ASK, **MORE.get(kind, {})}).verdict is SignalVerdict.NOT_FOUND
-    assert kit.state() == {}
+    task_id, more = (
+        "task-00000000-0000-0000-0000-00000000dead",
+        {"prompt_id": ASK, **MORE.get(kind, {}), **kit.edge(kind)},
+    )
+    before = kit.state()
+    assert kit.send(task_id, kind, **more).verdict is SignalVerdict.NOT_FOUND
+    assert kit.state() == before
 
 
 @pytest.mark.parametrize("status", [s for s in Status if s not in TERMINAL])

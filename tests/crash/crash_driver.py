@@ -82,12 +82,16 @@ class Driver:
         raise AssertionError(f"the task is not over after {STEP_LIMIT} steps: {record}")
 
     def submit(self) -> None:
-        """Submit the task unless it is there."""
+        """Submit the task, and one that waits for it, unless they are there."""
         try:
             self._world.store.get(self._task_id)
         except TaskNotFound:
             live.watch(self._world.store.context, self._task_id)  # its replies are shown to somebody
             self._world.people.submit(self._world.site.spec(), "submit")
+        try:
+            self._world.store.get(self._world.site.follower_id)
+        except TaskNotFound:
+            self._world.people.submit(self._world.site.follower_spec(), "follow")
 
     def _goes_on(self, record: TaskRecord) -> bool:
         """Raise the limit at which the task has failed, and when it has completed send a message, then ask again."""

@@ -40,6 +40,7 @@ class Facts:
         told_again: notices beyond the first of a prompt.
         superseded: replies that another try took the place of.
         compacted: how the conversation was made shorter, and by whom, each time.
+        follower: where the task stands that waited for this one, its seq, and what it knows of the end.
         requests: ids of model requests.
         evidence: of each recovery.
         faults: what must not be: broken invariants, leaked keys, processes still registered.
@@ -57,6 +58,7 @@ class Facts:
     told_again: int
     superseded: int
     compacted: list[str]
+    follower: list[Any]
     requests: list[str]
     evidence: list[str]
     faults: list[str] = field(default_factory=list)
@@ -96,6 +98,7 @@ def facts_of(site: Site) -> Facts:
         told_again=len(told) - len(set(told)),
         superseded=sum(entry.get("supersedes") is not None for entry in entries),
         compacted=[_compacted(entry["compaction"]) for entry in entries if entry.get("compaction")],
+        follower=_follower(store, site),
         requests=sorted(requests),
         evidence=[row["evidence"] for row in decisions if row["verdict"] == "recovered"],
         faults=_faults(site, store),
@@ -104,6 +107,11 @@ def facts_of(site: Site) -> Facts:
 
 def _compacted(point: dict[str, Any]) -> str:
     return f"{point['how']} by {point['summary_model']}"
+
+
+def _follower(store: RedisStore, site: Site) -> list[Any]:
+    record = store.get(site.follower_id)
+    return [record.status.value, record.place, record.seq, *(edge.state.value for edge in record.dependencies)]
 
 
 def _faults(site: Site, store: RedisStore) -> list[str]:

@@ -18,6 +18,7 @@ from neuraphage.decide.prompt_notice import OPENED
 from neuraphage.llm.client import AnthropicClient
 from neuraphage.llm.model_table import ModelTable
 from neuraphage.llm.pricing import PriceTable
+from neuraphage.model.dependency import Dependency
 from neuraphage.model.limits import Limits
 from neuraphage.model.prompt import Prompt
 from neuraphage.model.task import TaskRecord, TaskSpec
@@ -86,6 +87,11 @@ class Site:
         return TASK_ID.format(0xF00000 + self.number)
 
     @property
+    def follower_id(self) -> str:
+        """A task that waits for the end of the case's own, and that no worker of the case takes."""
+        return TASK_ID.format(0xE00000 + self.number)
+
+    @property
     def work(self) -> Path:
         return self.folder / "work"
 
@@ -141,6 +147,10 @@ class Site:
             limits=Limits(max_turns=len(PLAN)),  # the plan comes to its end only once the limit is raised
         )
 
+    def follower_spec(self) -> TaskSpec:
+        awaited = (Dependency(task_id=self.task_id),)
+        return TaskSpec(task_id=self.follower_id, name="Follower", prompt="Go on.", model="m", blocked_by=awaited)
+
 
 class ListDispatcher:
     """Implements ports.Dispatcher by a list in another database; refuses one message, as a broker that is away.
@@ -158,11 +168,14 @@ class ListDispatcher:
     def __init__(self, site: Site) -> None:
         self._client = connect(f"unix://{site.redis_socket}?db=1")
         self._key = f"messages-{site.number}"
+        self._follower_id = site.follower_id
         self._asked = 0
 
     def publish_turn(self, task_id: str, iteration: int, seq: int, after: str = "") -> bool:
         if iteration == self.REFUSED_ITERATION and self._client.incr(f"{self._key}-sent") == self.REFUSED_NUMBER:
             return False
+        if task_id == self._follower_id:
+            return True  # what becomes of it stays to be seen in its record
         self._client.rpush(self._key, f"{task_id} {seq}")
         return True
 

@@ -41,6 +41,8 @@ DATA: Mapping[str, type[EventData]] = {
     EventKind.RESOURCE_LOCK_WAIT: cross_task.ResourceLockWait,
     EventKind.RESOURCE_LOCK_ACQUIRED: cross_task.ResourceLocks,
     EventKind.RESOURCE_LOCK_RELEASED: cross_task.ResourceLocks,
+    EventKind.DEPENDENCY_ADDED: cross_task.DependencyAdded,
+    EventKind.DEPENDENCY_REMOVED: cross_task.DependencyRemoved,
     EventKind.SUBTASK_SPAWNED: cross_task.SubtaskSpawned,
     EventKind.PERMISSION_GRANTED: security.Decided,
     EventKind.PERMISSION_DENIED: security.Decided,

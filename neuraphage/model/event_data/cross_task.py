@@ -27,6 +27,32 @@ class ResourceLocks(EventData):
     resources: tuple[str, ...]
 
 
+class DependencyAdded(EventData):
+    """Data of DependencyAdded.
+
+    Args:
+        task_id: of the task that is to end first.
+        on_failure: what happens when that one fails: block, skip or go_on.
+        by: user.
+    """
+
+    task_id: str
+    on_failure: str
+    by: str
+
+
+class DependencyRemoved(EventData):
+    """Data of DependencyRemoved.
+
+    Args:
+        task_id: of the task that was to end first.
+        by: user.
+    """
+
+    task_id: str
+    by: str
+
+
 class SubtaskSpawned(EventData):
     """Data of SubtaskSpawned.
 

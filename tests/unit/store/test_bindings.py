@@ -12,7 +12,17 @@ from neuraphage.model.place import Place
 from neuraphage.model.task import Status
 from neuraphage.ports import Changes
 from neuraphage.store import lua_constants, sentences
-from neuraphage.store.bindings import BINDINGS, CHANGE_GROUPS, CHANGES, CLAIMING, FINISHING, GAUGE, MONEY, SIGNALS
+from neuraphage.store.bindings import (
+    BINDINGS,
+    CHANGE_GROUPS,
+    CHANGES,
+    CLAIMING,
+    EDGES,
+    FINISHING,
+    GAUGE,
+    MONEY,
+    SIGNALS,
+)
 from neuraphage.store.encode import change_groups
 from neuraphage.store.keys import TASK_KEY_NAMES
 from neuraphage.store.scripts import Script, script, source_of
@@ -26,9 +36,9 @@ LUA = {
 OTHERWISE_USED = {"pause", "cancel", "list", "model", "money", "limit"}
 """Words that are something else too: flags and the model are fields of the record, a list is a type of keys, money is
 why a task is paused, and the limit of a pool is a field of it."""
-OF_FIELDS = {"^%d+ [ml] ", "^(%d+)( .*)$", " d", " m ", " l ", "used ", "reserved "}
-"""Parts of the names of fields of the ledger and of pools, which have blanks in them."""
-SHARED = {"prelude", "access", CHANGES, FINISHING, CLAIMING, GAUGE, MONEY, SIGNALS}
+OF_FIELDS = {"^%d+ [ml] ", "^(%d+)( .*)$", " d", " m ", " l ", "used ", "reserved ", "(%S+) (%S+) (%S+)"}
+"""Parts of the names of fields of the ledger and of pools, and of edges, which have blanks in them."""
+SHARED = {"prelude", "access", CHANGES, EDGES, FINISHING, CLAIMING, GAUGE, MONEY, SIGNALS}
 
 
 _TOKEN = re.compile(r"""--[^\n]*|'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|\[\[(.*?)\]\]""", re.DOTALL)

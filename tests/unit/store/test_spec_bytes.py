@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import orjson
 
+from neuraphage.model.dependency import Dependency
 from neuraphage.model.limits import Limits
 from neuraphage.model.task import Mode, OnUnknownOutcome, TaskSpec
 from neuraphage.store.encode import spec_bytes
@@ -25,7 +26,7 @@ FULL = TaskSpec(
     priority=0,
     parent_id=TASK_ID,
     depth=1,
-    blocked_by=(TASK_ID,),
+    blocked_by=(Dependency(task_id=TASK_ID),),
     tags=("a", "b"),
     labels={"team": "web"},
     worktree="/w/.worktrees/x",

@@ -1,0 +1,64 @@
+"""Why a task is Blocked, and what lets it go on: plain sentences from facts."""
+
+from __future__ import annotations
+
+from neuraphage.decide.duration import duration
+from neuraphage.model.dependency import Awaited, DependencyState
+from neuraphage.model.explanation import Forecast, TaskFacts
+from neuraphage.model.task import BlockedDetail
+
+SHOWN = 5
+"""Tasks that are named of those that are waited for."""
+
+
+def why_blocked(facts: TaskFacts, wait_poll_ms: int) -> tuple[list[str], list[Forecast]]:
+    """Sentences about one blocked task, and what happens next.
+
+    Args:
+        facts: what was read.
+        wait_poll_ms: the setting wait_poll_s, milliseconds.
+    """
+    record = facts.record
+    held_up = [edge for edge in record.dependencies if edge.holds_up]
+    if held_up:
+        return _for_tasks(facts, held_up)
+    detail = record.detail
+    if not isinstance(detail, BlockedDetail):
+        return ["It waits for something else."], []
+    left_ms = max(0, detail.waiting_since_ms + wait_poll_ms - facts.now_ms)
+    ago = duration(facts.now_ms - detail.waiting_since_ms)
+    text = f"The sweep wakes it in {duration(left_ms)}, if nothing does before."
+    return [f"It has waited {ago} for {detail.resource or 'something else'}."], [Forecast(text=text, in_ms=left_ms)]
+
+
+def _for_tasks(facts: TaskFacts, held_up: list[Awaited]) -> tuple[list[str], list[Forecast]]:
+    detail, short = facts.record.detail, facts.record.short_id
+    since = f" {duration(facts.now_ms - detail.waiting_since_ms)}" if isinstance(detail, BlockedDetail) else ""
+    because = [f"It has waited{since} for {_count(len(held_up))} to end, and holds no worker."]
+    because += [_of(edge) for edge in held_up[:SHOWN]]
+    if len(held_up) > SHOWN:
+        because.append(f"`neuraphage tree {short}` shows the others.")
+    remove = f"`neuraphage deps remove {short} {_short(held_up[0])}` lets it wait for that one no more"
+    if any(edge.state is DependencyState.OPEN for edge in held_up):
+        text = f"It begins with the end of the last one; {remove}."
+    else:
+        text = f"Nothing by itself; {remove}."
+    return because, [Forecast(text=text)]
+
+
+def _of(edge: Awaited) -> str:
+    if edge.state is DependencyState.OPEN:
+        return f"{_short(edge)} is not over."
+    if edge.state is DependencyState.FAILED:
+        return f"{_short(edge)} has failed: retry it, or take the dependency away."
+    if edge.state is DependencyState.CANCELLED:
+        return f"{_short(edge)} was cancelled, so it never completes: take the dependency away."
+    return f"{_short(edge)} is deleted, so it never completes: take the dependency away."
+
+
+def _short(edge: Awaited) -> str:
+    return edge.task_id.rpartition("-")[2]
+
+
+def _count(number: int) -> str:
+    return "a task" if number == 1 else f"{number} tasks"

@@ -1,0 +1,16 @@
+"""The settings about tasks that wait for tasks. A part of `settings.Settings`."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, Field
+
+
+class GraphSettings(BaseModel):
+    """Bounds of the graph, so that no script that walks it or ends a task holds the state server up."""
+
+    dependencies_max: int = Field(default=1_000, ge=1, le=100_000)
+    """Most tasks that one waits for."""
+    dependants_max: int = Field(default=1_000, ge=1, le=100_000)
+    """Most tasks that wait for one; all of them are released by the write that ends it."""
+    graph_walk_max: int = Field(default=10_000, ge=10, le=1_000_000)
+    """Most tasks that are looked at to see that a new dependency closes no circle."""

@@ -1,0 +1,81 @@
+"""Between dependencies and what is stored of them (edges.lua), and the errors of those that are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from neuraphage.errors import BadInput, NeuraphageError, TaskNotFound
+from neuraphage.model.dependency import Awaited, Dependency, DependencyState
+from neuraphage.ports import NextTurn, Signal
+from neuraphage.settings import Settings
+from neuraphage.store.client import corrupt, translated
+from neuraphage.store.context import StoreContext
+
+
+def after_text(dependencies: Iterable[Dependency]) -> str:
+    """The field `after` of a task that is to wait for others; of several edges to one task the last holds."""
+    rules = {one.task_id: one.on_failure for one in dependencies}
+    return "\n".join(f"{task_id} {rule.value} {DependencyState.OPEN.value}" for task_id, rule in rules.items())
+
+
+def awaited_of(raw: bytes) -> tuple[Awaited, ...]:
+    """The dependencies of a stored field `after`.
+
+    Raises:
+        CorruptRecord: it cannot be read.
+    """
+    rows = [line.split() for line in raw.decode().splitlines()]
+    if any(len(row) != 3 for row in rows):
+        raise corrupt("task record", "its dependencies cannot be read")
+    return tuple(
+        Awaited.model_validate({"task_id": task_id, "on_failure": rule, "state": state})
+        for task_id, rule, state in rows
+    )
+
+
+def woken_of(rest: Sequence[bytes]) -> tuple[NextTurn, ...]:
+    """Messages of other tasks that a script has put to work, from what follows its own answer."""
+    rows = (line.split() for part in rest[:1] for line in part.decode().splitlines())
+    return tuple(NextTurn(task_id, int(seq), int(iteration)) for task_id, seq, iteration in rows)
+
+
+def depend_given(context: StoreContext, sent: Signal) -> dict[str, object]:
+    """What the script depend is given beyond other signals.
+
+    Raises:
+        ValueError: the signal names no dependency.
+    """
+    if sent.dependency is None:
+        raise ValueError(f"a signal {sent.kind.value} names a dependency")
+    settings = context.settings
+    return {
+        "kind": sent.kind.value,
+        "on": sent.dependency.task_id,
+        "rule": sent.dependency.on_failure.value,
+        "dependencies_max": settings.dependencies_max,
+        "dependants_max": settings.dependants_max,
+        "walk_max": settings.graph_walk_max,
+    }
+
+
+def refused_dependency(verdict: str, task_id: str, settings: Settings) -> NeuraphageError:
+    """Why a new task cannot wait for another one."""
+    if verdict == "NO_SUCH_TASK":
+        return TaskNotFound(f"no task {task_id!r} to wait for; list them with `neuraphage list`")
+    return BadInput(
+        f"{settings.dependants_max} tasks wait for {task_id} already, the most that dependants_max allows; wait for one"
+        " of those instead"
+    )
+
+
+def dependants(context: StoreContext, task_id: str, limit: int) -> list[str]:
+    """Tasks that wait for this one, and that its end may still concern.
+
+    Args:
+        context: the store.
+        task_id: the task.
+        limit: at most so many.
+    """
+    with translated("read who waits for a task"):
+        rows = context.client.zrangebylex(context.keys.edges, f"[{task_id} ", f"({task_id}!", 0, limit)
+    return [row.decode().partition(" ")[2] for row in rows]
