@@ -80,6 +80,16 @@ CONTEXT_GUARDS = (
         BY + "test_a_short_refusal_is_waited_for_once",
     ),
     Bug(
+        "a-summary-that-is-read-on-is-settled", STEP,
+        "        self._gates.of_summary(request.model).attached(entry.attempt)\n", "",
+        BY + "test_a_recovered_turn_goes_on_with_the_same_model",
+    ),
+    Bug(
+        "a-worker-knows-whom-it-can-call", "neuraphage/wiring.py",
+        "access.problem_of(model) is None,", "True,",
+        "tests/unit/worker/test_summary_model_at_start.py::test_one_that_cannot_be_asked_is_told_once",
+    ),
+    Bug(
         "faults-of-another-are-none-of-its-own", SUMMARY,
         '        asked |= {"faults": 0, "fault": None, "compacted": False}\n', "        pass\n",
         BY + "test_a_record_that_was_too_long_for_another_is_sent_whole_to_the_own_model",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -12,10 +13,12 @@ from neuraphage.api.reads import rules_of
 from neuraphage.cli.event_text import event_text
 from neuraphage.decide.begun_call import Finding
 from neuraphage.decide.model_family import gate_of
+from neuraphage.decide.model_ids import Provider
 from neuraphage.decide.summary_request import SUMMARY_SYSTEM
 from neuraphage.decide.why import explain
 from neuraphage.decide.worst_case import request_tokens
 from neuraphage.errors import FaultKind, ModelFault
+from neuraphage.llm import AnthropicClient, OpenAIClient, RoutedClient
 from neuraphage.llm.request import request_body
 from neuraphage.model.capacity import CapacityReason
 from neuraphage.model.effect import SUMMARY_ENTRY, EffectState
@@ -26,8 +29,9 @@ from neuraphage.ports.relay import NoRelay
 from neuraphage.store import ledger, queries
 from neuraphage.store.encode import journal_bytes
 from neuraphage.store.task_facts import task_facts
+from neuraphage.testing.scripted_api import ScriptedReply, ScriptedServer, ScriptRequest, reply
 from neuraphage.testing.scripted_api.rules import sign
-from turnkit import A_MICROUSD_A_TOKEN, FakeTool, Killed, Rig, calls, says
+from turnkit import A_MICROUSD_A_TOKEN, FakeTool, Killed, Rig, calls, new_rig, says
 
 MakeRig = Callable[..., Rig]
 BIG = Usage(input_tokens=190_000, output_tokens=10)
@@ -160,7 +164,8 @@ def test_a_recovered_turn_goes_on_with_the_same_model(
     rig_of: MakeRig, monkeypatch: pytest.MonkeyPatch, held: bool
 ) -> None:
     """Under the same request id, whatever the settings of the next worker say; what was lost counts at its price."""
-    rig = rig_of(*BEFORE, dies, SUMMARY, says("Done."))
+    limits = ("other-tiny requests=5 output_tokens=99999",)
+    rig = rig_of(*BEFORE, dies, SUMMARY, says("Done."), model_limits=limits)
     task_id = rig.submit()
     for _ in range(3):
         rig.step()
@@ -180,6 +185,9 @@ def test_a_recovered_turn_goes_on_with_the_same_model(
     assert (first == again) is held
     assert record.counters.model_resends == (0 if held else 1)
     assert made(after, task_id) == [("other-tiny", "")]
+    shares = rig.client.hgetall(rig.kit.keys.gate(GATE))
+    assert int(shares[b"requests"]) == (1 if held else 2)
+    assert not [name for name in shares if name.startswith(b"t:")], "each is settled"
 
 
 FINAL = [
@@ -223,7 +231,7 @@ def test_a_record_that_was_too_long_for_another_is_sent_whole_to_the_own_model(r
 
 
 @pytest.mark.parametrize(
-    "reply",
+    "summary",
     [
         says(" "),
         says("(empty response)"),
@@ -233,9 +241,9 @@ def test_a_record_that_was_too_long_for_another_is_sent_whole_to_the_own_model(r
     ],
     ids=["blank", "placeholder", "refused", "cut", "a call"],
 )
-def test_a_summary_that_is_none_is_asked_of_the_own_model(rig_of: MakeRig, reply: ModelReply) -> None:
+def test_a_summary_that_is_none_is_asked_of_the_own_model(rig_of: MakeRig, summary: ModelReply) -> None:
     """It is paid, and not stored: neither an empty one, nor one without its end, where the next step stands."""
-    rig = rig_of(*BEFORE, reply.model_copy(update={"model": "other-tiny"}), SUMMARY, says("Done."))
+    rig = rig_of(*BEFORE, summary.model_copy(update={"model": "other-tiny"}), SUMMARY, says("Done."))
     priced(rig, "other-tiny", 3)
     task_id = rig.run()
     assert asked(rig) == ["other-tiny", "scripted-1"]
@@ -379,3 +387,39 @@ def test_no_thought_signature_call_or_image_travels(rig_of: MakeRig) -> None:
     assert [[block["type"] for block in message["content"]] for message in summary.messages] == [["text"]]
     assert sign("Signed.") not in str(summary.messages)
     assert (summary.tools, summary.extra) == ([], {})
+
+
+@pytest.mark.parametrize(("own", "other"), [("scripted-1", "openai:scripted-1"), ("openai:scripted-1", "scripted-1")])
+def test_a_summary_by_the_model_of_another_api_goes_over_http(tmp_path: Path, own: str, other: str) -> None:
+    """By the rules of both: thoughts, ids of calls and blocks of the first one's tools lead to no refusal."""
+    blocks = [
+        {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "q"}},
+        {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []},
+    ]
+    asked_for: list[str] = []
+
+    def script(request: ScriptRequest) -> ScriptedReply:
+        if request.system == SUMMARY_SYSTEM:
+            asked_for.append(str(request.body["messages"]))
+            return reply("All that was done.")
+        if "All that was done." in str(request.body["messages"]):
+            return reply("Done.")
+        step, more = request.turn, {} if own.startswith("openai") else {"thinking": "Secretly.", "blocks": blocks}
+        usage = {"input_tokens": 190_000 if step == 2 else 100, "output_tokens": 10}
+        return reply("word " * 8_000 if step == 0 else "On.", tools=[("act", {})], usage=usage, **more)
+
+    with ScriptedServer({"main": script}) as server:
+        both: dict[Provider, Any] = {
+            Provider.ANTHROPIC: AnthropicClient(server.url, "sk-ant-test-key-0123456789"),
+            Provider.OPENAI: OpenAIClient(f"{server.url}/v1", None),
+        }
+        rig = new_rig(tmp_path, RoutedClient(both, {}), extra=[FakeTool()], summary_model=other)
+        task_id = rig.run("Build it, in blue.", model=own)
+        totals = server.log()["totals"]
+    assert rig.get(task_id).status is Status.COMPLETED
+    assert (totals["completed"], totals["refused"]) == (5, 0)
+    assert made(rig, task_id) == [(other, "")]
+    (record,) = asked_for
+    assert "Build it, in blue." in record
+    assert "Secretly." not in record
+    rig.check()
