@@ -15,13 +15,20 @@ from enum import Enum, auto
 from neuraphage.relay.kept import Head
 
 MAX_HEAD_BYTES = 128 * 1024
+"""Also of the lines behind the last chunk."""
 MAX_LINE_BYTES = 16 * 1024
-"""Of the size of a chunk with its extensions, or of a line behind the last one."""
+"""Of the size of a chunk with its extensions."""
 DROPPED = frozenset({"set-cookie", "proxy-authenticate", "www-authenticate"})
 """Headers of answers that are of no use to a worker, and may be secret."""
-_STATUS = re.compile(rb"HTTP/1\.[01] ([1-9][0-9]{2})(?: .*)?")
+_STATUS = re.compile(rb"HTTP/[0-9]\.[0-9] ([1-9][0-9]{2})(?: .*)?")
+_NAME = re.compile(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
+_NO_VALUE = re.compile(rb"[\x00\n\v\f\r]")
 _SIZE = re.compile(rb"[0-9A-Fa-f]{1,15}")
-_BLANK, _LINE = b"\r\n\r\n", b"\r\n"
+_LENGTH = re.compile(r"[0-9]{1,18}")
+_LINE = b"\r\n"
+_BLANK = re.compile(rb"\n\r?\n")
+"""Lines of a head may lack the CR, as those of some servers do; the frame of a chunk may not."""
+_SPACE = 0x20
 
 
 class BadAnswer(Exception):
@@ -31,6 +38,7 @@ class BadAnswer(Exception):
 class _Body(Enum):
     NONE = auto()
     CHUNKS = auto()
+    TRAILERS = auto()
     LENGTH = auto()
     TO_THE_END = auto()
 
@@ -47,36 +55,49 @@ class AnswerParser:
         self.is_over = False
         """Whether all of it has come; what comes behind it is none of it."""
         self._method = method
+        self._fault: BadAnswer | None = None
         self._come = b""
-        """What is not whole yet: of the head, of a chunk's first line."""
+        """What is not whole yet: of the head, of a chunk's frame, of the lines behind the last one."""
         self._body = _Body.NONE
         self._left_bytes = 0
-        """Of the body, or of the chunk that is under way with the line's end behind it."""
-        self._is_last = False
-        """Whether the chunk of no bytes has come: lines follow it, and a blank one."""
+        """Of the body, or of the chunk that is under way."""
+        self._is_framed = True
+        """Whether the end of the line behind the last chunk has come."""
 
     def feed(self, data: bytes) -> bytes:
-        """Take in what came; return what of it is body.
+        """Take in what came; return what of it is body. What cannot be is told by `check`: some came before it."""
+        try:
+            if self.head is None:
+                data = self._headed(data)
+            if self.head is None or not data:
+                return b""
+            match self._body:
+                case _Body.CHUNKS:
+                    return self._chunks(data)
+                case _Body.LENGTH:
+                    piece = data[: self._left_bytes]
+                    self._left_bytes -= len(piece)
+                    self.is_over = not self._left_bytes
+                    return piece
+                case _Body.TO_THE_END:
+                    return data
+                case _Body.TRAILERS:
+                    self._trailers(data)
+                    return b""
+                case _Body.NONE:
+                    return b""
+        except BadAnswer as error:
+            self._fault = error
+            return b""
+
+    def check(self) -> None:
+        """What came so far may be an answer.
 
         Raises:
-            BadAnswer: this is no answer.
+            BadAnswer: it is none.
         """
-        if self.head is None:
-            data = self._headed(data)
-        if self.head is None or not data:
-            return b""
-        match self._body:
-            case _Body.CHUNKS:
-                return self._chunks(data)
-            case _Body.LENGTH:
-                piece = data[: self._left_bytes]
-                self._left_bytes -= len(piece)
-                self.is_over = not self._left_bytes
-                return piece
-            case _Body.TO_THE_END:
-                return data
-            case _Body.NONE:
-                return b""
+        if self._fault is not None:
+            raise self._fault
 
     def end(self) -> None:
         """The connection has ended.
@@ -94,62 +115,79 @@ class AnswerParser:
         """Read the head, once it is whole; what comes behind it. One that only announces another is left out."""
         data = self._come + data
         while self.head is None:
-            text, blank, behind = data.partition(_BLANK)
-            if not blank:
+            if data and data[0] <= _SPACE:
+                raise BadAnswer("illegal status line: the server speaks no HTTP/1.1")
+            blank = _BLANK.search(data)
+            if blank is None:
                 if len(data) > MAX_HEAD_BYTES:
                     raise BadAnswer(f"the head of the answer is longer than {MAX_HEAD_BYTES} bytes")
                 self._come = data
                 return b""
-            data, self._come = behind, b""
+            text, data, self._come = data[: blank.start()], data[blank.end() :], b""
             self._take_head(text)
         return data
 
     def _take_head(self, text: bytes) -> None:
-        first, *lines = text.split(_LINE)
+        first, *lines = _lines(text)
         found = _STATUS.fullmatch(first)
         if found is None:
             raise BadAnswer("illegal status line: the server speaks no HTTP/1.1")
         status = int(found[1])
-        if status < 200 and status != 101:
-            return
         headers = _headers(lines)
+        if status == 101:
+            raise BadAnswer("the server changes to another protocol, which nobody has asked for")
+        if status < 200:
+            return
         self._frame(status, headers)
         self.head = Head(status, tuple(header for header in headers if header[0] not in DROPPED))
 
     def _frame(self, status: int, headers: list[tuple[str, str]]) -> None:
-        codings = ",".join(value for name, value in headers if name.lower() == "transfer-encoding").lower()
-        lengths = {
-            part.strip() for name, value in headers if name.lower() == "content-length" for part in value.split(",")
-        }
-        if self._method == "HEAD" or status in (101, 204, 304):
+        codings = [value.lower() for name, value in headers if name == "transfer-encoding"]
+        lengths = {part.strip() for name, value in headers if name == "content-length" for part in value.split(",")}
+        if codings and codings != ["chunked"]:
+            named = ", ".join(codings)[:100]
+            raise BadAnswer(f"the answer is transferred as {named!r}, which the client did not ask for")
+        if lengths and (len(lengths) > 1 or not all(map(_LENGTH.fullmatch, lengths))):
+            raise BadAnswer("the answer says of its length what is none")
+        if self._method == "HEAD" or status in (204, 304):
             self.is_over = True
         elif codings:
-            if codings.rpartition(",")[2].strip() != "chunked":
-                raise BadAnswer(f"the answer is transferred as {codings[:100]}, which the client did not ask for")
             self._body = _Body.CHUNKS
         elif lengths:
-            (length, *others) = lengths
-            if others or not length.isascii() or not length.isdigit():
-                raise BadAnswer("the answer says of its length what is none")
-            self._body, self._left_bytes = _Body.LENGTH, int(length)
+            self._body, self._left_bytes = _Body.LENGTH, int(lengths.pop())
             self.is_over = not self._left_bytes
         else:
             self._body = _Body.TO_THE_END
 
     def _chunks(self, data: bytes) -> bytes:
+        """What is body of the chunks; it is told apart from what is wrong with what follows."""
         if self._come:
             data, self._come = self._come + data, b""
-        at, size, pieces = 0, len(data), []
-        left = self._left_bytes
+        pieces: list[bytes] = []
+        try:
+            self._walk(data, pieces)
+        except BadAnswer as error:
+            self._fault = error
+        return b"".join(pieces)
+
+    def _walk(self, data: bytes, pieces: list[bytes]) -> None:
+        at, size, left = 0, len(data), self._left_bytes
         while at < size:
             if left:
-                until = min(at + left, size)
-                stop = min(at + left - 2, size)  # behind a chunk is the end of its line
-                if stop > at:
-                    pieces.append(data[at:stop])
-                left -= until - at
-                at = until
+                stop = min(at + left, size)
+                pieces.append(data[at:stop])
+                left -= stop - at
+                at, self._is_framed = stop, False
                 continue
+            if not self._is_framed:
+                frame = data[at : at + 2]
+                if frame == _LINE:
+                    at, self._is_framed = at + 2, True
+                    continue
+                if frame != b"\r":
+                    raise BadAnswer(f"malformed end of a chunk: {frame!r}")
+                self._come = frame
+                break
             line_end = data.find(_LINE, at)
             if line_end < 0:
                 self._come = data[at:]
@@ -157,20 +195,31 @@ class AnswerParser:
                     raise BadAnswer("illegal chunk header: it has no end")
                 break
             line, at = data[at:line_end], line_end + 2
-            if self._is_last:
-                if not line:
-                    self.is_over = True
-                    break
-                continue
             if _SIZE.fullmatch(line) is None and _SIZE.fullmatch(line.partition(b";")[0].rstrip()) is None:
                 raise BadAnswer(f"illegal chunk header: {line[:20]!r}")
             left = int(line.partition(b";")[0], 16)
-            if left:
-                left += 2
-            else:
-                self._is_last = True
+            if not left:
+                self._body = _Body.TRAILERS
+                self._trailers(data[at:])
+                break
         self._left_bytes = left
-        return b"".join(pieces)
+
+    def _trailers(self, data: bytes) -> None:
+        data = self._come + data
+        is_bare = data.startswith((b"\n", _LINE))
+        blank = _BLANK.search(data)
+        if is_bare or blank is not None:
+            if not is_bare and blank is not None:
+                _headers(_lines(data[: blank.start()]))
+            self.is_over = True
+        elif len(data) > MAX_HEAD_BYTES:
+            raise BadAnswer(f"what follows the last chunk is longer than {MAX_HEAD_BYTES} bytes")
+        else:
+            self._come = data
+
+
+def _lines(text: bytes) -> list[bytes]:
+    return [line.removesuffix(b"\r") for line in text.split(b"\n")]
 
 
 def _headers(lines: list[bytes]) -> list[tuple[str, str]]:
@@ -181,8 +230,7 @@ def _headers(lines: list[bytes]) -> list[tuple[str, str]]:
             found.append((name, f"{value} {line.strip().decode('latin-1')}"))
             continue
         name_bytes, colon, value_bytes = line.partition(b":")
-        name = name_bytes.decode("latin-1")
-        if not colon or not name or not name.isascii() or " " in name or "\t" in name:
-            raise BadAnswer("illegal header line: the server speaks no HTTP/1.1")
-        found.append((name.lower(), value_bytes.strip().decode("latin-1")))
+        if not colon or _NAME.fullmatch(name_bytes) is None or _NO_VALUE.search(value_bytes):
+            raise BadAnswer(f"illegal header line: {line[:20]!r}")
+        found.append((name_bytes.decode("ascii").lower(), value_bytes.strip(b" \t").decode("latin-1")))
     return found

@@ -34,8 +34,8 @@ class ProxiedWay:
         )
         response = await self._client.send(request, stream=True)
         try:
-            headers = tuple((name, text) for name, text in response.headers.multi_items() if name not in DROPPED)
-            recording.begin(Head(response.status_code, headers))
+            raw = ((name.decode("latin-1").lower(), text.decode("latin-1")) for name, text in response.headers.raw)
+            recording.begin(Head(response.status_code, tuple(one for one in raw if one[0] not in DROPPED)))
             waited = _Waited()
             async for piece in response.aiter_raw():
                 recording.add(piece)

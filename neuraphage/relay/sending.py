@@ -119,12 +119,13 @@ class Sender:
                     data = await wire.read()
                 read_s = loop.time()
                 piece = parser.feed(data)
-                if not data:
-                    parser.end()
                 if parser.head is not None and recording.head is None:
                     recording.begin(parser.head)
                 if piece:
                     recording.add(piece)
+                parser.check()
+                if not data:
+                    parser.end()
         except BadAnswer as error:
             raise SendFault("RemoteProtocolError", str(error)) from error
         except ssl.SSLError as error:

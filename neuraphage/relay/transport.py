@@ -73,7 +73,9 @@ class RelayTransport(httpx2.BaseTransport):
         if isinstance(head, End):
             raise _fault(head)
         self._hops.is_redirect = 300 <= head.status < 400
-        return httpx2.Response(head.status, headers=list(head.headers), stream=_Body(answer))
+        # as they were sent: of a text the HTTP client takes ASCII alone
+        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in head.headers]
+        return httpx2.Response(head.status, headers=headers, stream=_Body(answer))
 
     def _order(self, request: httpx2.Request, call: CallInHand) -> Order:
         """A redirect that is followed is a call of its own, and each hop is found again by its number."""
