@@ -21,7 +21,7 @@ from neuraphage.relay.sending import Sender
 from patience import PATIENCE_S
 
 RESET = "the connection is reset"
-OWN, LIBRARY = "own", "library"
+OWN, LIBRARY, CHOSEN = "own", "library", "chosen by the environment"
 WAYS = (OWN, LIBRARY)
 MOST_BYTES = 1_000_000
 
@@ -116,7 +116,7 @@ def recorded(way: str, order: Order, folder: Path) -> Outcome:
     """What a relay records of the answer to an order.
 
     Args:
-        way: of WAYS.
+        way: of WAYS, or CHOSEN.
         order: the request.
         folder: for what is recorded.
     """
@@ -126,7 +126,8 @@ def recorded(way: str, order: Order, folder: Path) -> Outcome:
 
     async def send() -> None:
         sender = Sender(8)
-        sender._proxied = ProxiedWay(8, sender._pause_s) if way == LIBRARY else None
+        if way != CHOSEN:
+            sender._proxied = ProxiedWay(8, sender._pause_s) if way == LIBRARY else None
         recording = Recording(begun, MOST_BYTES)
         try:
             await sender.send(order, recording)

@@ -130,15 +130,21 @@ class Certificates:
     key: Path
 
 
-def make_certificates(folder: Path) -> Certificates:
-    """Make them with the openssl program."""
+def make_certificates(folder: Path, names_of_it: str = "IP:127.0.0.1,DNS:localhost", *, days: int = 2) -> Certificates:
+    """Make them with the openssl program.
+
+    Args:
+        folder: an existing one, for all files.
+        names_of_it: of the server, as openssl writes them.
+        days: that the server's is valid for; negative for one that has expired.
+    """
     found = Certificates(folder / "ca.pem", folder / "cert.pem", folder / "key.pem")
     ca_key, request, names = folder / "ca.key", folder / "request.pem", folder / "names"
-    names.write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\nauthorityKeyIdentifier=keyid\n", encoding="utf-8")
+    names.write_text(f"subjectAltName={names_of_it}\nauthorityKeyIdentifier=keyid\n", encoding="utf-8")
     key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
     # Python 3.13 asks an authority for its key usage
     usage = ["-subj", "/CN=test authority", "-addext", "keyUsage=critical,keyCertSign,cRLSign"]
-    sign = ["-CA", found.authority, "-CAkey", ca_key, "-CAcreateserial", "-days", "2", "-extfile", names]
+    sign = ["-CA", found.authority, "-CAkey", ca_key, "-CAcreateserial", "-days", str(days), "-extfile", names]
     for arguments in (
         [
             "req",

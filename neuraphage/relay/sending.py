@@ -8,6 +8,7 @@ with many streams each is looked at less often, and their pieces come together.
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import ssl
 from collections.abc import AsyncIterator, Callable
@@ -30,6 +31,7 @@ CANCELLED = "Cancelled"
 _PORTS = {"http": 80, "https": 443}
 _OWN = frozenset({"connection", "content-length", "transfer-encoding", "proxy-connection", "keep-alive"})
 """Headers that say how this connection is used, and not what is asked for."""
+_NOT_TRUSTED = re.compile(r"CERTIFICATE_VERIFY_FAILED.*(?:issuer|self.signed)")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
@@ -71,9 +73,9 @@ class Sender:
             recording.finish(CANCELLED, "the call was cancelled")
             raise
         except SendFault as fault:
-            recording.finish(fault.name, str(fault))
+            recording.finish(fault.name, _told(str(fault)))
         except Exception as error:  # noqa: BLE001 - whatever it is, whoever waits for the answer is told
-            recording.finish(type(error).__name__, str(error))
+            recording.finish(type(error).__name__, _told(str(error)))
         else:
             recording.finish()
         finally:
@@ -103,8 +105,9 @@ class Sender:
         if not host or port is None:
             raise SendFault("UnsupportedProtocol", f"the address is of no HTTP server: {url.scheme}://{url.hostname}")
         async with _within(order.connect_s, "ConnectTimeout"):
+            tls = self._context() if url.scheme == "https" else None
             try:
-                return await connected(host, port, self._context() if url.scheme == "https" else None)
+                return await connected(host, port, tls)
             except OSError as error:
                 raise SendFault("ConnectError", str(error)) from error
 
@@ -137,7 +140,11 @@ class Sender:
         if self._tls is None:
             import httpx2  # noqa: PLC0415 - only where there is a server to be proved: it is most of this process
 
-            self._tls = httpx2.create_ssl_context()
+            try:
+                self._tls = httpx2.create_ssl_context()
+            except OSError as error:  # ssl.SSLError is one
+                text = f"the certificates of the authorities cannot be read: {error.strerror or error}; {_trusted()}"
+                raise SendFault("ConnectError", text) from error
             self._tls.set_alpn_protocols(["http/1.1"])
         return self._tls
 
@@ -161,6 +168,19 @@ async def _within(limit_s: float, name: str) -> AsyncIterator[None]:
             yield
     except TimeoutError as error:
         raise SendFault(name, f"nothing came within {limit_s:g} s") from error
+
+
+def _told(text: str) -> str:
+    """What broke a call off, and where the authority is not known, whose word that is: not the worker's."""
+    return f"{text}; {_trusted()}" if _NOT_TRUSTED.search(text) else text
+
+
+def _trusted() -> str:
+    path = os.environ.get("SSL_CERT_FILE")
+    return (
+        "it is the relay that connects, with the environment that it was started with:"
+        f" its SSL_CERT_FILE is {path or 'not set'}"
+    )
 
 
 def _asked(order: Order) -> bytes:
