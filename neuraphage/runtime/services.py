@@ -85,6 +85,8 @@ class Services:
     declarations: dict[str, ToolDeclaration] = field(default_factory=dict)
     learned: dict[str, tuple[LearnedLimits, float]] = field(default_factory=dict)
     """What providers say of their limits, by gate, and when this process has noted it (boot time in seconds)."""
+    _candidates: dict[tuple[str, str | None], Candidate] = field(default_factory=dict)
+    """Settings and tables stay while a process lives, and every step of a turn asks."""
     rules: tuple[Rule, ...] = field(init=False)
     tool_definitions: list[dict[str, Any]] = field(init=False)
     tools_hash: str = field(init=False)
@@ -123,6 +125,12 @@ class Services:
             own: the task's model.
             begun: of a call that was begun; None for the one of the settings.
         """
+        known = self._candidates.get((own, begun))
+        if known is None:
+            known = self._candidates[own, begun] = self._found(own, begun)
+        return known
+
+    def _found(self, own: str, begun: str | None) -> Candidate:
         setting, tiers = self.settings.summary_model, self.settings.tiers
         wanted = named(setting if begun is None else begun, {} if begun else tiers, own)
         if wanted.model == own:
