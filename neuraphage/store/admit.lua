@@ -101,9 +101,9 @@ end
 redis.call('ZREM', QUEUE, given.task)
 if is_limited then
   redis.call('HDEL', GATE, 'w:' .. given.task)
-  redis.call('HSET', GATE, 'learned', given.learned) -- for people
   redis.call('ZADD', GATES, now, given.gate)
   redis.call('PEXPIRE', GATES, given.keep_ms)
+  redis.call('HSET', GATE, 'learned', given.learned) -- for people
   save()
 end
 return { cool and 'PROBE' or 'ADMITTED' }
