@@ -116,7 +116,7 @@ def remove(data_dir: Path) -> None:
 
 
 def settings_of_running_stack(settings: Settings) -> Settings:
-    """Settings that reach the stack of the data folder; servers that somebody named come first.
+    """Settings that reach the stack of the data folder, and its prices; servers that somebody named come first.
 
     Raises:
         StackError: neither is there.
@@ -133,6 +133,7 @@ def settings_of_running_stack(settings: Settings) -> Settings:
                 "broker_url": SecretStr(_text(fields["broker_url"])),
                 "namespace": _text(fields["namespace"]),
                 **({"default_model": _text(fields["default_model"])} if fields.get("script") else {}),
+                **({"prices": tuple(map(_text, fields["prices"]))} if "prices" in fields else {}),
             }
         )
     except FileNotFoundError:

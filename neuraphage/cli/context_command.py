@@ -23,6 +23,7 @@ _NAMES = {
     PartKind.THINKING: "its thoughts",
     PartKind.CALLS: "its calls of tools",
     PartKind.RESULTS: "results of tools",
+    PartKind.MEDIA: "images and documents",
     PartKind.OTHER: "other blocks",
 }
 _WAYS = {

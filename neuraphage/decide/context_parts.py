@@ -95,4 +95,4 @@ def _blocks(entries: Entries) -> Iterator[tuple[PartKind, Mapping[str, Any]]]:
             elif block.get("type") == "text":
                 yield (PartKind.INSTRUCTIONS if number < first else PartKind.SAID), block
             else:
-                yield PartKind.OTHER, block
+                yield (PartKind.MEDIA if block.get("type") in ("image", "document") else PartKind.OTHER), block

@@ -30,6 +30,8 @@ class PartKind(StrEnum):
     """Its calls of tools."""
     RESULTS = "results"
     """What they came to."""
+    MEDIA = "media"
+    """Images and documents that people have shown."""
     OTHER = "other"
     """Blocks of other kinds."""
 

@@ -181,6 +181,15 @@ def test_rights_to_read_are_taken_from_a_folder_that_we_made(tmp_path: Path) -> 
     assert stat.S_IMODE((tmp_path / "theirs").stat().st_mode) == 0o755
 
 
+def test_commands_know_the_prices_of_the_stack(tmp_path: Path) -> None:
+    """Its workers go by them, whatever the settings of the command say: `dev --price` is told to them alone."""
+    data = tmp_path / "data"
+    make_data_folder(data)
+    stack_note.write(data, ServerAddress("redis://h/1", "redis://h/0"), "default", "m", prices=["openai: 1 2"])
+    settings = Settings(data_dir=data, prices=("mine 3 4",))
+    assert stack_note.settings_of_running_stack(settings).prices == ("openai: 1 2",)
+
+
 @pytest.mark.parametrize("change", ["folder", "file", "link"])
 def test_the_stack_of_a_place_that_others_can_write_to_is_not_used(tmp_path: Path, change: str) -> None:
     """Whoever wrote the file would be sent every prompt: it names the server."""

@@ -41,6 +41,8 @@ def test_every_block_of_the_request_is_in_one_part() -> None:
         (PartKind.SYSTEM, 1), (PartKind.TOOLS, 2), (PartKind.INSTRUCTIONS, 1), (PartKind.SAID, 1), (PartKind.TEXT, 8),
         (PartKind.THINKING, 8), (PartKind.CALLS, 8), (PartKind.RESULTS, 8),
     ]  # fmt: skip
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
+    assert kinds([{"role": "user", "content": [image, {"type": "text", "text": "Look."}]}])[PartKind.MEDIA] == 1
     shorter = kinds(SHORTER)
     assert shorter[PartKind.SUMMARY] == 1
     assert (shorter[PartKind.CALLS], shorter[PartKind.RESULTS], shorter[PartKind.THINKING]) == (6, 6, 4)
