@@ -8,6 +8,7 @@ from context_guards import CONTEXT_GUARDS
 from gate_guards import GATE_GUARDS
 from limit_guards import LIMIT_GUARDS
 from people_guards import PEOPLE_GUARDS
+from relay_guards import RELAY_GUARDS
 from sandbox_guards import SANDBOX_GUARDS
 
 GUARDS = (
@@ -18,4 +19,5 @@ GUARDS = (
     *GATE_GUARDS,
     *ANOMALY_GUARDS,
     *LIMIT_GUARDS,
+    *RELAY_GUARDS,
 )

@@ -120,3 +120,11 @@ def test_what_came_before_is_kept(chunks: bytes) -> None:
     assert body.startswith(b"well")
     with pytest.raises(BadAnswer):
         (parser.check(), parser.end())
+
+
+def test_what_follows_the_last_chunk_has_a_limit() -> None:
+    """A server may send lines without end."""
+    parser = AnswerParser("POST")
+    parser.feed(CHUNKED + b"0\r\n" + b"x: y\r\n" * MAX_HEAD_BYTES)
+    with pytest.raises(BadAnswer, match="longer than"):
+        parser.check()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from answerkit import LIBRARY, OWN, RESET, WAYS, Outcome, an_order, answering, recorded
+from answerkit import LIBRARY, MOST_BYTES, OWN, RESET, WAYS, Outcome, an_order, answering, recorded
 from cloudkit import EVENTS as MESSAGE
 from neuraphage.llm import AnthropicClient
 from neuraphage.relay.limits import RelayLimits
@@ -141,6 +141,14 @@ def test_an_answer_before_the_request_was_read(tmp_path: Path) -> None:
         with answering(refusal, reads=False, lingers=lingers) as url:
             outcome = recorded(way, an_order(url, body=b"x" * 20_000_000), tmp_path)
         assert (outcome.status, outcome.body, outcome.fault) == (413, b"too large", ""), (way, lingers)
+
+
+def test_an_answer_that_is_too_long_is_broken_off(tmp_path: Path) -> None:
+    """What fits is kept; a server may send without end."""
+    steps: list[bytes | str] = [CHUNKED, *[chunk(b"x" * 60_000)] * 20, END]
+    for outcome in both(steps, tmp_path):
+        assert outcome.fault == "OverflowError"
+        assert 0 < len(outcome.body) <= MOST_BYTES
 
 
 def test_a_blank_before_an_extension_is_none(tmp_path: Path) -> None:
