@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,12 +14,28 @@ from stackkit.scripts import plan
 
 
 @pytest.fixture(scope="session")
-def deployment() -> Iterator[Deployment]:
+def stack() -> Iterator[Deployment]:
     """A project folder with everything up, and the model that the tasks' own plans play."""
     with (
         tempfile.TemporaryDirectory(prefix="np-deploy-", ignore_cleanup_errors=True) as folder,
         ScriptedServer({"plan": plan}, default="echo") as model,
         Deployment(Path(folder), model.url) as running,
     ):
-        running.compose.up([])
         yield running
+
+
+@pytest.fixture
+def brought_up(stack: Deployment) -> Callable[[], Deployment]:
+    """Starts what does not run: also where a test before, or the try before of this one, has left it down."""
+
+    def bring() -> Deployment:
+        stack.compose.up([])
+        return stack
+
+    return bring
+
+
+@pytest.fixture
+def deployment(brought_up: Callable[[], Deployment]) -> Deployment:
+    """The project, with everything up."""
+    return brought_up()

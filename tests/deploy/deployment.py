@@ -9,13 +9,14 @@ import secrets
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from localcompose import STATE, LocalCompose
+from localcompose import APART_NOTE, STATE, LocalCompose, namespaces
 from pydantic import SecretStr
 
 from neuraphage.client import Client
@@ -66,6 +67,7 @@ class Deployment:
             (self.state / folder).mkdir(parents=True)
         self.ports = {"redis": free_port(), "flower": free_port()}
         (self.state / "ports.json").write_text(json.dumps(self.ports), encoding="utf-8")
+        (self.state / APART_NOTE).write_text(json.dumps(namespaces()), encoding="utf-8")
         self._write_settings(model_url)
         self._write_server_config()
         self._write_programs()
@@ -89,10 +91,8 @@ class Deployment:
         return Client(Settings(state_url=SecretStr(f"{url}/1"), broker_url=SecretStr(f"{url}/0")))
 
     def folder(self, name: str) -> Path:
-        """A folder for a task to work in."""
-        path = self.state / "projects" / name
-        path.mkdir()
-        return path
+        """A folder for a task to work in: another one when its test is run again."""
+        return Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self.state / "projects"))
 
     def shell(self, block: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run lines of RUNBOOK.md in the project folder, with `docker` played by the stand-in."""

@@ -15,7 +15,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
 import psutil
@@ -28,13 +27,33 @@ APART = ("--user", "--map-root-user", "--pid", "--uts", "--fork", "--mount-proc"
 ORDER = ("redis", "relay", "worker", "control", "beat-1", "beat-2", "flower")
 
 
-@cache
+APART_NOTE = "apart.json"
+"""Whether containers have process ids of their own: found out once a project. If a probe failed later, on a machine
+without room, the process that waits outside would be taken for the container's first one, and end all with it."""
+
+
 def namespaces() -> bool:
     """Whether containers can have process ids of their own here."""
     try:
         return subprocess.run(["unshare", *APART, "true"], capture_output=True, check=False).returncode == 0
     except FileNotFoundError:
         return False
+
+
+def began(pid: int) -> str:
+    """When a process began, as the kernel counts: in wall time all services would be gone once the clock is set.
+
+    Raises:
+        psutil.NoSuchProcess: there is none.
+    """
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
+    except FileNotFoundError:
+        if Path("/proc/self/stat").exists():
+            raise psutil.NoSuchProcess(pid) from None
+        return str(psutil.Process(pid).create_time())
+    except ProcessLookupError:
+        raise psutil.NoSuchProcess(pid) from None
 
 
 class LocalCompose:
@@ -49,6 +68,7 @@ class LocalCompose:
         self.state = project / STATE
         self.ports: dict[str, int] = json.loads((self.state / "ports.json").read_text(encoding="utf-8"))
         self.services = read_compose(project)
+        self._is_apart: bool = json.loads((self.state / APART_NOTE).read_text(encoding="utf-8"))
 
     # --- what docker compose does ---
 
@@ -91,7 +111,7 @@ class LocalCompose:
         """`docker kill`, or the machine's memory killer: nothing of the container is left."""
         process = self._process(name, container)
         if process is not None:
-            below = [] if namespaces() else process.children(recursive=True)
+            below = [] if self._is_apart else process.children(recursive=True)
             process.kill()
             for child in below:
                 child.kill()
@@ -103,7 +123,7 @@ class LocalCompose:
         if pid is None:
             sys.stderr.write(f"service {name!r} is not running\n")
             return 1
-        inside = ("nsenter", "-t", str(pid), "-U", "-p", "-m", "-u", "--preserve-credentials") if namespaces() else ()
+        inside = ("nsenter", "-t", str(pid), "-U", "-p", "-m", "-u", "--preserve-credentials") if self._is_apart else ()
         argv = [*inside, *(self.local(word) for word in argv)]
         env = self._env(self.services[name])
         return subprocess.run(argv, env=env, cwd=self._home(), check=False, **options).returncode  # type: ignore[call-overload, no-any-return]  # options of subprocess.run
@@ -154,7 +174,7 @@ class LocalCompose:
 
     def _start(self, service: Service, number: int) -> None:
         argv = [self.local(word) for word in service.command]
-        if namespaces():
+        if self._is_apart:
             # the number in the host name: Celery's node names must differ, as they do between containers
             named = f'hostname {service.name}-{number} && exec "$@"'
             argv = ["unshare", *APART, "--kill-child", "sh", "-c", named, "sh", *argv]
@@ -164,7 +184,7 @@ class LocalCompose:
                 start_new_session=True,
             )  # fmt: skip
         (self.state / f"{service.name}.{number}.pid").write_text(
-            f"{process.pid} {psutil.Process(process.pid).create_time()}", encoding="utf-8"
+            f"{process.pid} {began(process.pid)}", encoding="utf-8"
         )
 
     def _exists(self, name: str, number: int) -> bool:
@@ -174,7 +194,7 @@ class LocalCompose:
     def _process(self, name: str, number: int) -> psutil.Process | None:
         """The container's first process."""
         outer = self._outer(name, number)
-        if outer is None or not namespaces():
+        if outer is None or not self._is_apart:
             return outer
         try:
             return next(iter(outer.children()), None)
@@ -184,9 +204,9 @@ class LocalCompose:
     def _outer(self, name: str, number: int) -> psutil.Process | None:
         """The process that was started: with namespaces, one that waits outside for the container's first."""
         try:
-            pid, began = (self.state / f"{name}.{number}.pid").read_text(encoding="utf-8").split()
+            pid, then = (self.state / f"{name}.{number}.pid").read_text(encoding="utf-8").split()
             process = psutil.Process(int(pid))
-            ended = process.create_time() != float(began) or process.status() == psutil.STATUS_ZOMBIE
+            ended = began(process.pid) != then or process.status() == psutil.STATUS_ZOMBIE
         except (FileNotFoundError, psutil.NoSuchProcess):
             return None
         return None if ended else process
