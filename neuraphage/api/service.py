@@ -74,6 +74,14 @@ class TaskService:
                 stands in place of its secrets.
             StoreUnavailable, StoreError: nothing was stored.
         """
+        return self.create(spec, key, attachments)[1]
+
+    def create(self, spec: TaskSpec, key: str | None, attachments: Sequence[Attachment]) -> tuple[bool, str]:
+        """As `submit`.
+
+        Returns:
+            Whether the task is new, and its id.
+        """
         clean = spec.model_copy(
             update={
                 "prompt": self._redaction.text(spec.prompt),
@@ -89,10 +97,10 @@ class TaskService:
             length = len(getattr(clean, field))
             if length > TEXT_MAX_CHARS:
                 raise BadInput(f"{field}: it has {length} characters, the limit is {TEXT_MAX_CHARS}; shorten it")
-        _, task_id = self._store.create(clean, key or spec.task_id, self._named(attachments))
+        is_new, task_id = self._store.create(clean, key or spec.task_id, self._named(attachments))
         # also for a repeat: it may be this client's own second try, whose first answer was lost before it published
         self._dispatcher.publish_turn(task_id, 0, 1, MarkerName.TASK_CREATED.value)
-        return task_id
+        return is_new, task_id
 
     def _named(self, attachments: Sequence[Attachment]) -> tuple[Attachment, ...]:
         """The same with names that may be stored."""

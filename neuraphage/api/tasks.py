@@ -19,6 +19,7 @@ from neuraphage.model.task import Mode, OnUnknownOutcome, TaskSpec
 from neuraphage.setting_values import MAX_S
 
 if TYPE_CHECKING:
+    from neuraphage.model.attachment import Attachment
     from neuraphage.ports import Signalled
 
 
@@ -109,6 +110,9 @@ class Tasks(Models):
         spec = self._spec(prompt, max_turns, max_cost_usd, {**work, **shown, **asking, **awaited})
         if followed:
             self._ports.reads.watch(spec.task_id)
+        return self._submitted(spec, key, shown_with)
+
+    def _submitted(self, spec: TaskSpec, key: str | None, shown_with: tuple[Attachment, ...]) -> str:
         return self._service.submit(spec, key, shown_with)
 
     def _dependency(self, awaited: str | Dependency) -> Dependency:

@@ -13,7 +13,7 @@ from neuraphage.cli.flags import choose_flag
 from neuraphage.decide.own_prices import read_label
 from neuraphage.decide.request_extra import check_extra
 from neuraphage.errors import BadInput
-from neuraphage.model.dependency import Dependency, OnFailure
+from neuraphage.model.dependency import Dependency, read_dependency
 from neuraphage.model.limits import MOST_TURNS
 from neuraphage.model.money import MAX_LABELS
 from neuraphage.model.task import Mode, OnUnknownOutcome
@@ -183,23 +183,10 @@ def dependencies_of(texts: list[str] | None) -> list[Dependency]:
     Raises:
         BadInput: one says of a failure what there is not.
     """
-    return [dependency_of(text, "--after") for text in texts or ()]
-
-
-def dependency_of(text: str, option: str) -> Dependency:
-    """One task to wait for, as `TASK` or `TASK=RULE`; its id may be a part of one.
-
-    Raises:
-        BadInput: there is no such rule, or no task is named.
-    """
-    part, _, rule = text.partition("=")
-    rules = [one.value for one in OnFailure]
-    if not part.strip():
-        raise BadInput(f"{option} {text!r} names no task; write TASK or TASK=skip")
-    if rule and rule.replace("-", "_") not in rules:
-        raise BadInput(f"{option} {text!r}: {rule!r} is none of {', '.join(rules)}")
-    on_failure = OnFailure(rule.replace("-", "_")) if rule else OnFailure.BLOCK
-    return Dependency.model_construct(task_id=part, on_failure=on_failure)
+    try:
+        return [read_dependency(text) for text in texts or ()]
+    except BadInput as error:
+        raise BadInput(f"--after {error}") from None
 
 
 AsJson = Annotated[bool, typer.Option("--json", help="JSON with stable names, for programs.")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -31,6 +31,7 @@ from neuraphage.cli.arguments import (
     labels_of,
     timeout_s,
 )
+from neuraphage.cli.batch_submit import submit_batch
 from neuraphage.cli.connection import connect
 from neuraphage.cli.console import dollars, harmless, out, print_json, print_wrapped, short_id
 from neuraphage.cli.hints import command_line, typed_here
@@ -66,7 +67,16 @@ Directory = Annotated[
 ]
 
 
+FromFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--from", help="Submit many: a file with one task a line, as JSON; see docs/graph.md.", metavar="<file>"
+    ),
+]
+
+
 def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them by name
+    ctx: typer.Context,
     prompt: Annotated[str | None, typer.Argument(help="What to do; - reads it from standard input.")] = None,
     directory: Directory = None,
     allow: Allow = None,
@@ -87,20 +97,25 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
     file: TextFile = None,
     attach: Attach = None,
     after: After = None,
+    from_file: FromFile = None,
     force: Force = False,
     follow_it: Annotated[bool, typer.Option("--follow", "-f", help="Show it as it goes, as `attach` does.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Submit a task and print its id.
 
-    Every tool with side effects asks first, unless it is allowed. A task stops at 50 turns or $10.
+    Every tool with side effects asks first, unless it is allowed. A task stops at 50 turns or $10. With --from many
+    tasks are submitted at once.
     """
+    if from_file is not None:
+        submit_batch(ctx, from_file)
+        return
     text = given_text("the prompt", prompt, file)
     check_new_task(text, model=model, max_turns=max_turns, max_cost=max_cost, name=name)
-    _refuse_empty(tag or ())
-    further, labels, awaited = given_extra(extra), labels_of(label), dependencies_of(after)
+    _check_words(tag or (), allow or ())
+    further, awaited = given_extra(extra), dependencies_of(after)
     working_dir, wait_s = None if directory is None else existing_dir(directory), timeout_s(permission_timeout)
-    hint_at_misspelt(allow or ())
+    shown: dict[str, Any] = {"name": name, "tags": tag or (), "labels": labels_of(label), "priority": priority}
     with connect() as api:
         tell_first(api, model, attach)
         task_id = api.submit(
@@ -112,10 +127,7 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
             max_cost_usd=max_cost,
             mode=mode or Mode.AUTONOMOUS,
             permission_timeout_s=wait_s,
-            name=name,
-            tags=tag or (),
-            labels=labels,
-            priority=priority,
+            **shown,
             system=system,
             on_unknown_outcome=on_unknown_outcome,
             key=key,
@@ -125,18 +137,20 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
             attachments=attach or (),
             blocked_by=awaited,
         )
-        if not follow_it or not as_json:  # what follows in JSON begins with the id itself
-            _print_id(task_id, as_json=as_json)
-        if follow_it:
-            _follow(api, task_id, as_json=as_json)
+        _tell_made(api, task_id, follow_it=follow_it, as_json=as_json)
 
 
-def _refuse_empty(tags: Iterable[str]) -> None:
+def _check_words(tags: Iterable[str], allowed: list[str] | tuple[str, ...]) -> None:
     if any(not word.strip() for word in tags):
         raise BadInput("--tag is empty; give a word")
+    hint_at_misspelt(allowed)
 
 
-def _follow(api: Api, task_id: str, *, as_json: bool) -> None:
+def _tell_made(api: Api, task_id: str, *, follow_it: bool, as_json: bool) -> None:
+    if not follow_it or not as_json:  # what follows in JSON begins with the id itself
+        _print_id(task_id, as_json=as_json)
+    if not follow_it:
+        return
     from neuraphage.cli.attach_command import follow_task  # noqa: PLC0415 - see command_table.py
 
     follow_task(api, task_id, as_json=as_json)

@@ -20,7 +20,10 @@ def register(app: typer.Typer) -> None:
 
 
 def tree(task_id: TaskId, as_json: AsJson = False) -> None:
-    """Show what a task waits for, and what waits for it, over all tasks between."""
+    """Show what a task waits for, and what waits for it.
+
+    Over all tasks between, with what a failure means on each edge.
+    """
     with connect_to_read() as api:
         found = api.tree(task_id)
     if as_json:

@@ -16,12 +16,11 @@ from neuraphage.api.approving import APPROVE_POLL_S
 from neuraphage.api.inbox import INBOX_PROMPTS
 from neuraphage.api.recovering import PutBack
 from neuraphage.api.steps import Change, Pause, Read, Step, Steps, next_of
-from neuraphage.client.threads import ClientThreads
+from neuraphage.client.async_graph import AsyncGraph
 from neuraphage.decide.selection import Selection
 from neuraphage.errors import StoreUnavailable
 from neuraphage.model.capacity import GateView
 from neuraphage.model.context_size import ContextSize
-from neuraphage.model.dependency import OnFailure
 from neuraphage.model.effect import JournalEntry
 from neuraphage.model.event import Event
 from neuraphage.model.explanation import Explanation
@@ -29,7 +28,6 @@ from neuraphage.model.money import By, CostReport, PoolState
 from neuraphage.model.recovery import LoggedDecision, RecoveryReport
 from neuraphage.model.shown import Inbox, OpenPrompt, ShownPrompt
 from neuraphage.model.task import TERMINAL, Status, TaskRecord
-from neuraphage.model.task_tree import TaskTree
 from neuraphage.ports import Delta, Signalled
 
 if TYPE_CHECKING:
@@ -42,7 +40,7 @@ T = TypeVar("T")
 POLL_S = 0.1
 
 
-class AsyncClient(ClientThreads):
+class AsyncClient(AsyncGraph):
     """A client of one namespace for asyncio. Use it as an async context manager.
 
     Every method means what `Client`'s means, takes the same arguments and raises the same errors.
@@ -113,20 +111,6 @@ class AsyncClient(ClientThreads):
     async def set_model(self, task_id: str, model: str, *, reason: str = "", key: str | None = None) -> Signalled:
         """As `Client.set_model`."""
         return await self._call(self._api.set_model, task_id, model, reason=reason, key=key)
-
-    async def add_dependency(
-        self, task_id: str, on: str, *, on_failure: OnFailure = OnFailure.BLOCK, key: str | None = None
-    ) -> Signalled:
-        """As `Client.add_dependency`."""
-        return await self._call(self._api.add_dependency, task_id, on, on_failure=on_failure, key=key)
-
-    async def remove_dependency(self, task_id: str, on: str, *, key: str | None = None) -> Signalled:
-        """As `Client.remove_dependency`."""
-        return await self._call(self._api.remove_dependency, task_id, on, key=key)
-
-    async def tree(self, task_id: str) -> TaskTree:
-        """As `Client.tree`."""
-        return await self._call(self._api.tree, task_id)
 
     async def sees(self, model: str | None = None) -> bool:
         """As `Client.sees`."""

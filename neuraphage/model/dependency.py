@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
+from neuraphage.errors import BadInput
 from neuraphage.model.base import Frozen
 
 SKIPPED = "skipped, since "
@@ -63,6 +64,22 @@ class Awaited(Dependency):
         """Whether it keeps the waiting task from work."""
         is_failed = self.state not in (DependencyState.OPEN, DependencyState.COMPLETED)
         return self.state is DependencyState.OPEN or (is_failed and self.on_failure is OnFailure.BLOCK)
+
+
+def read_dependency(text: str) -> Dependency:
+    """A task to wait for, as `TASK` or `TASK=RULE`; its id may be a part of one.
+
+    Raises:
+        BadInput: there is no such rule, or no task is named.
+    """
+    part, _, rule = text.partition("=")
+    rules = [one.value for one in OnFailure]
+    if not part.strip():
+        raise BadInput(f"{text!r} names no task; write TASK or TASK=skip")
+    if rule and rule.replace("-", "_") not in rules:
+        raise BadInput(f"{text!r}: {rule!r} is none of {', '.join(rules)}")
+    on_failure = OnFailure(rule.replace("-", "_")) if rule else OnFailure.BLOCK
+    return Dependency.model_construct(task_id=part, on_failure=on_failure)
 
 
 def as_dependency(value: Any) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Set
 from neuraphage.errors import CorruptRecord
 from neuraphage.model.dependency import Awaited, DependencyState, OnFailure
 from neuraphage.model.task import TERMINAL, Status
-from neuraphage.store.edges import awaited_of
+from neuraphage.store.edge_text import awaited_of
 
 Records = Mapping[str, Mapping[bytes, bytes]]
 _OVER = {status.value.encode() for status in TERMINAL}

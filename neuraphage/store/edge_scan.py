@@ -8,7 +8,7 @@ from neuraphage.errors import CorruptRecord
 from neuraphage.model.task import TERMINAL
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
-from neuraphage.store.edges import awaited_of
+from neuraphage.store.edge_text import awaited_of
 
 _OVER = {status.value.encode() for status in TERMINAL}
 

@@ -1,36 +1,14 @@
-"""Between dependencies and what is stored of them (edges.lua), and the errors of those that are refused."""
+"""What the scripts about dependencies are given and answer (edges.lua), and the errors of those that are refused."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from neuraphage.errors import BadInput, NeuraphageError, TaskNotFound
-from neuraphage.model.dependency import Awaited, Dependency, DependencyState
 from neuraphage.ports import NextTurn, Signal
 from neuraphage.settings import Settings
-from neuraphage.store.client import corrupt, translated
+from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
-
-
-def after_text(dependencies: Iterable[Dependency]) -> str:
-    """The field `after` of a task that is to wait for others; of several edges to one task the last holds."""
-    rules = {one.task_id: one.on_failure for one in dependencies}
-    return "\n".join(f"{task_id} {rule.value} {DependencyState.OPEN.value}" for task_id, rule in rules.items())
-
-
-def awaited_of(raw: bytes) -> tuple[Awaited, ...]:
-    """The dependencies of a stored field `after`.
-
-    Raises:
-        CorruptRecord: it cannot be read.
-    """
-    rows = [line.split() for line in raw.decode().splitlines()]
-    if any(len(row) != 3 for row in rows):
-        raise corrupt("task record", "its dependencies cannot be read")
-    return tuple(
-        Awaited.model_validate({"task_id": task_id, "on_failure": rule, "state": state})
-        for task_id, rule, state in rows
-    )
 
 
 def woken_of(rest: Sequence[bytes]) -> tuple[NextTurn, ...]:

@@ -34,7 +34,7 @@ from neuraphage.model.task import (
 )
 from neuraphage.model.usage import Counters
 from neuraphage.store.client import corrupt
-from neuraphage.store.edges import awaited_of
+from neuraphage.store.edge_text import awaited_of
 from neuraphage.store.encode import loads, plain_text
 
 SPECS_KEPT = 512

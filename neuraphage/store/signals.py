@@ -14,7 +14,8 @@ from neuraphage.model.prompt import InboxItem
 from neuraphage.model.task import StartedReason, Status, TaskSpec
 from neuraphage.ports import Signal, SignalKind, Signalled, SignalVerdict
 from neuraphage.store.context import SIGNAL_KEYS_MAX, WHY_MAX, StoreContext
-from neuraphage.store.edges import after_text, depend_given, refused_dependency, woken_of
+from neuraphage.store.edge_text import after_text
+from neuraphage.store.edges import depend_given, refused_dependency, woken_of
 from neuraphage.store.encode import choice_bytes, entry_bytes, inbox_bytes, model_event, spec_bytes
 from neuraphage.store.memory import refuse_when_full
 from neuraphage.store.scripts import script

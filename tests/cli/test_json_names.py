@@ -68,6 +68,16 @@ def every_record(bench: Bench) -> list[str]:
     return [*ids, task_id, recovered, bench.kit.after(ids[0])]
 
 
+def test_batch(cli: CommandLine, bench: Bench, tmp_path: Path) -> None:
+    """submit --from: one report."""
+    file = tmp_path / "tasks.jsonl"
+    file.write_text('{"prompt": "a", "key": "k"}\n{"prompt": " "}', encoding="utf-8")
+    report = cli("submit", "--from", str(file), "--json").json
+    assert [*report.pop("task_ids")] == ["k"]
+    assert set(paths(report)) | {"task_ids"} == documented("submit --from")
+    assert len(bench.client.list()) == 1
+
+
 def test_tree(cli: CommandLine, bench: Bench) -> None:
     """tree: what it waits for, and what waits for it."""
     first = bench.kit.create()

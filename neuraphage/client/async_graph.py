@@ -1,0 +1,44 @@
+"""The part of the client for asyncio that is about tasks which wait for tasks, and about many tasks at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from neuraphage.api.batch import untold
+from neuraphage.client.threads import ClientThreads
+from neuraphage.model.dependency import OnFailure
+from neuraphage.model.task_tree import TaskTree
+from neuraphage.ports import Signalled
+
+if TYPE_CHECKING:
+    from neuraphage.model.batch import BatchReport, BatchRow
+
+
+class AsyncGraph(ClientThreads):
+    """Dependencies and batches; see `AsyncClient`."""
+
+    async def map(
+        self,
+        rows: Iterable[str | Mapping[str, Any] | BatchRow],
+        *,
+        batch: str,
+        progress: Callable[[int, int], None] = untold,
+        **fields: Any,
+    ) -> BatchReport:
+        """As `Client.map`; `progress` is called in a thread of the client."""
+        return await self._call(self._api.map, rows, batch=batch, progress=progress, **fields)
+
+    async def add_dependency(
+        self, task_id: str, on: str, *, on_failure: OnFailure = OnFailure.BLOCK, key: str | None = None
+    ) -> Signalled:
+        """As `Client.add_dependency`."""
+        return await self._call(self._api.add_dependency, task_id, on, on_failure=on_failure, key=key)
+
+    async def remove_dependency(self, task_id: str, on: str, *, key: str | None = None) -> Signalled:
+        """As `Client.remove_dependency`."""
+        return await self._call(self._api.remove_dependency, task_id, on, key=key)
+
+    async def tree(self, task_id: str) -> TaskTree:
+        """As `Client.tree`."""
+        return await self._call(self._api.tree, task_id)
