@@ -202,6 +202,8 @@ class Settings(AnomalySettings, ContextSettings, GraphSettings, MoneySettings, P
     """Longest prompt or message of a person."""
     events_max: int = Field(default=10_000, gt=0, le=MAX_AMOUNT)
     """History lines kept a task (about)."""
+    namespace_events_max: int = Field(default=100_000, gt=0, le=MAX_AMOUNT)
+    """Events of all tasks together that `neuraphage events` and `follow` can go back to (about)."""
     live_max: int = Field(default=1_000, gt=0, le=MAX_AMOUNT)
     """Pieces of a streaming reply kept for who watches."""
     live_ttl_s: Seconds = 60.0

@@ -10,6 +10,7 @@ from typing import Any
 
 import fakeredis
 
+from eventkit import index_faults, stamp_faults, stored_events
 from neuraphage.decide.superseding import superseding
 from neuraphage.model.dependency import Dependency, OnFailure
 from neuraphage.model.message import Entry
@@ -354,6 +355,8 @@ class StoreKit:
             assert invariant.violations(self.store.context) == []
             assert self.leaked_keys() == []
             assert self.leftovers() == []
+            assert index_faults(self.store.context) == []
+            assert [fault for event in stored_events(self.store.context) for fault in stamp_faults(event)] == []
 
 
 def item(raw: bytes) -> InboxItem:

@@ -18,6 +18,7 @@ import fakeredis
 import orjson
 from celery.exceptions import WorkerTerminate
 
+from eventkit import data_faults, index_faults, stamp_faults, stored_events
 from neuraphage.api.service import TaskService
 from neuraphage.client_wiring import new_task_id
 from neuraphage.decide.conversation import tool_calls
@@ -365,6 +366,9 @@ class Rig:
         """What must hold at all times."""
         assert invariant.violations(self.store.context) == []
         assert self.kit.leaked_keys() == []
+        assert index_faults(self.store.context) == []
+        told = [*stored_events(self.store.context)]
+        assert [fault for event in told for fault in stamp_faults(event) + data_faults(event)] == []
 
 
 def new_rig(

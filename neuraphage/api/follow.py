@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
 from neuraphage.api.base import ApiBase, ApiPorts
 from neuraphage.api.reads import FIRST_EVENT
@@ -17,6 +17,7 @@ from neuraphage.model.task import TERMINAL, Status, TaskRecord
 
 if TYPE_CHECKING:
     from neuraphage.model.event import Event
+    from neuraphage.model.event_stream import EventGap
     from neuraphage.ports import Delta
 
 
@@ -45,22 +46,52 @@ class Follow(ApiBase):
         """
         return blocking(self._steps.events(task_id, after, follow=follow))
 
+    @overload
     def follow(
         self, task_id: str, *, after: str = FIRST_EVENT, poll_s: float = 0.05
-    ) -> Iterator[Event | Delta | TaskRecord]:
-        """The task as it goes: history lines and pieces of the streaming reply, in order.
+    ) -> Iterator[Event | Delta | TaskRecord]: ...
 
-        After each round the present record is yielded, so that the caller decides when to stop; it ends by
-        itself when the task is over.
+    @overload
+    def follow(
+        self, *, since: str | None = None, kinds: Iterable[str] = (), tasks: Iterable[str] = (), wait: bool = True
+    ) -> Iterator[Event | EventGap]: ...
+
+    def follow(
+        self,
+        task_id: str | None = None,
+        *,
+        after: str = FIRST_EVENT,
+        poll_s: float = 0.05,
+        since: str | None = None,
+        kinds: Iterable[str] = (),
+        tasks: Iterable[str] = (),
+        wait: bool = True,
+    ) -> Iterator[Any]:
+        """One task as it goes, or the events of all tasks.
+
+        **With a task**: history lines and pieces of the streaming reply, in order. After each round the present record
+        is yielded, so that the caller decides when to stop; it ends by itself when the task is over.
+
+        **Without one**: the events of the namespace, each once and in their order, for as long as the caller reads.
+        Whoever keeps the id of the last event that it has dealt with goes on behind it, in this process or another one.
+        Where events may be missing, an EventGap says so in their place. Of an event whose task is deleted, its kind,
+        task, id and time are left.
 
         Args:
             task_id: the task.
-            after: resume after this event id; pieces that are older are left out too.
-            poll_s: seconds between two rounds.
+            after: of a task: resume after this event id; pieces that are older are left out too.
+            poll_s: of a task: seconds between two rounds.
+            since: of the namespace: an event id to go on behind, how long ago (`15m`), or a time; None for from now on.
+            kinds: of the namespace: these alone, by the names of kinds (`TaskFailed`) or groups (`security`).
+            tasks: of the namespace: these alone, by id or any unique part of one.
+            wait: of the namespace: whether to wait for what comes; else it ends with what there is.
 
         Raises:
-            BadInput, StoreUnavailable: as `events`.
+            BadInput: `after` is no event id, or what is given of the namespace cannot be read.
+            StoreUnavailable: as `events`.
         """
+        if task_id is None:
+            return blocking(self._steps.all_events(since, kinds, tasks, follow=wait))
         return blocking(self._steps.follow(task_id, after, poll_s))
 
     def wait(self, task_id: str, *, timeout_s: float | None = None, until: Iterable[Status] = TERMINAL) -> TaskRecord:

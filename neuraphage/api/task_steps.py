@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 
 from neuraphage.api.base import ApiBase
 from neuraphage.api.following import Following, Look
+from neuraphage.api.following_all import FollowingAll, FoundEvents
 from neuraphage.api.reads import FIRST_EVENT, event_id
 from neuraphage.api.steps import Change, Pause, Read, Steps, patiently
+from neuraphage.decide.event_position import kinds_of, position
 from neuraphage.model.task import TERMINAL, Status, TaskRecord
 
 if TYPE_CHECKING:
     from neuraphage.model.event import Event
+    from neuraphage.model.event_stream import EventGap
     from neuraphage.ports import Delta, ReadStore
 
 POLL_BLOCK_MS = 1_000
@@ -41,6 +44,25 @@ class TaskSteps(ApiBase):
                 yield line
             if not lines and over:
                 return
+
+    def all_events(
+        self, since: str | None, kinds: Iterable[str], tasks: Iterable[str], *, follow: bool
+    ) -> Steps[Event | EventGap]:
+        """As `Follow.follow` without a task."""
+        following: FollowingAll = yield Read(partial(self._following_all, since, kinds, tasks))
+        found: FoundEvents = yield Read(following.look)
+        while True:
+            yield from found.items
+            if found.is_end and not follow:
+                return
+            if found.is_end:
+                yield from patiently(Change(following.wait, POLL_BLOCK_MS))
+            found = yield from patiently(Read(following.look))
+
+    def _following_all(self, since: str | None, kinds: Iterable[str], tasks: Iterable[str]) -> FollowingAll:
+        after = None if since is None else position(since, self._ports.clock.wall_ms())
+        wanted = frozenset(self.find(one) for one in tasks)
+        return FollowingAll(self._ports.reads, after, kinds_of(kinds), wanted)
 
     def follow(self, task_id: str, after: str, poll_s: float) -> Steps[Event | Delta | TaskRecord]:
         """As `Follow.follow`."""

@@ -57,7 +57,7 @@ TABLE = {
     "pools": CommandEntry("cost_commands", "Show pools of money, or set the limit of one."),
     "show": CommandEntry("read_commands", "Show one task in full."),
     "checkpoint": CommandEntry("read_commands", "Show what a task would go on from."),
-    "events": CommandEntry("events_command", "Show what happened to a task, oldest first."),
+    "events": CommandEntry("events_command", "Show what happened to a task, or to all tasks, oldest first."),
     "why": CommandEntry("why_command", "Say why a task stands where it stands, and what happens next."),
     "context": CommandEntry("context_command", "Show what fills the context window of a task."),
     "capacity": CommandEntry("capacity_command", "Show what limits calls of models now."),

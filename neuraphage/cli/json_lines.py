@@ -8,6 +8,7 @@ from typing import Any
 from neuraphage.cli.console import print_json
 from neuraphage.decide.limits import turn_number
 from neuraphage.model.event import Event
+from neuraphage.model.event_stream import EventGap
 from neuraphage.model.shown import ShownPrompt
 from neuraphage.model.task import TaskRecord, WaitingForUserDetail
 from neuraphage.ports import Delta
@@ -19,10 +20,14 @@ class JsonLines:
     def line(self, text: str, style: str = "") -> None:
         """Nothing: comments are for people."""
 
+    def gap(self, gap: EventGap) -> None:
+        """Write that events may be missing."""
+        print_json({"gap": gap.why.value, "after": gap.after, "until": gap.until or None}, None)
+
     def show(self, item: Event | Delta) -> None:
         """Write an event or a piece of the reply."""
         if isinstance(item, Event):
-            print_json({"event": item.kind, "id": item.event_id, "at_ms": item.at_ms, "data": item.data}, None)
+            print_json(_event_json(item), None)
         else:
             print_json({"delta": item.kind, "text": item.text}, None)
 
@@ -56,6 +61,21 @@ class JsonLines:
             },
             None,
         )
+
+
+def _event_json(event: Event) -> dict[str, Any]:
+    return {
+        "event": event.kind,
+        "id": event.event_id,
+        "at_ms": event.at_ms,
+        "task_id": event.task_id,
+        "group": event.group,
+        "iteration": event.turn,
+        "fence": event.fence,
+        "cause": event.cause,
+        "schema_version": event.schema_version,
+        "data": event.data,
+    }
 
 
 def named(task_id: str) -> dict[str, str]:

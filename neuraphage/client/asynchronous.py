@@ -7,18 +7,16 @@ cancelled request may have been carried out all the same; repeat it under the sa
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from neuraphage.api import FIRST_EVENT
 from neuraphage.api.approving import APPROVE_POLL_S
 from neuraphage.api.inbox import INBOX_PROMPTS
 from neuraphage.api.recovering import PutBack
-from neuraphage.api.steps import Change, Pause, Read, Step, Steps, next_of
 from neuraphage.client.async_graph import AsyncGraph
+from neuraphage.client.following import AsyncFollowing
 from neuraphage.decide.selection import Selection
-from neuraphage.errors import StoreUnavailable
 from neuraphage.model.capacity import GateView
 from neuraphage.model.context_size import ContextSize
 from neuraphage.model.effect import JournalEntry
@@ -27,8 +25,8 @@ from neuraphage.model.explanation import Explanation
 from neuraphage.model.money import By, CostReport, PoolState
 from neuraphage.model.recovery import LoggedDecision, RecoveryReport
 from neuraphage.model.shown import Inbox, OpenPrompt, ShownPrompt
-from neuraphage.model.task import TERMINAL, Status, TaskRecord
-from neuraphage.ports import Delta, Signalled
+from neuraphage.model.task import Status, TaskRecord
+from neuraphage.ports import Signalled
 
 if TYPE_CHECKING:
     from neuraphage.api.checking import Attachable
@@ -37,10 +35,8 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-POLL_S = 0.1
 
-
-class AsyncClient(AsyncGraph):
+class AsyncClient(AsyncFollowing, AsyncGraph):
     """A client of one namespace for asyncio. Use it as an async context manager.
 
     Every method means what `Client`'s means, takes the same arguments and raises the same errors.
@@ -206,34 +202,6 @@ class AsyncClient(AsyncGraph):
         """As `Client.history`, without waiting."""
         return await self._call(self._api.history, task_id, after=after)
 
-    # --- following: the same steps as the plain client's, taken without holding a thread ---
-
-    async def events(self, task_id: str, *, after: str = FIRST_EVENT, follow: bool = False) -> AsyncIterator[Event]:
-        """As `Client.events`: an async iterator that may be left at any time and resumed after any event's id."""
-        async for line in self._found(self._steps.events(task_id, after, follow=follow)):
-            yield line
-
-    async def follow(
-        self, task_id: str, *, after: str = FIRST_EVENT, poll_s: float = 0.05
-    ) -> AsyncIterator[Event | Delta | TaskRecord]:
-        """As `Client.follow`: an async iterator that may be left at any time."""
-        items: AsyncIterator[Event | Delta | TaskRecord] = self._found(self._steps.follow(task_id, after, poll_s))
-        async for item in items:
-            yield item
-
-    async def wait(
-        self, task_id: str, *, timeout_s: float | None = None, until: Iterable[Status] = TERMINAL
-    ) -> TaskRecord:
-        """As `Client.wait`."""
-        waiting = await self._call(self._steps.waiting, task_id, until, timeout_s)
-        try:
-            async with asyncio.timeout(timeout_s):
-                async for _ in self._found(waiting.steps()):
-                    pass  # each look shows in the record
-        except TimeoutError:
-            raise waiting.too_late() from None
-        return waiting.record
-
     async def approve(
         self,
         callback: Callable[[OpenPrompt], str | Awaitable[str | None] | None],
@@ -252,29 +220,3 @@ class AsyncClient(AsyncGraph):
             if answer is not None:
                 loop.count += await self._call(loop.send, entry, answer)
         return loop.count
-
-    async def _found(self, steps: Steps[T]) -> AsyncIterator[T]:
-        """As api.steps.blocking."""
-        answer, error = None, None
-        while True:
-            try:
-                found = next_of(steps, answer, error)
-            except StopIteration:
-                return
-            answer, error = None, None
-            if not isinstance(found, Read | Pause | Change):
-                yield found
-                continue
-            try:
-                answer = await self._taken(found)
-            except StoreUnavailable as away:
-                error = away
-
-    async def _taken(self, step: Step) -> Any:
-        match step:
-            case Read():
-                return await self._call(step.read)
-            case Pause():
-                return await asyncio.sleep(step.seconds)
-            case Change():  # by looking again: a read that blocks would hold a thread
-                return await asyncio.sleep(min(POLL_S, step.limit_ms / 1000), ())

@@ -158,6 +158,25 @@ class EventKind(StrEnum):
     """It was found out what became of an interrupted call."""
 
 
+class Cause(StrEnum):
+    """Who or what an event comes from."""
+
+    PERSON = "person"
+    """A person, or a program in their name."""
+    WORKER = "worker"
+    """The turn that was under way."""
+    DEADLINE = "deadline"
+    """A prompt's time was over."""
+    SWEEP = "sweep"
+    """The periodic visit of all places."""
+    WATCHER = "watcher"
+    """The thread of a host that sees dead processes."""
+    DEPENDENCY = "dependency"
+    """The end of a task that it waits for."""
+    REPAIR = "repair"
+    """`neuraphage repair`."""
+
+
 RESERVED = frozenset(
     {
         EventKind.RESOURCE_LOCK_WAIT,
@@ -182,14 +201,26 @@ class Event(Frozen):
     Args:
         kind: an EventKind, or the text of one that this release does not know.
         data: what identifies it; small. `typed` gives it as a value.
-        event_id: the stream's id, when read back.
+        event_id: its id, the same in the stream of its task and in that of the namespace, when read back.
         at_ms: server time, when read back.
+        task_id: whose it is, when read back.
+        turn: the turn under way then, by number from 0: the turns that the task had finished.
+        fence: of the lease under which it was written; None where nobody held one.
+        cause: a Cause, or the text of one that this release does not know.
+        schema_version: of stored shapes, as the release knew it that wrote the event.
+
+    These last four are None of what an earlier release has written, and where nothing but kind and task is left.
     """
 
     kind: str
     data: dict[str, Any] = Field(default_factory=dict)
     event_id: str | None = None
     at_ms: int | None = None
+    task_id: str | None = None
+    turn: int | None = None
+    fence: int | None = None
+    cause: str | None = None
+    schema_version: int | None = None
 
     @property
     def group(self) -> EventGroup | None:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:  # every process imports the ports, and many of them show nobo
     from neuraphage.model.capacity import GateView
     from neuraphage.model.effect import JournalEntry
     from neuraphage.model.event import Event
+    from neuraphage.model.event_stream import EventPage
     from neuraphage.model.explanation import TaskFacts
     from neuraphage.model.money import LedgerRow, PoolState
     from neuraphage.model.recovery import LoggedDecision, RecoveryDecision, RecoveryReport
@@ -67,6 +68,20 @@ class ReadStore(Protocol):
             after: an event id.
             block_ms: wait so long for the first one; None for not at all.
         """
+        ...
+
+    def all_events(self, after: str | None, kinds: frozenset[str], tasks: frozenset[str]) -> EventPage:
+        """A page of the events of the whole namespace, oldest first.
+
+        Args:
+            after: an event id; None for the end of the stream, where nothing is read.
+            kinds: of events; empty for all.
+            tasks: full ids; empty for all.
+        """
+        ...
+
+    def wait_for_events(self, after: str, block_ms: int) -> bool:
+        """Wait so long until the namespace has an event after an id; whether it has."""
         ...
 
     def task_facts(self, task_id: str) -> TaskFacts:

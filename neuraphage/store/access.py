@@ -56,7 +56,7 @@ def check_access(context: StoreContext) -> bool:
         *((command, keys.kept) for command in ("HGET", "HSET", "HGETALL", "PEXPIRE")),
         *((command, keys.queue(PROBE)) for command in ("ZRANGEBYSCORE", "ZSCORE", "ZCARD")),
         ("HLEN", keys.turn(PROBE)),
-        ("XREAD", "STREAMS", keys.events(PROBE), "0"),
+        *(("XREAD", "STREAMS", key, "0") for key in (keys.events(PROBE), keys.all_events)),
         ("SET", keys.health(PROBE)),
         ("SUBSCRIBE", keys.nudge),
         ("CLIENT", "LIST"),

@@ -11,17 +11,20 @@ end
 
 local ARGUMENTS = {
   HSET = { ID, '1' }, HGET = { ID }, HMGET = { ID }, HDEL = { ID }, HEXISTS = { ID }, PEXPIRE = { '60000' }, RPUSH = { ID },
-  LRANGE = { '0', '-1' }, LINDEX = { '0' }, LTRIM = { '0', '-1' }, LREM = { '1', ID }, XADD = { '*', ID, '1' },
-  XTRIM = { 'MAXLEN', '10' }, ZADD = { '0', ID }, ZREM = { ID }, ZSCORE = { ID }, ZREMRANGEBYRANK = { '0', '0' },
-  PUBLISH = { ID }, ZRANGEBYLEX = { '-', '+' }, ZLEXCOUNT = { '-', '+' },
+  LRANGE = { '0', '-1' }, LINDEX = { '0' }, LTRIM = { '0', '-1' }, LREM = { '1', ID }, XADD = { 'NOMKSTREAM', '*', ID, '1' },
+  XTRIM = { 'MAXLEN', '~', '1000000000' }, XDEL = { '0-1' }, ZADD = { '0', ID }, ZREM = { ID }, ZSCORE = { ID },
+  ZREMRANGEBYRANK = { '0', '0' }, PUBLISH = { ID }, ZRANGEBYLEX = { '-', '+' }, ZLEXCOUNT = { '-', '+' },
 }
 local ADDS = { HSET = true, RPUSH = true, XADD = true, ZADD = true }
 local UNTRIED = { TIME = true, TYPE = true, COPY = true }
+local made = {} -- ids that were added to streams, by key: taken away again, so that nobody reads them
 local function try(adds)
   for _, use in ipairs((ASKS.listed())) do
     local command, key = unpack(use)
     if not UNTRIED[command] and (ADDS[command] or false) == adds then
-      local reply = redis.pcall(command, key, unpack(ARGUMENTS[command] or {}))
+      local given_ids = command == 'XDEL' and made[key]
+      local reply = redis.pcall(command, key, unpack(given_ids or ARGUMENTS[command] or {}))
+      if command == 'XADD' and type(reply) == 'string' then made[key] = { reply } end
       if type(reply) == 'table' and reply.err then
         return redis.error_reply(string.format(SAY.refused, command, key, reply.err))
       end

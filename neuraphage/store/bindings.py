@@ -34,7 +34,9 @@ CHANGE_GROUPS = {
 _POOLS = ("pools", "#ledger_days", "#ledger_rows")
 """Limits of pools by the settings, as JSON; days that the ledger keeps, and its most rows."""
 _CHANGE = ("fence", "claim", "#token", "outcome", "marker", "reserve", *_POOLS)
-_SIGNAL = ("key", "by", "#signals_max", *LIMITS)
+_ALL_EVENTS = "#namespace_events_max"
+"""About how many events the stream of the namespace keeps."""
+_SIGNAL = ("key", "by", "#signals_max", *LIMITS, _ALL_EVENTS)
 _MOST = ("max_turns", "max_cost_microusd")
 _LIMITED = (
     "task", "ticket", "#requests", "#input_tokens", "#output_tokens", "#window_ms", "#looks_max", "#keep_ms",
@@ -123,12 +125,13 @@ BINDINGS = {
     for binding in (
         Binding(
             "create",
-            ("spec", "entry", "name", "labels", *_MOST, "reason", "after", "#dependants_max", *LIMITS, "#key_ttl_ms"),
+            ("spec", "entry", "name", "labels", *_MOST, "reason", "after", "#dependants_max", *LIMITS, "#key_ttl_ms",
+             _ALL_EVENTS),
             (PRELUDE, ACCESS, EDGES),
             keys=("CREATED", "TOMBSTONES"),
         ),
         Binding(
-            "claim", ("seq", "process", "claim", "request", "#lease_ms", *_POOLS, *LIMITS),
+            "claim", ("seq", "process", "claim", "request", "#lease_ms", *_POOLS, *LIMITS, _ALL_EVENTS),
             (PRELUDE, ACCESS, EDGES, MONEY, CLAIMING),
             asks=Asks.TURN,
         ),
@@ -136,8 +139,8 @@ BINDINGS = {
         _change("suspend", *LIMITS, "to", "#due_ms", "reason", "detail", "unsent", parts=(EDGES,), asks=Asks.TURN),
         _change("finish", *_FINISH, parts=(EDGES, FINISHING), asks=Asks.NEXT, asks_more=Asks.TURN),
         _change(
-            "go_on", *_FINISH, "next_claim", "process", "request", "#lease_ms", parts=(EDGES, FINISHING, CLAIMING),
-            asks=Asks.TURN, called="finish and go on",
+            "go_on", *_FINISH, "next_claim", "process", "request", "#lease_ms", _ALL_EVENTS,
+            parts=(EDGES, FINISHING, CLAIMING), asks=Asks.TURN, called="finish and go on",
         ),
         _signal("deliver", "kind", "value", "prompt", "said", "who", "#inbox_max", "#why_max"),
         _signal("stop", "kind", "reason", parts=(EDGES,)),

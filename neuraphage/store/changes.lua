@@ -2,6 +2,7 @@
 -- After the arguments come the groups, each a count and its items (see store/encode.py).
 local token = given.token
 local row = read(COMMON)
+tells(CAUSE.worker, row.iteration, given.fence)
 
 -- nil when the write may go on; else the verdict. The replay check comes before the fence check. A task that is gone
 -- has no fence, so it is stale.

@@ -41,7 +41,7 @@ def claim(
         ClaimUnreadableError: granted, but the record cannot be read.
     """
     given = {"seq": seq, "process": process_id, "claim": claim_id, "request": request_id}
-    given |= {"lease_ms": context.lease_ms, **context.pools, **context.limits}
+    given |= {"lease_ms": context.lease_ms, **context.pools, **context.limits, **context.all_events_max}
     known = context.conversations.take(task_id)
     first = len(known.entries) if known is not None else 0
     sent_at = clock.boottime_s()

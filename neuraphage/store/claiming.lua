@@ -57,6 +57,7 @@ local function claim_at(row, seq, claim)
     return { has_lease() and 'LEASED' or 'NOT_RUNNABLE' }
   end
   local now = now_ms()
+  tells(CAUSE.worker, row.iteration)
   if row.cancel then
     end_task(row, STATUS.Cancelled, now, cancel_detail(row), { seq = row.seq + 1 }, given)
     return { 'NOT_RUNNABLE' }
@@ -65,7 +66,9 @@ local function claim_at(row, seq, claim)
     pause_task(row, now, 'user', { seq = row.seq + 1 }, given.events_max)
     return { 'NOT_RUNNABLE' }
   end
+  tells(CAUSE.worker, row.iteration, row.fence + 1)
   write(granted_fields(row, claim, now))
+  trim_all_events(given.namespace_events_max)
   if row.short then redis.call('HDEL', TASK, 'short') end
   if row.reason then
     redis.call('HDEL', TASK, 'reason')

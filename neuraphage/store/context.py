@@ -64,6 +64,11 @@ class StoreContext:
         }
 
     @property
+    def all_events_max(self) -> dict[str, int]:
+        """What scripts are given that shorten the stream of the namespace."""
+        return {"namespace_events_max": self.settings.namespace_events_max}
+
+    @property
     def limits(self) -> dict[str, int]:
         """What nearly every script is given (see bindings.LIMITS)."""
         settings = self.settings

@@ -26,6 +26,7 @@ redis.call('SET', CREATED, ID, 'PX', given.key_ttl_ms)
 redis.call('ZADD', IDS, now, ID)
 redis.call('ZADD', STATUS_KEY[STATUS.Queued], now, ID)
 redis.call('ZADD', OUTBOX, now + given.republish_ms, ID)
+tells(CAUSE.person, 0)
 event(EVENT.TaskCreated, cjson.encode({ name = given.name }), given.events_max)
 if #edges > 0 then
   for _, edge in ipairs(edges) do redis.call('ZADD', EDGES, 0, edge.id .. ' ' .. ID) end
@@ -33,4 +34,5 @@ if #edges > 0 then
   else write({ after = edge_text(edges) }) end
   reconsider(now, given)
 end
+trim_all_events(given.namespace_events_max)
 return { 'CREATED', ID }

@@ -46,7 +46,9 @@ local function as_task(id, act, ...)
   local key = key_of(id)
   ID, TASK, MESSAGES, TURN, INBOX = id, key, key .. ':messages', key .. ':turn', key .. ':inbox'
   EVENTS, SIGNALS, WHY, LIVE = key .. ':events', key .. ':signals', key .. ':why', key .. ':live'
+  local at, cause = told_at, told_cause
   act(...)
+  told_at, told_cause = at, cause
   ID, TASK, MESSAGES, TURN, INBOX, EVENTS, SIGNALS, WHY, LIVE = unpack(own)
 end
 
@@ -64,6 +66,7 @@ local function reconsider(now, limits, ended)
   if type(redis.pcall('HGET', TASK, 'seq')) ~= 'string' or type(redis.pcall('XLEN', EVENTS)) ~= 'number' then return end
   local row = read(COMMON)
   if not row.status or TERMINAL[row.status] or not tonumber(row.seq) then return end
+  tells(CAUSE.dependency, row.iteration)
   local edges, waits, failed, settled = edges_of(), false, nil, {}
   for _, edge in ipairs(edges) do
     if edge.state ~= EDGE.Completed and (not ended or edge.id == ended) then edge.state = state_of(edge.id) end

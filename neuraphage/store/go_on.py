@@ -53,6 +53,7 @@ def go_on(
     given = given_with(
         context, lease, changes, **context.limits, to=to.value, detail=dumps(detail), iteration=iteration,
         next_claim=then.claim_id, process=then.process_id, request=then.request_id, lease_ms=context.lease_ms,
+        **context.all_events_max,
     )  # fmt: skip
     task_id, known = lease.task_id, _known_after(context, lease, changes)
     first = len(known.entries) if known is not None else 0

@@ -30,6 +30,7 @@ All keys begin with `np:{<namespace>}:`; the braces are the hash tag, so one nam
 | processes          | hash   | permanent | process id -> host, pid, start time                                    |
 | report             | string | permanent | newest recovery report of a sweep that is not empty                    |
 | recoveries         | list   | permanent | the newest 200 recoveries, whoever made them                           |
+| events             | stream | permanent | kind and task of every event, under its id, capped                    |
 | sweep              | hash   | permanent | when the sweep last ran                                                |
 | sweep:guard        | string | expires   | economy only: keeps two sweeps from running at once                    |
 | health:<process>   | string | expires   | proof that the server takes writes of a worker process                |
@@ -88,6 +89,7 @@ class Keys:
         self.ledger = self.prefix + "ledger"
         self.pools = self.prefix + "pools"
         self.edges = self.prefix + "edges"
+        self.all_events = self.prefix + "events"
         self.damaged = self.prefix + "damaged:"
         self.statuses = tuple(self.prefix + "status:" + status for status in STATUSES)
         self.script_keys = lru_cache(maxsize=4096)(self._script_keys)
@@ -165,14 +167,14 @@ class Keys:
 
 _OF_TASK = ("TASK", "MESSAGES", "TURN", "INBOX", "EVENTS", "SIGNALS", "WHY", "LIVE")
 _OF_NAMESPACE = ("OUTBOX", "LEASES", "TIMERS", "WAITS", "DEADLINES", "SUSPECTS", "RETENTION", "NUDGE", "IDS", "LEDGER",
-                 "POOLS", "EDGES")  # fmt: skip
+                 "POOLS", "EDGES", "ALL_EVENTS")  # fmt: skip
 TASK_KEY_NAMES = _OF_TASK + _OF_NAMESPACE
 """What Lua calls the keys that every script about one task is given; the method or field of Keys has the same name."""
 
 _TASK_PART = r"task:task-[0-9a-f-]{36}(:(messages|turn|inbox|events|signals|why))?"
 _PERMANENT_PART = (
     r"outbox|leases|timers|waits|deadlines|suspects|retention|tombstones|processes|report|recoveries|sweep|ids"
-    r"|ledger|pools|edges"
+    r"|ledger|pools|edges|events"
     r"|status:\w+"
 )
 PERMANENT = re.compile(rf"^np:\{{[a-z0-9_-]+\}}:({_PERMANENT_PART}|{_TASK_PART})$")

@@ -76,7 +76,7 @@ def snapshot(
     from neuraphage.ports import Delta  # noqa: PLC0415 - most commands show no piece of a reply
 
     found: list[tuple[str, Event | Delta]] = [
-        (event_id.decode(), event_of(event_id, fields)) for _, rows in lines or [] for event_id, fields in rows
+        (event_id.decode(), event_of(event_id, fields, task_id)) for _, rows in lines or [] for event_id, fields in rows
     ]
     found += [
         (delta_id.decode(), Delta(fields[b"k"].decode(), fields[b"t"].decode()))

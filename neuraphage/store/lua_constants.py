@@ -15,7 +15,7 @@ from neuraphage.model.base import SCHEMA_VERSION
 from neuraphage.model.capacity import CapacityReason
 from neuraphage.model.dependency import DependencyState, OnFailure
 from neuraphage.model.effect import MODEL_ENTRY, EffectState, MarkerName
-from neuraphage.model.event import EventKind
+from neuraphage.model.event import Cause, EventKind
 from neuraphage.model.money import OTHERS, SPENT_FIELDS, Pool
 from neuraphage.model.place import PLACES_OF, Place
 from neuraphage.model.prompt import PromptKind
@@ -35,6 +35,7 @@ WORDS: Mapping[str, type[StrEnum]] = {
     "SIGNAL": SignalKind,
     "EFFECT": EffectState,
     "EVENT": EventKind,
+    "CAUSE": Cause,
     "PROMPT": PromptKind,
     "MARKER": MarkerName,
     "CAPACITY": CapacityReason,

@@ -66,9 +66,28 @@ local function release()
   redis.call('HDEL', TASK, 'reserved')
 end
 
-local function event(kind, data, events_max)
-  redis.call('XADD', EVENTS, '*', 'k', kind, 'd', data)
+-- What events of this script carry beside their data: the turn, the fence where the holder of the lease writes, and who or
+-- what caused them. A script says so as soon as it has read the record. Read back by store/event_stream.py.
+local told_at, told_cause = ' ', ''
+local function tells(cause, turn, fence) told_at, told_cause = (turn or '') .. ' ' .. (fence or ''), cause end
+
+-- Writes an event: to the stream of the task, and under the same id to that of the namespace, which has kind and task.
+-- `cause` stands instead of the script's own.
+local function event(kind, data, events_max, cause)
+  local stamp = told_at .. ' ' .. (cause or told_cause) .. ' ' .. SCHEMA
+  local id = redis.call('XADD', ALL_EVENTS, '*', kind, ID)
+  if type(redis.pcall('XADD', EVENTS, id, 'k', kind, 'd', data, 's', stamp)) == 'table' then
+    -- The task's stream is ahead: the clock has gone back, or an older release has written in this millisecond.
+    redis.call('XDEL', ALL_EVENTS, id)
+    id = redis.call('XADD', EVENTS, '*', 'k', kind, 'd', data, 's', stamp)
+    redis.call('XADD', ALL_EVENTS, id, kind, ID)
+  end
   if redis.call('XLEN', EVENTS) > events_max then redis.call('XTRIM', EVENTS, 'MAXLEN', '~', events_max) end
+end
+
+-- Shortens the stream of the namespace. Each new task, claim and request comes by here, not each event.
+local function trim_all_events(most)
+  if redis.call('XLEN', ALL_EVENTS) > most then redis.call('XTRIM', ALL_EVENTS, 'MAXLEN', '~', most) end
 end
 
 -- Fills `set`, which the caller writes before anything else. A move without a row in the lifecycle table is a fault.
@@ -179,7 +198,8 @@ local function end_task(row, new, now, detail, set, limits)
   end
   call_with('HDEL', TASK, gone)
   redis.call('HDEL', SUSPECTS, ID)
-  event(EVENT['Task' .. new], detail, limits.events_max)
+  local is_asked_for = new == STATUS.Cancelled and told_cause ~= CAUSE.dependency
+  event(EVENT['Task' .. new], detail, limits.events_max, is_asked_for and CAUSE.person or nil)
   redis.call('ZADD', RETENTION, now + limits.conversation_ms, ID)
   for _, key in ipairs({ TASK, MESSAGES, EVENTS, WHY }) do redis.call('PEXPIRE', key, limits.conversation_ms) end
   for _, key in ipairs({ TURN, INBOX, SIGNALS }) do redis.call('PEXPIRE', key, limits.exec_ms) end
@@ -202,7 +222,7 @@ local function pause_task(row, now, why, set, events_max, about)
   redis.call('HDEL', TASK, 'pause')
   move_status(row, STATUS.Paused, now)
   place(WAITS, now)
-  event(EVENT.TaskPaused, set.detail, events_max)
+  event(EVENT.TaskPaused, set.detail, events_max, why == 'user' and CAUSE.person or nil)
 end
 
 -- Puts the task in the outbox; the caller publishes.

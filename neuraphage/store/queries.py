@@ -130,10 +130,10 @@ def events(
     """History lines after an event id; waits up to `block_ms` for the first one if given."""
     with translated("read events"):
         rows = context.client.xread({context.keys.events(task_id): after}, count=limit, block=block_ms)
-    return [event_of(event_id, fields) for _, lines in rows or [] for event_id, fields in lines]
+    return [event_of(event_id, fields, task_id) for _, lines in rows or [] for event_id, fields in lines]
 
 
-def event_of(event_id: bytes, fields: dict[bytes, bytes]) -> Event:
+def event_of(event_id: bytes, fields: Mapping[bytes, bytes], task_id: str) -> Event:
     """A history line from its stream entry."""
     name = event_id.decode()
     return Event(
@@ -141,7 +141,20 @@ def event_of(event_id: bytes, fields: dict[bytes, bytes]) -> Event:
         data=loads(fields[b"d"], "event"),
         event_id=name,
         at_ms=int(name.partition("-")[0]),
+        task_id=task_id,
+        **_stamp(fields.get(b"s", b"").decode()),
     )
+
+
+def _stamp(text: str) -> dict[str, Any]:
+    """`<turn> <fence> <cause> <schema>`; what a newer release has put behind it is left out."""
+    turn, fence, cause, schema, *_ = [*text.split(" "), "", "", "", ""]
+    return {
+        "turn": int(turn) if turn.isdecimal() else None,
+        "fence": int(fence) if fence.isdecimal() else None,
+        "cause": cause or None,
+        "schema_version": int(schema) if schema.isdecimal() else None,
+    }
 
 
 def decisions(context: StoreContext, task_id: str) -> list[dict[str, Any]]:

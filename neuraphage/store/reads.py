@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from neuraphage.model.capacity import GateView
     from neuraphage.model.effect import JournalEntry
     from neuraphage.model.event import Event
+    from neuraphage.model.event_stream import EventPage
     from neuraphage.model.explanation import TaskFacts
     from neuraphage.model.money import LedgerRow, PoolState
     from neuraphage.model.recovery import LoggedDecision, RecoveryDecision, RecoveryReport
@@ -62,6 +63,18 @@ class RedisReads:
     def events(self, task_id: str, *, after: str, block_ms: int | None = None) -> Sequence[Event]:
         """See queries.events."""
         return queries.events(self._context, task_id, after=after, block_ms=block_ms)
+
+    def all_events(self, after: str | None, kinds: frozenset[str], tasks: frozenset[str]) -> EventPage:
+        """See event_stream.all_events."""
+        from neuraphage.store.event_stream import all_events  # noqa: PLC0415 - most commands look at one task
+
+        return all_events(self._context, after, kinds, tasks)
+
+    def wait_for_events(self, after: str, block_ms: int) -> bool:
+        """See event_stream.wait_for_events."""
+        from neuraphage.store.event_stream import wait_for_events  # noqa: PLC0415 - as above
+
+        return wait_for_events(self._context, after, block_ms)
 
     def task_facts(self, task_id: str) -> TaskFacts:
         """See task_facts.task_facts."""

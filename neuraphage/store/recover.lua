@@ -7,6 +7,7 @@ local row = read(COMMON)
 local lease_ms = tonumber(row.lease_ms) or given.lease_ms
 local expiry = tonumber(has_lease())
 if not row.status or not expiry then return { 'STALE' } end
+tells((stalled or evidence == EVIDENCE.expired) and CAUSE.sweep or CAUSE.watcher, row.iteration)
 if (row.fence or '') ~= given.fence or (row.claim or '') ~= given.claim then return { 'STALE' } end -- a missing one is seen as empty
 local now = now_ms()
 

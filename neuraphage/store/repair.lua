@@ -42,6 +42,7 @@ elseif next(lost) then
 end
 
 local row = read(COMMON)
+tells(CAUSE.repair, row.iteration)
 local places, inside = PLACES, {}
 local count = 0
 for name, zset in pairs(places) do

@@ -80,7 +80,7 @@ def _kinds(keys: Keys) -> dict[str, str]:
         | dict.fromkeys(
             (keys.suspects, keys.processes, keys.sweep, keys.cooling, keys.kept, keys.ledger, keys.pools), "hash"
         )
-        | {keys.report: "string"}
+        | {keys.report: "string", keys.all_events: "stream"}
     )
 
 

@@ -3,6 +3,7 @@ local row = read(COMMON)
 if not row.status then return { 'NOT_FOUND' } end
 local now = now_ms()
 local seq = row.seq + 1
+tells(given.by == 'timeout' and CAUSE.deadline or CAUSE.person, row.iteration)
 
 local function where()
   for name, zset in pairs(PLACES) do
@@ -16,6 +17,7 @@ local function reply(verdict)
 end
 if redis.call('ZSCORE', SIGNALS, given.key) then return reply('REPEATED') end
 local function remember()
+  trim_all_events(given.namespace_events_max)
   redis.call('ZADD', SIGNALS, now, given.key)
   redis.call('ZREMRANGEBYRANK', SIGNALS, 0, -given.signals_max - 1)
 end

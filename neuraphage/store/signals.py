@@ -65,6 +65,7 @@ def create(context: StoreContext, spec: TaskSpec, key: str, attachments: Sequenc
         "dependants_max": context.settings.dependants_max,
         **context.limits,
         "key_ttl_ms": CREATE_KEY_TTL_MS,
+        **context.all_events_max,
     }
     keys = (context.keys.create(key), context.keys.tombstones)
     reply = script("create").run(context, given, task_id=spec.task_id, keys=keys)
@@ -109,7 +110,8 @@ def signal(context: StoreContext, task_id: str, sent: Signal, at_ms: int = 0) ->
             f"the text is {len(value)} bytes, the limit max_entry_bytes is {context.settings.max_entry_bytes}"
         )
     name, further = _script_for(context, task_id, sent, value)
-    given = {"key": sent.key, "by": sent.by, "signals_max": SIGNAL_KEYS_MAX, **context.limits, **further}
+    given = {"key": sent.key, "by": sent.by, "signals_max": SIGNAL_KEYS_MAX, **context.limits, **context.all_events_max}
+    given |= further
     reply = script(name).run(context, given, task_id=task_id)
     verdict = SignalVerdict(reply[0].decode())
     if len(reply) == 1:

@@ -40,6 +40,7 @@ _TABLE: dict[str, tuple[str, dict[Asks, str]]] = {
     ),
     "INBOX": ("list", {_COMMIT: "LREM", _TURN: "LRANGE LLEN PEXPIRE", _ALL: "RPUSH DEL PERSIST"}),
     "EVENTS": ("stream", {_COMMIT: "XADD XLEN XTRIM", _TURN: "PEXPIRE", _ALL: "DEL PERSIST"}),
+    "ALL_EVENTS": ("stream", {_COMMIT: "XADD XDEL", _TURN: "XLEN XTRIM"}),
     "LEASES": ("zset", {_COMMIT: "ZADD ZSCORE", _NEXT: "ZREM"}),
     "DEADLINES": ("zset", {_COMMIT: "ZADD ZREM", _ALL: "ZSCORE"}),
     "OUTBOX": ("zset", {_NEXT: "ZADD", _TURN: "ZREM ZSCORE"}),

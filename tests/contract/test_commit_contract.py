@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from neuraphage.model.base import SCHEMA_VERSION
 from neuraphage.model.effect import EffectState, Marker, MarkerName, ModelEffect, ToolEffect
 from neuraphage.model.event import Event
 from neuraphage.model.task import Status
@@ -42,7 +43,8 @@ def test_writes_all_kinds_of_change(kit: StoreKit) -> None:
     assert kit.inbox(task_id) == [kept]
     assert kit.client.llen(kit.keys.messages(task_id)) == 3
     assert set(kit.client.hgetall(kit.keys.turn(task_id))) == {b"model"}
-    assert kit.client.xrevrange(kit.keys.events(task_id), count=1)[0][1] == {b"k": b"Said", b"d": b'{"a":1}'}
+    stored = kit.client.xrevrange(kit.keys.events(task_id), count=1)[0][1]
+    assert stored == {b"k": b"Said", b"d": b'{"a":1}', b"s": f"0 1 worker {SCHEMA_VERSION}".encode()}
     closing = Changes(prompts_closed=(ASK,), add={"model_calls": 2})
     kit.store.commit(replace(lease, token=1), closing)
     assert kit.store.get(task_id).prompts == ()

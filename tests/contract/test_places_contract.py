@@ -137,7 +137,7 @@ def test_delete_leaves_a_tombstone(kit: StoreKit, status: Status) -> None:
     assert places.due_retention(kit.store.context, kit.store.now_ms(), 10) == [task_id]
     assert places.delete(kit.store.context, task_id)
     left = {key for key in kit.state() if ":create:" not in key}
-    assert left <= {kit.keys.tombstones, kit.keys.ledger}  # what was spent stays known
+    assert left <= {kit.keys.tombstones, kit.keys.ledger, kit.keys.all_events}  # what was spent, and kinds, stay known
     with pytest.raises(TaskNotFound):
         kit.store.get(task_id)
     again = TaskSpec(task_id=task_id, name="Again", prompt="p", model="m")

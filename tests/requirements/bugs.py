@@ -59,8 +59,8 @@ BUGS = (
     ),
     Bug(
         "B6", "neuraphage/store/prelude.lua",
-        "local function event(kind, data, events_max)\n",
-        "local function event(kind, data, events_max)\n  if redis.call('EXISTS', LIVE) == 0 then return end\n",
+        "local function event(kind, data, events_max, cause)\n",
+        "local function event(kind, data, events_max, cause)\n  if redis.call('EXISTS', LIVE) == 0 then return end\n",
         BUG + "test_nothing_waits_for_a_viewer",
     ),
     Bug(

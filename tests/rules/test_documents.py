@@ -90,6 +90,7 @@ ROWS_OF_CONTRIBUTING = {
     "a small real model does a task": ".ci/real-model",
     "other interpreters": ".ci/other-pythons",
     "stored states of a release": "tests/release/record_states.py",
+    "the page of the events, from their types": "docs/make_events.py",
     "the picture of the README": "docs/record_demo.py",
 }
 """What stands behind each row of the table of commands: a block of the README, a path, or an option of the tests."""

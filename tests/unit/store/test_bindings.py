@@ -33,9 +33,9 @@ LUA = {
     for f in files("neuraphage.store").iterdir()
     if f.name.endswith(".lua")
 }
-OTHERWISE_USED = {"pause", "cancel", "list", "model", "money", "limit"}
+OTHERWISE_USED = {"pause", "cancel", "list", "model", "money", "limit", "deadline"}
 """Words that are something else too: flags and the model are fields of the record, a list is a type of keys, money is
-why a task is paused, and the limit of a pool is a field of it."""
+why a task is paused, the limit of a pool is a field of it, and a deadline is a verdict that is kept for `why`."""
 OF_FIELDS = {"^%d+ [ml] ", "^(%d+)( .*)$", " d", " m ", " l ", "used ", "reserved ", "(%S+) (%S+) (%S+)"}
 """Parts of the names of fields of the ledger and of pools, and of edges, which have blanks in them."""
 SHARED = {"prelude", "access", CHANGES, EDGES, FINISHING, CLAIMING, GAUGE, MONEY, SIGNALS}
