@@ -6,6 +6,7 @@ import guards
 from anomaly_guards import ANOMALY_GUARDS
 from context_guards import CONTEXT_GUARDS
 from gate_guards import GATE_GUARDS
+from graph_guards import GRAPH_GUARDS
 from limit_guards import LIMIT_GUARDS
 from people_guards import PEOPLE_GUARDS
 from relay_guards import RELAY_GUARDS
@@ -17,6 +18,7 @@ GUARDS = (
     *SANDBOX_GUARDS,
     *CONTEXT_GUARDS,
     *GATE_GUARDS,
+    *GRAPH_GUARDS,
     *ANOMALY_GUARDS,
     *LIMIT_GUARDS,
     *RELAY_GUARDS,
