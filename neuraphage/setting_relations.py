@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neuraphage.decide.model_limits import in_window, read_model_limits
-from neuraphage.decide.summary_model import OWN
-from neuraphage.decide.tiers import resolved
+from neuraphage.decide.tiers import OWN, resolved
 from neuraphage.errors import BadInput
 
 TAKEN_AGAIN_S = 10.0

@@ -13,13 +13,11 @@ from typing import Any
 from neuraphage.decide.duration import clock_time
 from neuraphage.decide.model_ids import split_model
 from neuraphage.decide.retry import RetryDecision
-from neuraphage.decide.tiers import PREFIX
+from neuraphage.decide.tiers import OWN, PREFIX
 from neuraphage.errors import FaultKind
 from neuraphage.model.capacity import Capacity
 from neuraphage.model.effect import SUMMARY_ENTRY, EffectState, ModelEffect
 
-OWN = "own"
-"""The setting that has the task's own model asked."""
 SHORT_WAIT_S = 60.0
 """So long a summary waits for another model to take calls; beyond that the task's own one is asked."""
 MOST_REFUSALS = 2

@@ -12,6 +12,8 @@ from neuraphage.errors import BadInput, FaultKind
 from neuraphage.model.model_choice import ModelChoice
 
 PREFIX = "tier:"
+OWN = "own"
+"""The setting of a summary's model that has the task's own one asked."""
 FALLS_BACK = frozenset({FaultKind.NOT_FOUND, FaultKind.PERMISSION, FaultKind.AUTHENTICATION, FaultKind.OVERLOADED})
 """Faults about the model or the provider, which another model may not have. Others are about the request."""
 

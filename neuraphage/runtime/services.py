@@ -11,7 +11,8 @@ from neuraphage.decide.context_bounds import ContextBounds, bounds_of
 from neuraphage.decide.context_size import tokens_of
 from neuraphage.decide.request_head import short_hash, system_blocks, tool_definitions
 from neuraphage.decide.rules.reading import rules_in
-from neuraphage.decide.summary_model import OWN, Candidate, is_tier, named
+from neuraphage.decide.summary_model import Candidate, is_tier, named
+from neuraphage.decide.tiers import OWN
 from neuraphage.model.capacity import LearnedLimits
 from neuraphage.model.model_facts import SMALLEST, ModelFacts
 from neuraphage.model.rule import Rule

@@ -38,9 +38,8 @@ _ALL_EVENTS = "#namespace_events_max"
 """About how many events the stream of the namespace keeps."""
 _SIGNAL = ("key", "by", "#signals_max", *LIMITS, _ALL_EVENTS)
 _MOST = ("max_turns", "max_cost_microusd")
-_LIMITED = (
-    "task", "ticket", "#requests", "#input_tokens", "#output_tokens", "#window_ms", "#looks_max", "#keep_ms",
-)  # fmt: skip
+_WINDOWS = ("task", "#requests", "#input_tokens", "#output_tokens", "#window_ms", "#keep_ms")
+_LIMITED = (*_WINDOWS, "ticket", "#looks_max")
 _HEARD = ("gate", "heard", "#kept_ms")
 _FINISH = (*LIMITS, "to", "detail", "iteration")
 
@@ -186,7 +185,7 @@ BINDINGS = {
             keys=("QUEUE", "USED", "GATE", "TIMERS", "KEPT"), is_about_task=False, called="tell what a call has used",
         ),
         Binding(
-            "learn", (*_LIMITED, *_HEARD, "told", "#learned_ms"), parts=(GAUGE, HEARD),
+            "learn", (*_WINDOWS, *_HEARD, "told", "#learned_ms"), parts=(GAUGE, HEARD),
             keys=("LEARNED", "QUEUE", "USED", "GATE", "KEPT", "GATES"), is_about_task=False,
             called="note a provider's limits",
         ),

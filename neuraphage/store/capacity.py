@@ -96,18 +96,21 @@ def open_model(context: StoreContext, gate: str, task_id: str, *, is_limited: bo
 
 
 def limited(context: StoreContext, task_id: str, limits: ModelLimits | None, ticket: str) -> dict[str, Any]:
-    """What admit, settle and learn are given."""
+    """What admit and settle are given."""
+    return {**windows(context, task_id, limits), "ticket": ticket, "looks_max": LOOKS_MAX}
+
+
+def windows(context: StoreContext, task_id: str, limits: ModelLimits | None) -> dict[str, Any]:
+    """What admit, settle and learn are given of limits."""
     settings, most = context.settings, limits or ModelLimits()
     window_s = window_s_of(most, settings.model_limit_window_s)
     longest_s = settings.call_timeout_s + 2 * window_s
     return {
         "task": task_id,
-        "ticket": ticket,
         "requests": in_window(most.requests, window_s),
         "input_tokens": in_window(most.input_tokens, window_s),
         "output_tokens": in_window(most.output_tokens, window_s),
         "window_ms": int(window_s * 1000),
-        "looks_max": LOOKS_MAX,
         "keep_ms": KEEP_MS + int(longest_s * 1000),
     }
 

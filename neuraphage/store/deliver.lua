@@ -22,7 +22,7 @@ end
 local function is_paused_for_anomaly()
   if row.status ~= STATUS.Paused then return false end
   local readable, detail = pcall(cjson.decode, redis.call('HGET', TASK, 'detail') or '')
-  return readable and type(detail) == 'table' and detail.reason == 'anomaly'
+  return readable and type(detail) == 'table' and detail.reason == SUSPEND_TO.anomaly
 end
 
 local function is_open()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from neuraphage.model.capacity import HeardLimits, LearnedLimits, ModelLimits
-from neuraphage.store.capacity import heard_by, limited
+from neuraphage.store.capacity import heard_by, windows
 from neuraphage.store.context import StoreContext
 from neuraphage.store.encode import dumps
 from neuraphage.store.scripts import script
@@ -22,7 +22,7 @@ def learn_limits(
     heard: HeardLimits | None = None,
 ) -> None:
     """See ports.CapacityStore."""
-    given = limited(context, task_id, limits, "") | heard_by(gate, heard)
+    given = windows(context, task_id, limits) | heard_by(gate, heard)
     given |= {"told": dumps({**told.model_dump(exclude_none=True), "at_ms": at_ms}), "learned_ms": LEARNED_MS}
     keys = context.keys
     of_gate = (keys.learned, keys.queue(gate), keys.used(gate), keys.gate(gate), keys.kept, keys.gates)

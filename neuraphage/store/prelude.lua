@@ -215,7 +215,7 @@ end
 local function pause_task(row, now, why, set, events_max, about)
   status_fields(set, row, STATUS.Paused, now)
   local detail = { reason = why, from = row.status }
-  detail[why == 'money' and 'shortage' or 'anomaly'] = about
+  detail[why == 'money' and 'shortage' or SUSPEND_TO.anomaly] = about
   set.detail = cjson.encode(detail)
   write(set)
   release()

@@ -52,7 +52,7 @@ elseif to == SUSPEND_TO.money then
 elseif to == SUSPEND_TO.anomaly and not has_input() then
   answer(STATUS.Paused, PLACE.waits)
   apply(groups, set, true)
-  pause_task(row, now, 'anomaly', {}, given.events_max, cjson.decode(given.detail))
+  pause_task(row, now, SUSPEND_TO.anomaly, {}, given.events_max, cjson.decode(given.detail))
 elseif to == SUSPEND_TO.timer then
   answer(STATUS.Running, PLACE.timers)
   if given.detail ~= '{}' then set.short = given.detail end -- what it waits for, for people who ask

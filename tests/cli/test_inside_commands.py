@@ -22,6 +22,7 @@ ARGUMENTS = {
     "answer": ("x", "yes"),
     "send": ("x", "words"),
     "model": ("x", "expert"),
+    "deps": ("add", "x", "y"),
     "dev": ("--script", "a:b"),
     "purge": ("--yes",),
 }
@@ -71,7 +72,7 @@ def test_no_project_is_trusted_from_inside(words: tuple[str, ...]) -> None:
 def test_every_order_is_known() -> None:
     """All that people tell tasks, and what tasks stand on."""
     told = {"run", "submit", "answer", "send", "pause", "resume", "cancel", "retry", "limit", "model"}
-    assert set(ORDERS) == told | {"dev", "demo", "purge", "repair", "relay"}
+    assert set(ORDERS) == told | {"deps", "dev", "demo", "purge", "repair", "relay"}
 
 
 REQUESTS = {
@@ -83,6 +84,8 @@ REQUESTS = {
     "cancel": lambda api: api.cancel(TASK),
     "retry": lambda api: api.retry(TASK),
     "reset": lambda api: api.reset(TASK),
+    "add_dependency": lambda api: api.add_dependency(TASK, TASK),
+    "remove_dependency": lambda api: api.remove_dependency(TASK, TASK),
     "limit": lambda api: api.limit(TASK, max_turns=3),
     "model": lambda api: api.set_model(TASK, "expert"),
 }

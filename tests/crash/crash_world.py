@@ -130,6 +130,7 @@ class Site:
             max_republish_s=3_600.0,
             anthropic_base_url=self.model_url,
             turns_per_message="auto",
+            context_window_tokens=200_000,  # so that a reply fills it, see crash_effects.LONG
             live_ttl_s=3_600.0,
         )
 

@@ -22,14 +22,14 @@ ANOMALY_MUTANTS = (
     Mutant(
         "no other pause ends with a message",
         "deliver",
-        "return readable and type(detail) == 'table' and detail.reason == 'anomaly'",
+        "return readable and type(detail) == 'table' and detail.reason == SUSPEND_TO.anomaly",
         "return true",
         "anomaly::test_a_message_goes_on_with_no_other_pause",
     ),
     Mutant(
         "what was seen is kept with the pause",
         "prelude",
-        "detail[why == 'money' and 'shortage' or 'anomaly'] = about",
+        "detail[why == 'money' and 'shortage' or SUSPEND_TO.anomaly] = about",
         "detail.shortage = why == 'money' and about or nil",
         "anomaly::test_it_is_paused_with_what_was_seen",
     ),

@@ -30,9 +30,10 @@ def test_the_printed_anomalies_are_those_that_are_looked_for() -> None:
 
 
 def test_no_document_has_an_open_place() -> None:
-    """No marker of something still to be filled in."""
-    for path in sorted(ROOT.glob("*.md")):
-        assert "@@" not in path.read_text(encoding="utf-8"), path.name
+    """No marker of something still to be filled in, and none of a merge that was left half done."""
+    for path in [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]:
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"@@|^(<<<<<<<|>>>>>>>) ", text, re.MULTILINE), path.name
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("*.md")), ids=lambda path: path.name)

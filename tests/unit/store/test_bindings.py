@@ -20,6 +20,7 @@ from neuraphage.store.bindings import (
     EDGES,
     FINISHING,
     GAUGE,
+    HEARD,
     MONEY,
     SIGNALS,
 )
@@ -38,7 +39,7 @@ OTHERWISE_USED = {"pause", "cancel", "list", "model", "money", "limit", "deadlin
 why a task is paused, the limit of a pool is a field of it, and a deadline is a verdict that is kept for `why`."""
 OF_FIELDS = {"^%d+ [ml] ", "^(%d+)( .*)$", " d", " m ", " l ", "used ", "reserved ", "(%S+) (%S+) (%S+)"}
 """Parts of the names of fields of the ledger and of pools, and of edges, which have blanks in them."""
-SHARED = {"prelude", "access", CHANGES, EDGES, FINISHING, CLAIMING, GAUGE, MONEY, SIGNALS}
+SHARED = {"prelude", "access", CHANGES, EDGES, FINISHING, CLAIMING, GAUGE, HEARD, MONEY, SIGNALS}
 
 
 _TOKEN = re.compile(r"""--[^\n]*|'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|\[\[(.*?)\]\]""", re.DOTALL)
