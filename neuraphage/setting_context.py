@@ -19,6 +19,8 @@ class ContextSettings(BaseModel):
     """Context window of every model, for a server of one's own; by default what is known of each."""
     context_threshold_percent: float = Field(default=85.0, ge=10, le=100)
     """A request that would fill more of the window is made shorter first."""
+    context_most_tokens: int = Field(default=200_000, ge=MIN_WINDOW_TOKENS, le=MAX_AMOUNT)
+    """A larger request is made shorter, however large the window: each turn pays for all of it."""
     context_target_percent: float = Field(default=50.0, ge=5, le=95)
     """What it is made shorter to."""
     context_reply_tokens: int = Field(default=16_384, ge=1, le=MAX_AMOUNT)

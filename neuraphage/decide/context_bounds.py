@@ -39,6 +39,7 @@ def context_bounds(
     target_percent: float,
     summary_tokens: int,
     keep_entries: int,
+    most_tokens: int,
     head_tokens: int = 0,
     waiting_tokens: int = 0,
 ) -> ContextBounds:
@@ -52,9 +53,10 @@ def context_bounds(
             turns follow before the next time.
         summary_tokens: longest summary; no more than an eighth of the window.
         keep_entries, head_tokens, waiting_tokens: see ContextBounds.
+        most_tokens: a larger request is made shorter, however large the window.
     """
     window = facts.window_tokens
-    limit = min(int(window * threshold_percent / 100), window - min(reply_tokens, window // 2))
+    limit = min(int(window * threshold_percent / 100), window - min(reply_tokens, window // 2), most_tokens)
     return ContextBounds(
         window_tokens=window,
         limit_tokens=limit,
@@ -86,6 +88,7 @@ def bounds_of(
         target_percent=settings.context_target_percent,
         summary_tokens=settings.context_summary_tokens,
         keep_entries=settings.context_keep_entries,
+        most_tokens=settings.context_most_tokens,
         head_tokens=head_tokens,
         waiting_tokens=waiting_tokens,
     )

@@ -153,12 +153,15 @@ def test_a_reply_fills_the_window_again() -> None:
 
 def test_the_bounds_of_a_model() -> None:
     """Room for the reply is kept, also where the share would leave less; of a small window half."""
-    chosen = {"threshold_percent": 90.0, "target_percent": 50.0, "summary_tokens": 4_000, "keep_entries": 3}
+    chosen: dict[str, Any] = {"threshold_percent": 90.0, "target_percent": 50.0, "summary_tokens": 4_000}
+    chosen |= {"keep_entries": 3, "most_tokens": 200_000}
     big = context_bounds(SMALLEST, reply_tokens=50_000, **chosen)
     assert (big.limit_tokens, big.target_tokens, big.summary_tokens) == (150_000, 100_000, 4_000)
     small = context_bounds(ModelFacts(8_000, 1, 1), reply_tokens=50_000, **chosen)
     assert (small.limit_tokens, small.target_tokens, small.summary_tokens) == (4_000, 3_000, 1_000)
     assert context_bounds(SMALLEST, reply_tokens=100, **chosen).limit_tokens == 180_000
+    huge = context_bounds(ModelFacts(1_000_000, 1, 1), reply_tokens=50_000, **chosen)
+    assert (huge.window_tokens, huge.limit_tokens, huge.target_tokens) == (1_000_000, 200_000, 150_000)
 
 
 # --- how -----------------------------------------------------------------------------------------------
