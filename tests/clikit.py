@@ -21,6 +21,8 @@ from storekit import StoreKit
 
 SCRIPT = str(Path(sys.executable).with_name("neuraphage"))
 """The installed command."""
+EVENT_NAMES = {"event", "group", "id", "at_ms", "task_id", "iteration", "fence", "cause", "data", "schema_version"}
+"""Names of a line of JSON that is an event."""
 PROCESS_LIMIT_S = PATIENCE_S
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,15 @@ from neuraphage.cli.allowing import allowed_by
 from neuraphage.cli.arguments import existing_dir, labels_of
 from neuraphage.cli.connection import connect
 from neuraphage.cli.console import complain, out, print_json
+from neuraphage.cli.text_input import text_of
 from neuraphage.errors import BadInput
 
 FOR_ALL = ("directory", "allow", "auto_allow_sandboxed", "model", "max_turns", "max_cost", "mode", "tag", "label",
            "priority", "system", "force")  # fmt: skip
 """Options that hold for all rows that do not say otherwise."""
 FOR_THE_BATCH = ("from_file", "key", "as_json")
+MOST_BYTES = 64 * 1024 * 1024
+"""Of a file: 10,000 tasks with prompts of some pages. A longer one is to be split."""
 PROGRESS_ROWS = 500
 """Rows between two lines of progress."""
 
@@ -48,11 +50,8 @@ def submit_batch(ctx: typer.Context, file: Path) -> None:
 
 
 def _rows(file: Path) -> list[dict[str, Any]]:
-    try:
-        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise BadInput(f"--from {file}: it cannot be read ({error})") from None
-    return [_row(line, number) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+    text = text_of("the batch", file, MOST_BYTES)
+    return [_row(line, number) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
 
 
 def _row(line: str, number: int) -> dict[str, Any]:

@@ -45,10 +45,10 @@ def given_text(what: str, argument: str | None, file: Path | None, *, edit: bool
         raise BadInput(f"give {what} once: as an argument, with --file, or where there is one with --edit")
     if edit:
         text = _edited(what, about)
-    elif file is not None and str(file) != STDIN:
-        text = _of_file(what, file)
+    elif file is not None:
+        text = text_of(what, file)
     elif argument in (None, STDIN):
-        text = _of_stdin(what)
+        text = _of_stdin(what, MAX_BYTES)
     else:
         text = argument or ""
     if not text.strip():
@@ -58,29 +58,41 @@ def given_text(what: str, argument: str | None, file: Path | None, *, edit: bool
     return text
 
 
-def _of_file(what: str, file: Path) -> str:
+def text_of(what: str, file: Path, most_bytes: int = MAX_BYTES) -> str:
+    """The text of a file.
+
+    Args:
+        what: its name for people.
+        file: which; `-` is standard input.
+        most_bytes: a longer one is refused, and no more of it is read.
+
+    Raises:
+        BadInput: it is too long or not UTF-8, or cannot be read.
+    """
+    if str(file) == STDIN:
+        return _of_stdin(what, most_bytes)
     try:
         with file.open("rb") as stream:
-            return _decoded(what, str(file), stream)
+            return _decoded(what, str(file), stream, most_bytes)
     except OSError as error:
         raise BadInput(f"{what} cannot be read from {file}: {error.strerror or error}") from None
 
 
-def _of_stdin(what: str) -> str:
+def _of_stdin(what: str, most_bytes: int) -> str:
     if sys.stdin is None:
         raise BadInput(f"{what} should come from standard input, which is closed")
     if sys.stdin.isatty():
         err.print(f"write {what}, and end it with Ctrl-D on a line of its own:")
     try:
-        return _decoded(what, "standard input", sys.stdin.buffer)
+        return _decoded(what, "standard input", sys.stdin.buffer, most_bytes)
     except (OSError, ValueError) as error:
         raise BadInput(f"{what} cannot be read from standard input: {error}") from None
 
 
-def _decoded(what: str, where: str, stream: BinaryIO) -> str:
-    raw = stream.read(MAX_BYTES + 1)
-    if len(raw) > MAX_BYTES:
-        raise BadInput(f"{what} in {where} has more than {MAX_BYTES} bytes; shorten it")
+def _decoded(what: str, where: str, stream: BinaryIO, most_bytes: int) -> str:
+    raw = stream.read(most_bytes + 1)
+    if len(raw) > most_bytes:
+        raise BadInput(f"{what} in {where} has more than {most_bytes} bytes; shorten it")
     try:
         text = raw.decode("utf-8-sig")  # with or without a byte order mark
     except UnicodeDecodeError as error:
@@ -104,7 +116,7 @@ def _edited(what: str, about: str) -> str:
             raise BadInput(f"the editor {chosen!r} did not start: {error}; set $EDITOR or use --file") from None
         if code != 0:
             raise BadInput(f"the editor {chosen!r} ended with exit code {code}; nothing was sent")
-        lines = _of_file(what, file).split("\n")
+        lines = text_of(what, file).split("\n")
     return "\n".join(line for line in lines if not line.startswith(COMMENT)).strip("\n")
 
 

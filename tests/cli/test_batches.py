@@ -115,6 +115,6 @@ def test_bad_files_make_nothing(
 def test_a_missing_file(cli: CommandLine, bench: Bench) -> None:
     """It is told by its name."""
     ran = cli("submit", "--from", "none.jsonl")
-    assert (ran.code, "none.jsonl: it cannot be read" in ran.err, bench.client.list()) == (2, True, [])
+    assert (ran.code, "cannot be read from none.jsonl" in ran.err, bench.client.list()) == (2, True, [])
     with pytest.raises(BadInput, match="batch is empty"):
         bench.client.map(["a"], batch=" ")

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from typer.main import get_command
 
-from clikit import Bench, CommandLine
+from clikit import EVENT_NAMES, Bench, CommandLine
 from neuraphage import __version__
 from neuraphage.cli.console import local_time, offset_here
 from neuraphage.cli.main import app
@@ -331,7 +331,7 @@ def test_attach_ends_where_the_task_rests(cli: CommandLine, bench: Bench, status
     assert ran.code == code
     first, *lines, last = [json.loads(line) for line in ran.out.splitlines()]
     assert first == {"task_id": task_id, "task": task_id}
-    assert [set(line) for line in lines] == [{"event", "id", "at_ms", "data"}] * len(lines)
+    assert [set(line) for line in lines] == [EVENT_NAMES] * len(lines)
     assert lines[0]["event"] == "TaskCreated"
     assert (last["task_id"], last["task"], last["status"]) == (task_id, task_id, status.value)
 

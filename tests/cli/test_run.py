@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from clikit import PROCESS_LIMIT_S, run_process
+from clikit import EVENT_NAMES, PROCESS_LIMIT_S, run_process
 from devstack import DevStack, wait_for
 from neuraphage.model.task import Status, TaskRecord
 from runscript import BEFORE, DONE, EVIL, FILE, INTRODUCTION, LONG, LOOK, OPTIONS, QUESTION, THOUGHT
@@ -262,7 +262,7 @@ def test_json_lines(stack: DevStack, project: str) -> None:
     first, *middle, last = [json.loads(line) for line in ran.out.splitlines()]
     assert set(first) == {"task_id", "task"}
     assert {frozenset(line) for line in middle} == {
-        frozenset({"event", "id", "at_ms", "data"}),
+        frozenset(EVENT_NAMES),
         frozenset({"delta", "text"}),
     }
     assert LOOK in "".join(line["text"] for line in middle if line.get("delta") == "text")

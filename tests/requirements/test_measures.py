@@ -48,7 +48,8 @@ def test_a_turn_with_a_tool_is_three_writes(make_rig: MakeRig, monkeypatch: pyte
     def act(params: Mapping[str, Any], context: Any) -> ToolResult:
         return ToolResult(text=filler)
 
-    rig = make_rig(*[calls((f"t{n}", "act", {})) for n in range(10)], says("Done."), extra=[FakeTool(act=act)])
+    turns_of = [calls((f"t{n}", "act", {"number": n})) for n in range(10)]
+    rig = make_rig(*turns_of, says("Done."), extra=[FakeTool(act=act)])
     trips, real, sent = rig.store.context.round_trips, rig.store.context.round_trips.send, []
 
     def spy(*commands: Any) -> Any:
