@@ -160,7 +160,7 @@ def test_remote_control_of_nobody_is_dropped(stack: Stack) -> None:
     worker = stack.start_worker(name="heard", concurrency=1)
     for raw in (b"no JSON", b"[1]", b"{}"):
         stack.publish("/0.celery.pidbox", raw)
-    wait_for(lambda: said(worker.output()) == 2, "both that are JSON")
+    wait_for(lambda: said(worker.output()) >= 2, "both that are JSON")
     answers = make_app(stack.settings).control.ping(timeout=10.0, limit=len(stack.processes))
     assert any(name.startswith("heard") for answer in answers for name in answer)
     assert worker.is_alive()

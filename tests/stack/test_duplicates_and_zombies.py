@@ -62,9 +62,9 @@ def test_a_worker_frozen_past_its_lease_stops_and_harms_nothing(stack: Stack) ->
     stack.finished(streaming)
     wait_for(lambda: stack.events(running, "ToolAttached"), "the successor to attach")
     zombie.thaw()
-    wait_for(lambda: zombie.output().count("renew answered STALE") == 2, "both renewals to be refused")
+    wait_for(lambda: zombie.output().count("renew answered STALE") >= 2, "both renewals to be refused")
     wait_for(lambda: _outcomes(stack, streaming)[1] == "closed_by_client", "the zombie's stream to be closed")
-    wait_for(lambda: zombie.output().count(f"'{Outcome.LOST.value}'") == 2, "both of the zombie's turns to end")
+    wait_for(lambda: zombie.output().count(f"'{Outcome.LOST.value}'") >= 2, "both of the zombie's turns to end")
     records = stack.finished(streaming) + stack.let_go(running)  # the zombie has left the successor's command alone
     assert [record.counters.model_calls for record in records] == [2, 2], "every committed reply is paid once"
     assert "answered STALE" not in successor.output()

@@ -70,9 +70,9 @@ def test_a_prompt_that_waits_longer_than_its_worker_lives(stack: Stack, told: Pa
     """Who opened it has told so, and is killed; another one tells that it has waited long."""
     first = start("first", prompt_wait_s=600)
     task_id = stack.submit(ASKS)
-    wait_for(lambda: len(lines(told)) == 1, "the first notice")
+    wait_for(lambda: len(lines(told)) >= 1, "the first notice")
     first.kill()
     start("second", prompt_wait_s=1)
     (prompt,) = stack.record(task_id).prompts
-    wait_for(lambda: len(lines(told)) == 2, "the second notice")
+    wait_for(lambda: len(lines(told)) >= 2, "the second notice")
     assert lines(told) == [f"opened {prompt.prompt_id}", f"waiting {prompt.prompt_id}"]

@@ -92,7 +92,7 @@ def scene() -> Iterator[Scene]:
         heard = ended.enter_context(listening(settings))
         argv = ended.enter_context(process_list())
         task = run_task(folder, settings)
-        wait_for(lambda: sum(task in str(seen["args"]) for seen in flower.turns().values()) == 2, "Flower to see it")
+        wait_for(lambda: sum(task in str(seen["args"]) for seen in flower.turns().values()) >= 2, "Flower to see it")
         yield Scene(stack, settings, flower, folder / "flower.log", task, "\n".join(heard), argv)
 
 

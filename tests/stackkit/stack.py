@@ -174,6 +174,7 @@ class Stack(TaskViews):
         env = environment(self.plan, model_key=model_key)
         env |= {f"{_OURS}{key.upper()}": str(value) for key, value in values.items()}
         log = self.plan.log_dir / f"{name}.log"
+        log.unlink(missing_ok=True)  # of a process of that name which a test before, or this one's first try, has left
         assert self.zygote is not None
         return self._remember(StackProcess(name, argv, env, log, ready_text=ready_text, launch=self.zygote))
 
