@@ -22,6 +22,8 @@ from neuraphage.model.tool import ToolDeclaration
 from neuraphage.model.tool_traits import RatedKind
 
 WHAT_CHARS = 200
+IDLE_TURNS = 3
+"""Fewer turns are no standstill, however long they take: one command may fail after an hour."""
 _OF_THE_TURN = frozenset({
     AnomalyKind.TURN_TOKENS,
     AnomalyKind.WRITES_A_MINUTE,
@@ -151,16 +153,18 @@ def _failures(steps: Sequence[Step]) -> Reading:
 
 
 def _idle_s(steps: Sequence[Step]) -> int:
-    """Seconds of work since a call brought something that it had not brought before."""
+    """Seconds of work since a call brought something that it had not brought before, over `IDLE_TURNS` at least."""
     calls, at, total_ms = list(_calls(steps)), 0, 0
+    turns: set[int] = set()
     for step in steps:
         if isinstance(step, Called):
             if _is_new(calls, at):
                 break
             at += 1
+            turns.add(step.turn)
         if isinstance(step, Called | Replied):
             total_ms += step.total_ms
-    return total_ms // 1000
+    return total_ms // 1000 if len(turns) >= IDLE_TURNS else 0
 
 
 def _turn_tokens(entries: Sequence[Mapping[str, Any]], turn: int) -> int:

@@ -27,7 +27,7 @@ MEANINGS: dict[AnomalyKind, str] = {
     AnomalyKind.SAME_CALL_FAILS: "turns in which the same call failed, and nothing was changed in between",
     AnomalyKind.SAME_CALL: "turns in which the same call came to the same, and nothing new was done in between",
     AnomalyKind.FAILURES_IN_A_ROW: "turns in a row whose calls failed",
-    AnomalyKind.NO_PROGRESS: "seconds of replies and calls since a call brought something new",
+    AnomalyKind.NO_PROGRESS: "seconds of work since a call brought something new, over three turns at least",
     AnomalyKind.TURN_TOKENS: "tokens of one turn, without those that came from the provider's cache",
     AnomalyKind.WRITES_A_MINUTE: "writes of files begun within a minute",
     AnomalyKind.UNUSUAL_PATH: "files outside of the task's directory, of one turn's calls of file tools",

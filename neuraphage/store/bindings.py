@@ -141,7 +141,7 @@ BINDINGS = {
             "go_on", *_FINISH, "next_claim", "process", "request", "#lease_ms", _ALL_EVENTS,
             parts=(EDGES, FINISHING, CLAIMING), asks=Asks.TURN, called="finish and go on",
         ),
-        _signal("deliver", "kind", "value", "prompt", "said", "who", "#inbox_max", "#why_max"),
+        _signal("deliver", "kind", "value", "prompt", "said", "who", "#inbox_max", "#why_max", parts=(EDGES,)),
         _signal("stop", "kind", "reason", parts=(EDGES,)),
         _signal("resume", parts=(EDGES,)),
         _signal(

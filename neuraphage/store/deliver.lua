@@ -51,7 +51,8 @@ local function put_in_inbox()
     }), now, given.why_max)
   end
   if given.kind == SIGNAL.input and is_paused_for_anomaly() then
-    queue_task(row, now, STATUS.Queued, REASON.user_input, { seq = seq, recoveries = 0, stalls = 0 }, given)
+    if waits_for_tasks() then hold_back(row, now, { seq = seq }, given.events_max)
+    else queue_task(row, now, STATUS.Queued, REASON.user_input, { seq = seq, recoveries = 0, stalls = 0 }, given) end
   end
   if row.status == STATUS.WaitingForUser and inbox_ready() then
     local set = { seq = seq }

@@ -37,6 +37,15 @@ def test_a_message_goes_on_with_it(kit: StoreKit) -> None:
     assert kit.try_claim(task_id).inbox[0][1].text == "Go on."
 
 
+def test_a_message_does_not_go_before_what_is_awaited(kit: StoreKit) -> None:
+    """A dependency that was added while it was paused holds it back; the message is read when it begins."""
+    task_id, first = paused(kit), kit.create()
+    assert kit.depend(task_id, first).verdict is SignalVerdict.ACCEPTED
+    assert kit.send(task_id, SignalKind.INPUT, text="Go on.").verdict is SignalVerdict.ACCEPTED
+    record = kit.store.get(task_id)
+    assert (record.status, record.place) == (Status.BLOCKED, "waits")
+
+
 def test_a_message_goes_on_with_no_other_pause(kit: StoreKit) -> None:
     """A person's own pause stands until they resume."""
     task_id, lease = kit.running()

@@ -20,6 +20,13 @@ ANOMALY_MUTANTS = (
         "anomaly::test_a_message_goes_on_with_it",
     ),
     Mutant(
+        "what is awaited comes before a message",
+        "deliver",
+        "if waits_for_tasks() then hold_back(row, now, { seq = seq }, given.events_max)",
+        "if false then hold_back(row, now, { seq = seq }, given.events_max)",
+        "anomaly::test_a_message_does_not_go_before_what_is_awaited",
+    ),
+    Mutant(
         "no other pause ends with a message",
         "deliver",
         "return readable and type(detail) == 'table' and detail.reason == SUSPEND_TO.anomaly",

@@ -228,6 +228,14 @@ def test_work_that_brings_nothing_new_is_seen_by_its_time() -> None:
     assert story.seen() == {AnomalyKind.NO_PROGRESS: 600}
 
 
+def test_one_long_command_that_fails_is_no_standstill() -> None:
+    """A build of an hour that fails, and the look at its log, are two turns: the model has only just heard of it."""
+    story = Story().call("run", {"command": "make"}, "error", fails=True, ms=3_600_000)
+    assert story.seen() == {}
+    assert story.call("look", {"path": "log"}, "no log", fails=True).seen() == {}
+    assert story.call("look", {"path": "logs"}, "none", fails=True).seen() == {AnomalyKind.NO_PROGRESS: 3600}
+
+
 def test_the_tokens_of_a_turn_count_without_those_of_the_cache() -> None:
     """The whole conversation is sent each time; what is new of it is the cost of the turn."""
     assert Story().call("look", {}, tokens=150_000, cached=140_000).seen() == {}
