@@ -20,7 +20,7 @@ from neuraphage.settings import Settings
 _LOGIN = re.compile(r"^(\w[\w+.-]*://[^:/@]*):.*@", re.DOTALL)
 _PASSWORD_WORD = re.compile(r"([?&][^=&;]*(?:password|token|key)[^=&;]*=)[^&;]*", re.IGNORECASE)
 _OTHER_SERVER = {"state_url": "broker_url", "broker_url": "state_url"}
-_OPTIONS = {"tools": "tool"}
+_OPTIONS = {"tools": "tool", "hooks": "hook"}
 """Options that are not called like their setting: one that is given again for each value."""
 _FIELD = re.compile("|".join(sorted(Settings.model_fields, key=len, reverse=True)))
 

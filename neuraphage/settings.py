@@ -24,6 +24,7 @@ from neuraphage.errors import SettingsError
 from neuraphage.setting_anomalies import AnomalySettings
 from neuraphage.setting_context import ContextSettings
 from neuraphage.setting_graph import GraphSettings
+from neuraphage.setting_hooks import HookSettings
 from neuraphage.setting_money import MoneySettings
 from neuraphage.setting_provider import ProviderSettings
 from neuraphage.setting_relations import clashes
@@ -49,7 +50,7 @@ from neuraphage.setting_values import (
 )
 
 
-class Settings(AnomalySettings, ContextSettings, GraphSettings, MoneySettings, ProviderSettings):
+class Settings(AnomalySettings, ContextSettings, GraphSettings, HookSettings, MoneySettings, ProviderSettings):
     """All settings. Every limit of the product is here, named, with its unit last.
 
     pydantic-settings is not used: it doubles the time until a command begins, and the layers need checks of their own.

@@ -40,10 +40,11 @@ def write(
     tools: Sequence[str] = (),
     base_url: str | None = None,
     prices: Sequence[str] = (),
+    hooks: Sequence[str] = (),
 ) -> Path:
     """Note where the stack is, which script it plays in place of the real model, and which tools it was told of.
 
-    Also where its models of the form openai:NAME are, and what its settings say of prices.
+    Also where its models of the form openai:NAME are, and what its settings say of prices and hooks.
 
     The file holds the server's password, so it is private (0600).
     """
@@ -57,6 +58,7 @@ def write(
         "tools": list(tools),
         "openai_base_url": base_url,
         "prices": list(prices),
+        "hooks": list(hooks),
     }
     path.with_suffix(".new").unlink(missing_ok=True)  # one that a kill has left
     with os.fdopen(make_private(path.with_suffix(".new"), os.O_WRONLY), "w", encoding="utf-8") as file:
@@ -84,6 +86,11 @@ def script_of_running_stack(data_dir: Path) -> str | None:
 def tools_of_running_stack(data_dir: Path) -> frozenset[str]:
     """Which tools the running stack was told of (setting `tools`)."""
     return _noted_texts(data_dir, "tools")
+
+
+def hooks_of_running_stack(data_dir: Path) -> frozenset[str]:
+    """Which hooks the running stack was told of (setting `hooks`)."""
+    return _noted_texts(data_dir, "hooks")
 
 
 def prices_of_running_stack(data_dir: Path) -> frozenset[str]:

@@ -12,12 +12,16 @@ from neuraphage.client_wiring import build_store, price_table, redactor
 from neuraphage.data_folder import SANDBOX, SPOOL, WAYS
 from neuraphage.decide.server_url import socket_of
 from neuraphage.errors import SpoolError
+from neuraphage.hooks.guards import LoadedGuards
+from neuraphage.hooks.loading import load_hooks
 from neuraphage.llm import ModelTable
 from neuraphage.model.sandbox import CommandLimits, SandboxKind
 from neuraphage.model_access import require_access
 from neuraphage.model_wiring import build_model, build_relay, key_pool
 from neuraphage.own_rules import OwnRules, rules_file
 from neuraphage.ports import (
+    Guards,
+    NoGuards,
     NoNotices,
     NoRelay,
     ProcessRow,
@@ -134,6 +138,16 @@ def build_toolbox(settings: Settings, redact: Redact, sandbox: Sandbox | None = 
     return default_toolbox(extra=(one.tool for one in loaded.tools), problems=loaded.problems, sandbox=sandbox)
 
 
+def build_guards(settings: Settings, redact: Redact) -> Guards:
+    """The guards of this process. Where a hook cannot be loaded all is blocked, since it may be one that forbids."""
+    loaded = load_hooks(settings.hooks, redact=redact)
+    for problem in loaded.problems:
+        log.error("hook not loaded: %s", problem)
+    if not loaded.hooks and not loaded.problems:
+        return NoGuards()
+    return LoadedGuards(loaded.hooks, loaded.problems)
+
+
 def build_shell() -> ShellReader:
     """Reads command lines; without its parser every one of them is asked about, which is told once."""
     reader = ShfmtReader()
@@ -163,6 +177,7 @@ def build_services(settings: Settings, store: RedisStore) -> Services:
         project_rules=TrustedRules(trust_file()),
         notices=build_notices(settings, store),
         relay=relay or NoRelay(),
+        guards=build_guards(settings, redaction.text),
         model_facts=ModelTable.packaged().facts,
         can_call=lambda model: access.problem_of(model) is None,
         key_pool=settings.key_pool or key_pool(settings),

@@ -22,13 +22,15 @@ from eventkit import data_faults, index_faults, stamp_faults, stored_events
 from neuraphage.api.service import TaskService
 from neuraphage.client_wiring import new_task_id
 from neuraphage.decide.conversation import tool_calls
+from neuraphage.hooks.declaring import Hook
+from neuraphage.hooks.guards import LoadedGuards
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.message import ModelReply, ModelRequest
 from neuraphage.model.task import TaskRecord, TaskSpec
 from neuraphage.model.tool import Probe, ProbeVerdict, ToolDeclaration, ToolResult
 from neuraphage.model.tool_traits import ToolTraits
 from neuraphage.model.usage import Price, PriceQuote, Usage
-from neuraphage.ports import Delta, Interrupt, ModelClient, ToolContext
+from neuraphage.ports import Delta, Interrupt, ModelClient, NoGuards, ToolContext
 from neuraphage.redaction.redactor import Redactor
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.runtime.lease_keeper import LeaseKeeper
@@ -242,6 +244,7 @@ class Rig:
     folder: Path
     client: Any
     extra: tuple[Any, ...] = ()
+    hooks: tuple[Hook, ...] = ()
 
     @property
     def kit(self) -> StoreKit:
@@ -311,7 +314,7 @@ class Rig:
         tools = self.extra if extra is None else tuple(extra)
         made = new_rig(
             self.folder, model or self.model, client=self.client, settings=self.settings, extra=tools,
-            redactor=self.services.redaction,
+            redactor=self.services.redaction, hooks=self.hooks,
         )  # fmt: skip
         made.dispatcher = self.dispatcher
         object.__setattr__(made.services, "dispatcher", self.dispatcher)
@@ -381,6 +384,7 @@ def new_rig(
     redactor: Any = None,
     dispatcher: LocalDispatcher | None = None,
     store: RedisStore | None = None,
+    hooks: Sequence[Hook] = (),
     **chosen: Any,
 ) -> Rig:
     """A process over a fake server of its own, unless a client is given.
@@ -394,6 +398,7 @@ def new_rig(
         redactor: takes secrets out.
         dispatcher: the broker.
         store: a store to use instead of one of our own.
+        hooks: guards.
     """
     client = client if client is not None else fakeredis.FakeRedis(server=fakeredis.FakeServer())
     settings = settings or Settings(namespace="turns", data_dir=folder / ".data", **chosen)
@@ -415,10 +420,11 @@ def new_rig(
         redaction=redactor,
         quote=lambda _: A_MICROUSD_A_TOKEN,
         new_claim_id=lambda: secrets.token_hex(8),
+        guards=LoadedGuards(hooks) if hooks else NoGuards(),
     )
     keeper = LeaseKeeper(store, SilentPresence(), clock, settings, lambda _: None)
     runner = TurnRunner(services, keeper, f"process-{secrets.token_hex(4)}")
-    return Rig(settings, store, model, services, keeper, runner, dispatcher, folder, client, tools)
+    return Rig(settings, store, model, services, keeper, runner, dispatcher, folder, client, tools, tuple(hooks))
 
 
 def recorded(rig: Rig, recorder: Recorder) -> Rig:

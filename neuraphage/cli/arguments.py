@@ -100,6 +100,23 @@ Tools = Annotated[
 ]
 
 
+def _choose_hooks(value: list[str] | None) -> list[str] | None:
+    if value:
+        choose_flag("hooks", tuple(value))
+    return value
+
+
+Hooks = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--hook",
+        help="A hook of your own, as package.module:object; may be repeated. Stands in place of the setting `hooks`.",
+        callback=_choose_hooks,
+        metavar="MODULE:OBJECT",
+    ),
+]
+
+
 Model = Annotated[
     str | None, typer.Option(help="Model id, openai:NAME for one of OpenAI's API, or a tier: cheap, worker, expert.")
 ]

@@ -67,6 +67,10 @@ _TEXTS: dict[str, EventText] = {
     EventKind.PERMISSION_DENIED: lambda d: (
         f"{d['tool']} not allowed by {_who(d)}" if d["by"] != TIMEOUT else f"{d['tool']} not run: nobody had allowed it"
     ),
+    EventKind.SECURITY_POLICY_CHECK: lambda d: (
+        f"{d['tool']}: guards of {d['point']} say {d['verdict']}" + (f" ({d['by']})" if d.get("by") else "")
+    ),
+    EventKind.SECURITY_VIOLATION: lambda d: f"{d['tool']} was against {d['by']}, and not run",
     EventKind.PERMISSION_VOIDED: lambda d: f"{d['tool']} is asked about again: {d['why']}",
     EventKind.TASK_RECOVERED: lambda d: f"recovered: its worker is {d['evidence']}. {d['reason']}",
     EventKind.TASK_PAUSED: lambda d: (
@@ -99,6 +103,7 @@ STYLES: dict[str, str] = {
     EventKind.TOOL_ATTACHED: "yellow",
     EventKind.TOOL_SETTLED: "yellow",
     EventKind.HOST_REFUSED: "yellow",
+    EventKind.SECURITY_VIOLATION: "yellow",
     EventKind.USER_INPUT_NEEDED: "cyan",
     EventKind.WORKING_DIR_LOST: "red",
     EventKind.WORKING_DIR_BACK: "green",

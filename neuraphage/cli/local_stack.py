@@ -78,7 +78,7 @@ class LocalStack:
                 raise BadInput("--script starts a stack of its own: take NEURAPHAGE_STATE_URL out of the settings")
             if "tools" in chosen_flags():
                 raise BadInput("--tool is for a stack of your own; workers of other servers have their own settings")
-            for name, option in (("openai_base_url", "--base-url"), ("prices", "--price")):
+            for name, option in (("openai_base_url", "--base-url"), ("prices", "--price"), ("hooks", "--hook")):
                 if name in chosen_flags():
                     raise BadInput(f"{option} is for a stack of your own; workers of other servers have their settings")
             return self
@@ -115,6 +115,7 @@ class LocalStack:
             self._check_tools(stack_note.tools_of_running_stack(self._data_dir))
             self._check_base_url(stack_note.base_url_of_running_stack(self._data_dir))
             self._check_prices(stack_note.prices_of_running_stack(self._data_dir))
+            self._check_hooks(stack_note.hooks_of_running_stack(self._data_dir))
         else:
             self._start()
 
@@ -137,6 +138,13 @@ class LocalStack:
             if "tools" in chosen_flags():
                 raise BadInput(text)
             complain(f"warning: {text}")
+
+    def _check_hooks(self, running: frozenset[str]) -> None:
+        """A guard that the person counts on is missing in a stack that was not told of it: nothing is begun there."""
+        missing = [name for name in self._settings.hooks if name not in running]
+        if missing:
+            hooks = ", ".join(missing)
+            raise BadInput(f"the stack that runs for {self._data_dir} has no hook {hooks}; stop it first to use that")
 
     def _check_base_url(self, running: str | None) -> None:
         if "openai_base_url" in chosen_flags() and running != self._settings.openai_base_url:
@@ -162,6 +170,8 @@ class LocalStack:
             told[variable("openai_base_url")] = self._settings.openai_base_url
         if self._tools:
             told[variable("tools")] = ",".join(self._tools)
+        if self._settings.hooks:
+            told[variable("hooks")] = ",".join(self._settings.hooks)
         if self._settings.prices:
             told[variable("prices")] = "\n".join(self._settings.prices)
         env = without_current_folder(os.environ | told)

@@ -18,6 +18,7 @@ from neuraphage.cli.arguments import (
     BaseUrl,
     Extra,
     Force,
+    Hooks,
     Labels,
     MaxCost,
     MaxTurns,
@@ -93,6 +94,7 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     after: After = None,
     script: Script = None,
     tools: Tools = None,  # noqa: ARG001 - noted as a setting
+    hooks: Hooks = None,  # noqa: ARG001 - noted as a setting
     base_url: BaseUrl = None,  # noqa: ARG001 - noted as a setting
     price: Prices = None,  # noqa: ARG001 - noted as a setting
     force: Force = False,
@@ -133,11 +135,16 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
                 task_id, seen_until = resumed(api, resume, given)
             else:
                 task_id, seen_until = new.submit(api, text or ""), "0"
-            _tell_unconfined(settings, waiting)
-            _tell_project_rules(api.get(task_id).spec.working_dir, waiting)
+            _tell_of_safety(settings, api.get(task_id).spec.working_dir, waiting)
             commands = NextCommands(task_id, stack.started, script)
             code = _Run(api, task_id, commands, interrupts, as_json=as_json).to_its_end(seen_until)
     raise typer.Exit(code)
+
+
+def _tell_of_safety(settings: Settings, directory: str | None, view: Viewer) -> None:
+    """What holds the task back less than a person may think."""
+    _tell_unconfined(settings, view)
+    _tell_project_rules(directory, view)
 
 
 def _tell_unconfined(settings: Settings, view: Viewer) -> None:

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from neuraphage import own_secrets, stack_note
 from neuraphage.celery_app import find_workers
-from neuraphage.cli.arguments import BaseUrl, Prices, Tools
+from neuraphage.cli.arguments import BaseUrl, Hooks, Prices, Tools
 from neuraphage.cli.connection import load_settings
 from neuraphage.cli.console import complain
 from neuraphage.cli.exit_codes import INTERRUPTED_EXIT
@@ -55,6 +55,7 @@ def dev(
         str | None, typer.Option(help="Play this script (module:attribute) instead of calling the real model.")
     ] = None,
     tools: Tools = None,  # noqa: ARG001 - noted as a setting
+    hooks: Hooks = None,  # noqa: ARG001 - noted as a setting
     base_url: BaseUrl = None,  # noqa: ARG001 - noted as a setting
     price: Prices = None,  # noqa: ARG001 - noted as a setting
     while_used: Annotated[bool, typer.Option("--while-used", hidden=True)] = False,
@@ -99,16 +100,19 @@ def dev(
                 tools=settings.tools,
                 base_url=settings.openai_base_url,
                 prices=settings.prices,
+                hooks=settings.hooks,
             )
             return _run(plan, own, stop, note)
 
 
 def _environ(settings: Settings, script: str | None) -> dict[str, str]:
-    """What the processes inherit: tools, a server and prices may be named by options of this call alone."""
+    """What the processes inherit: tools, hooks, a server and prices may be named by options of this call alone."""
     environ = scripted_environ(os.environ) if script else dict(os.environ)
     told = {variable("tools"): ",".join(settings.tools)} if settings.tools else {}
     if settings.openai_base_url:
         told[variable("openai_base_url")] = settings.openai_base_url
+    if settings.hooks:
+        told[variable("hooks")] = ",".join(settings.hooks)
     if settings.prices:
         told[variable("prices")] = "\n".join(settings.prices)
     return environ | told

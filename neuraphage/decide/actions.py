@@ -15,6 +15,7 @@ from neuraphage.decide.context_actions import Compact, CountTokens
 from neuraphage.decide.end_actions import Complete, Fail, NextTurn, PauseFor, Rest, StopAtLimit
 from neuraphage.decide.money_actions import WaitForMoney
 from neuraphage.decide.snapshot import Stop
+from neuraphage.model.hook import HookPoint
 from neuraphage.model.rule import Rule
 from neuraphage.model.tool import ToolCall, ToolResult
 from neuraphage.model.tool_traits import RatedKind
@@ -130,6 +131,21 @@ class Foresee:
 
 
 @dataclass(frozen=True, slots=True)
+class AskGuards:
+    """Have guards judge a call.
+
+    Args:
+        call: the call.
+        point: which of them.
+        rules: of SecurityPolicyCheck: those by which it would run.
+    """
+
+    call: ToolCall
+    point: HookPoint
+    rules: tuple[Rule, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class LookAtSeal:
     """Look what an approval of a call would be bound to now."""
 
@@ -227,6 +243,7 @@ Action = (
     | AskPeople
     | AskWhatHappened
     | AskHosts
+    | AskGuards
     | Foresee
     | LookAtSeal
     | VoidApproval

@@ -8,6 +8,7 @@ from typing import Any
 from neuraphage.decide.hashing import canonical
 from neuraphage.decide.shorten import shorten
 from neuraphage.model.effect import ToolEffect
+from neuraphage.model.hook import HookPoint
 from neuraphage.model.tool import SightKind, ToolCall, ToolResult
 
 TOLD_CHARS = 10_000
@@ -27,20 +28,29 @@ def changed(call: ToolCall, changes: Mapping[str, Any]) -> ToolCall:
 
 
 def as_allowed(call: ToolCall, entry: ToolEffect | None) -> ToolCall:
-    """A call as it is to run: with what a person has changed of it."""
-    return call if entry is None or entry.edited is None else changed(call, entry.edited)
+    """A call as it is to run: with what guards, and then a person, have changed of it."""
+    if entry is None:
+        return call
+    said = entry.judged_at(HookPoint.PRE_TOOL_USE) if entry.guarded else None
+    if said is not None and said.params is not None:
+        call = call.model_copy(update={"params": said.params})
+    return call if entry.edited is None else changed(call, entry.edited)
 
 
 def told_of_edit(result: ToolResult, entry: ToolEffect | None) -> ToolResult:
     """A result that says what really ran, where that is not what the model wrote."""
-    if entry is None or entry.edited is None:
+    said = None if entry is None else entry.judged_at(HookPoint.PRE_TOOL_USE)
+    if entry is not None and entry.edited is not None:
+        whole = canonical(entry.edited).decode()
+        told = shorten(whole, TOLD_CHARS)
+        how = f"A person changed this call before they allowed it, to {told} (null: taken away)."
+    elif said is not None and said.params is not None:
+        whole = canonical(said.params).decode()
+        told = shorten(whole, TOLD_CHARS)
+        how = f"The guard {said.by} changed this call, to {told}."
+    else:
         return result
-    whole = canonical(entry.edited).decode()
-    told = shorten(whole, TOLD_CHARS)
-    text = (
-        f"A person changed this call before they allowed it, to {told} (null: taken away). What follows is about that"
-        f" call.\n{result.text}"
-    )
+    text = f"{how} What follows is about that call.\n{result.text}"
     file = result.file
     if file is not None and file.kind is SightKind.WRITTEN and told != whole:
         file = file.model_copy(update={"kind": SightKind.EDITED})  # the model does not know all that was written

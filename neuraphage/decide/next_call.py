@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from neuraphage.decide.actions import (
     Action,
+    AskGuards,
     AskPeople,
     Foresee,
     LookAtSeal,
@@ -14,12 +15,14 @@ from neuraphage.decide.actions import (
     WaitUntil,
 )
 from neuraphage.decide.control import why_held_back
+from neuraphage.decide.guarding import is_judged, result_by_guard
 from neuraphage.decide.policy import Ruled, Ruling, ruled, why_denied
 from neuraphage.decide.rates import begins_at_ms
 from neuraphage.decide.rules.judging import CalledTool, outside_rule
 from neuraphage.decide.rules.reading import rules_of
 from neuraphage.decide.snapshot import Snapshot
 from neuraphage.model.effect import EffectClass, EffectState, tool_effect
+from neuraphage.model.hook import HookPoint
 from neuraphage.model.rule import Rule
 from neuraphage.model.tool import ControlKind, ToolCall, ToolDeclaration, ToolResult
 
@@ -33,8 +36,11 @@ def next_call(snapshot: Snapshot, call: ToolCall) -> Action:
     problem = snapshot.problems.get(call.tool_use_id)
     if problem is not None or tool is None:
         return _refused(call, problem or f"There is no tool {call.name!r}.")
+    judged = _by_guards(snapshot, call, tool)
+    if judged is not None:
+        return judged
     if tool.control is ControlKind.ASK_USER:
-        return AskPeople(_to_ask(snapshot))
+        return _ask_people(snapshot)
     if tool.control is not None:
         held = why_held_back(call, snapshot.calls, snapshot.tools, snapshot.problems, snapshot.journal)
         return Record(call, ToolResult(text="Noted.")) if held is None else _refused(call, held)
@@ -48,6 +54,19 @@ def next_call(snapshot: Snapshot, call: ToolCall) -> Action:
             return _refused(call, DESTRUCTIVE, found.rules)
         case Ruling.ASK:
             return _asked(snapshot, call)
+
+
+def _by_guards(snapshot: Snapshot, call: ToolCall, tool: ToolDeclaration) -> Action | None:
+    """What guards have to say of a call, or that they are to be asked; None where it goes on.
+
+    What they have said of it in this turn holds, also in a worker that has no guards.
+    """
+    point = HookPoint.PRE_USER_PROMPT if tool.control is ControlKind.ASK_USER else HookPoint.PRE_TOOL_USE
+    entry = tool_effect(snapshot.journal, call.tool_use_id)
+    if point in snapshot.guards and not is_judged(call, entry, point):
+        return AskGuards(call, point)
+    result = None if entry is None or not entry.guarded else result_by_guard(call, entry, point)
+    return None if result is None else Record(call, result)
 
 
 def _run(snapshot: Snapshot, call: ToolCall, tool: ToolDeclaration, by: tuple[Rule, ...]) -> Action:
@@ -90,7 +109,19 @@ def _asked(snapshot: Snapshot, call: ToolCall) -> Action:
     if call.tool_use_id not in snapshot.foreseen:
         return Foresee(call)
     refusal = snapshot.foreseen[call.tool_use_id]
-    return AskPeople(_to_ask(snapshot)) if refusal is None else _refused(call, refusal)
+    if refusal is not None:
+        return _refused(call, refusal)
+    return _ask_people(snapshot)
+
+
+def _ask_people(snapshot: Snapshot) -> Action:
+    """Open prompts, of which guards are asked first: no person is asked about what a guard would block."""
+    asked = _to_ask(snapshot)
+    for call in asked if snapshot.guards else ():
+        action = _by_guards(snapshot, call, snapshot.tools[call.name])
+        if isinstance(action, AskGuards):
+            return action
+    return AskPeople(asked)
 
 
 def _to_ask(snapshot: Snapshot) -> tuple[ToolCall, ...]:
@@ -108,6 +139,8 @@ def _is_untouched(snapshot: Snapshot, call: ToolCall) -> bool:
 def _needs_person(snapshot: Snapshot, call: ToolCall) -> bool:
     tool = snapshot.tools.get(call.name)
     if tool is None or call.tool_use_id in snapshot.problems:
+        return False
+    if isinstance(_by_guards(snapshot, call, tool), Record):
         return False
     if tool.control is not None:
         return tool.control is ControlKind.ASK_USER

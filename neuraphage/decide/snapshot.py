@@ -14,6 +14,7 @@ from neuraphage.decide.summary_model import SummaryFacts
 from neuraphage.model.anomaly import AnomalyKind, AnomalyRule
 from neuraphage.model.capacity import Capacity
 from neuraphage.model.effect import Journal
+from neuraphage.model.hook import HookPoint
 from neuraphage.model.money import Shortage
 from neuraphage.model.prompt import Prompt
 from neuraphage.model.rule import Rule
@@ -92,6 +93,7 @@ class Snapshot:
         is_priced: whether a price of the task's model is known.
         shortage: the pool of money that had no room for the call of the model; None where none was asked.
         is_spoken_to: whether a message of a person waits to be taken in.
+        guards: points where this process has guards.
     """
 
     record: TaskRecord
@@ -124,6 +126,7 @@ class Snapshot:
     is_priced: bool = True
     shortage: Shortage | None = None
     is_spoken_to: bool = False
+    guards: frozenset[HookPoint] = frozenset()
 
     def reply(self) -> Sequence[Mapping[str, Any]]:
         """The blocks of this turn's reply."""

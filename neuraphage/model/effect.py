@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
 from neuraphage.model.base import Frozen
 from neuraphage.model.capacity import CapacityReason
+from neuraphage.model.hook import HookPoint, Judgement
 from neuraphage.model.tool_traits import RatedKind
 
 
@@ -75,12 +76,24 @@ class _Effect(Frozen):
         fence: the lease that wrote this state; another fence means that the entry is inherited.
         attempt: model: how many calls were made under this request id (1 for the first); tool: starts that are known
             not to have run.
+        guarded: what guards have said of it, by point, as `judged_at` reads it; they are not asked the same again.
     """
 
     key: str
     state: EffectState
     fence: int = 0
     attempt: int = 0
+    guarded: dict[str, dict[str, Any]] = Field(default_factory=dict)
+
+    def judged_at(self, point: HookPoint) -> Judgement | None:
+        """What the guards of a point have said; None where nobody has asked them."""
+        said = self.guarded.get(point.value)
+        return None if said is None else Judgement.model_validate(said)
+
+    def with_judgement(self, point: HookPoint, said: Judgement) -> Self:
+        """The same with what the guards of a point have said."""
+        kept = said.model_dump(mode="json", exclude_defaults=True)
+        return self.model_copy(update={"guarded": {**self.guarded, point.value: kept}})
 
 
 class ModelEffect(_Effect):

@@ -187,8 +187,6 @@ RESERVED = frozenset(
         EventKind.KNOWLEDGE_QUERY,
         EventKind.KNOWLEDGE_INJECTED,
         EventKind.PERMISSION_REQUEST,
-        EventKind.SECURITY_POLICY_CHECK,
-        EventKind.SECURITY_VIOLATION,
         EventKind.ANOMALY_DETECTED,
     }
 )

@@ -17,6 +17,7 @@ from neuraphage.ports.effects import (
 )
 from neuraphage.ports.files import TurnFiles, WorkingFiles
 from neuraphage.ports.health import HealthStore
+from neuraphage.ports.hooks import Guards, NoGuards
 from neuraphage.ports.installed import LoadedTool, LoadedTools, ToolProblem
 from neuraphage.ports.model_change import ModelChange
 from neuraphage.ports.notices import NoNotices, NoticeMark, NoticeStore, PromptNotices
@@ -77,6 +78,7 @@ __all__ = [
     "FinishTo",
     "ForeseesRefusal",
     "GoneOn",
+    "Guards",
     "HealthStore",
     "HeldRow",
     "HeldTask",
@@ -87,6 +89,7 @@ __all__ = [
     "ModelChange",
     "ModelClient",
     "NextTurn",
+    "NoGuards",
     "NoNotices",
     "NoRelay",
     "NoticeMark",

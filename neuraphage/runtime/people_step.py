@@ -14,6 +14,7 @@ from neuraphage.decide.policy import TIMEOUT
 from neuraphage.decide.shorten import shorten
 from neuraphage.model.effect import EffectState, Marker, MarkerName, Permission, ToolEffect
 from neuraphage.model.event import Event, EventKind
+from neuraphage.model.hook import HookPoint
 from neuraphage.model.prompt import PERMISSION_OPTIONS, InboxItem, Prompt, PromptKind
 from neuraphage.model.tool import ControlKind, ToolCall, ToolResult
 from neuraphage.model.tool_traits import ToolTraits
@@ -218,7 +219,7 @@ class PeopleStep:
             return Prompt(
                 prompt_id=self._prompt_id(call, "question"),
                 kind=PromptKind.QUESTION,
-                text=self._clean(str(call.params.get("question", ""))),
+                text=self._clean(self._question(call)),
                 options=tuple(str(o) for o in call.params.get("options") or ()),
                 tool=call.name,
                 tool_use_id=call.tool_use_id,
@@ -246,6 +247,12 @@ class PeopleStep:
             default_answer=None if timeout_s is None else "no",
             call_index=index,
         )
+
+    def _question(self, call: ToolCall) -> str:
+        """The words of a question: those of the model, or of a guard."""
+        entry = self._work.tool_effect(call.tool_use_id)
+        said = entry.judged_at(HookPoint.PRE_USER_PROMPT) if entry is not None and entry.guarded else None
+        return str(call.params.get("question", "")) if said is None or said.text is None else said.text
 
     def _prompt_id(self, call: ToolCall, purpose: str) -> str:
         record = self._work.record

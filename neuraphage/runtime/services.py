@@ -21,7 +21,9 @@ from neuraphage.model.tool import ToolDeclaration
 from neuraphage.model.usage import PriceQuote
 from neuraphage.ports import (
     Clock,
+    Guards,
     ModelClient,
+    NoGuards,
     NoNotices,
     NoRelay,
     OwnRules,
@@ -59,6 +61,7 @@ class Services:
         project_rules: those of projects that the same person trusts; None for none.
         notices: tells people outside of prompts that have opened.
         relay: holds calls of the model, so that they outlive this process.
+        guards: judge what a turn is about to do.
         model_facts: sizes of a model, by its id.
         can_call: whether this process has access to the provider of a model, by its id.
         key_pool: names the key that the model is called with, for those who share its limits.
@@ -80,6 +83,7 @@ class Services:
     project_rules: OwnRules | None = None
     notices: PromptNotices = field(default_factory=NoNotices)
     relay: Relay = field(default_factory=NoRelay)
+    guards: Guards = field(default_factory=NoGuards)
     model_facts: Callable[[str], ModelFacts] = lambda _: SMALLEST
     can_call: Callable[[str], bool] = lambda _: True
     key_pool: str = ""

@@ -243,6 +243,7 @@ class ToolStep:
             digest=before.digest if before else None,
             edited=before.edited if before else None,
             began=self._began(before, declaration),
+            guarded=before.guarded if before else {},
         )
         marker = Marker(name=MarkerName.TOOL_STARTED, tool=call.name, tool_use_id=call.tool_use_id, params_hash=digest)
         data = {"tool": call.name, "id": call.tool_use_id}

@@ -9,6 +9,7 @@ from typing import assert_never
 from neuraphage.decide.actions import (
     Action,
     AskDetached,
+    AskGuards,
     AskHosts,
     AskPeople,
     AskReply,
@@ -45,6 +46,7 @@ from neuraphage.runtime.announcer import Announcer
 from neuraphage.runtime.begun_calls import BegunCalls
 from neuraphage.runtime.context_step import ContextStep
 from neuraphage.runtime.gates import Gates
+from neuraphage.runtime.guard_step import GuardStep
 from neuraphage.runtime.model_step import ModelStep
 from neuraphage.runtime.no_money import NoMoney
 from neuraphage.runtime.people_step import PeopleStep
@@ -86,6 +88,7 @@ class Turn:
         self._begun = BegunCalls(services, work, self._tools)
         self._seals = Seals(services, work, self._tools, (*rules, *rules_of(spec.allow)))
         self._people = PeopleStep(services, work, self._tools, self._seals)
+        self._guards = GuardStep(services, work, self._tools)
         self._end = TurnEnd(work, self._people)
         self._broken_off: Stop | None = None
 
@@ -137,7 +140,7 @@ class Turn:
             case TakeAnswers():
                 self._people.take(self._facts.calls())
                 self._facts.forget()
-            case Foresee() | LookAtSeal() | VoidApproval():
+            case Foresee() | LookAtSeal() | VoidApproval() | AskGuards():
                 self._look_ahead(action)
             case RunTool():
                 self._seals.decided(action.call, Permission.GRANTED, action.allowed_by)
@@ -185,7 +188,7 @@ class Turn:
                 self._people.open_unknown(call, self._facts.calls().index(call), known)
         return self._people.wait()
 
-    def _look_ahead(self, action: Foresee | LookAtSeal | VoidApproval) -> None:
+    def _look_ahead(self, action: Foresee | LookAtSeal | VoidApproval | AskGuards) -> None:
         """What is known of a call that has not started is a fact of the next decision."""
         call = action.call
         match action:
@@ -195,6 +198,9 @@ class Turn:
                 self._facts.seals[call.tool_use_id] = self._seals.digest(call)
             case VoidApproval():
                 self._seals.void(call)
+                self._facts.forget()
+            case AskGuards(point=point):
+                self._guards.judge(call, point)
                 self._facts.forget()
 
     def _ask_provider(self, action: CountTokens | AskCapacity) -> None:

@@ -102,6 +102,7 @@ class TurnFacts:
             found=self.found,
             stop=stop,
             reach=reach,
+            guards=self._services.guards.points,
             reply_found=self.reply_found,
             asks_hosts=self._services.settings.ask_refused_hosts != "off",
             context=self._context(),

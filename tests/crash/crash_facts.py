@@ -36,6 +36,7 @@ class Facts:
         ring_interrupted: whether the conversation says so of the un-spooled opaque tool.
         files: of the working directory.
         deposits, rings: effects on the outside world.
+        asked_again: calls that a guard was asked of although they were begun.
         told: prompts that somebody was told of.
         told_again: notices beyond the first of a prompt.
         superseded: replies that another try took the place of.
@@ -53,6 +54,7 @@ class Facts:
     ring_interrupted: bool
     files: dict[str, str]
     deposits: int
+    asked_again: int
     rings: int
     told: int
     told_again: int
@@ -93,6 +95,7 @@ def facts_of(site: Site) -> Facts:
         ring_interrupted=interrupted,
         files={p.name: p.read_text(encoding="utf-8") for p in sorted(site.work.iterdir())},
         deposits=len(list(site.outside.glob("deposit-*"))),
+        asked_again=len(site.asked_again.read_text().splitlines()) if site.asked_again.exists() else 0,
         rings=len(rings.read_text(encoding="utf-8").splitlines()) if rings.exists() else 0,
         told=len(set(told)),
         told_again=len(told) - len(set(told)),

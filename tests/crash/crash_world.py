@@ -15,10 +15,13 @@ from crash_effects import ALLOWED, PLAN, Deposit, Ring
 from neuraphage.api.service import TaskService
 from neuraphage.client_wiring import redactor
 from neuraphage.decide.prompt_notice import OPENED
+from neuraphage.hooks import PreToolUse, Verdict, change, guard
+from neuraphage.hooks.guards import LoadedGuards
 from neuraphage.llm.client import AnthropicClient
 from neuraphage.llm.model_table import ModelTable
 from neuraphage.llm.pricing import PriceTable
 from neuraphage.model.dependency import Dependency
+from neuraphage.model.effect import EffectState, ToolEffect
 from neuraphage.model.limits import Limits
 from neuraphage.model.prompt import Prompt
 from neuraphage.model.task import TaskRecord, TaskSpec
@@ -38,6 +41,7 @@ from neuraphage.runtime.watcher import Watcher
 from neuraphage.settings import Settings
 from neuraphage.shell import ShfmtReader
 from neuraphage.spool.command_spool import CommandSpool
+from neuraphage.store import queries
 from neuraphage.store.client import connect
 from neuraphage.store.presence import NamedConnection
 from neuraphage.store.tasks import RedisStore
@@ -108,6 +112,11 @@ class Site:
     def told(self) -> Path:
         """Prompts that somebody was told of."""
         return self.outside / "told"
+
+    @property
+    def asked_again(self) -> Path:
+        """Calls of which a guard was asked although they were begun."""
+        return self.outside / "asked_again"
 
     def prepare(self) -> None:
         """Make the folders, and the file that the task reads; read the settings, before any process is forked."""
@@ -305,7 +314,16 @@ class World:
             notices=self.notices,
             relay=relay,
             model_facts=SIZES.facts,
+            guards=LoadedGuards([guard("PreToolUse", name="six")(self._judge)]),
         )
+
+    def _judge(self, call: PreToolUse) -> Verdict | None:
+        """A guard that has deposits be of six; who asks it about a call that was begun is written down."""
+        entry = queries.journal(self.store.context, call.task_id).get(call.tool_use_id)
+        if isinstance(entry, ToolEffect) and (entry.state is EffectState.STARTED or entry.put_back):
+            with self.site.asked_again.open("a", encoding="utf-8") as file:
+                file.write(f"{call.tool_use_id}\n")
+        return change(params={"amount": 6}) if call.tool == "deposit" else None
 
     def _renew(self) -> None:
         """By turns as the worker's own heartbeat does, and as the process beside a stuck worker does."""

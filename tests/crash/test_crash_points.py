@@ -100,6 +100,7 @@ def test_the_reference_run_does_what_the_plan_says(suite):
     assert facts.faults == [], "the others are only compared with these"
     assert facts.files == {"a.txt": "one\ntwo\n", "b.txt": "goodbye\n", "ran": "x\nx\n"}
     assert (facts.deposits, facts.rings, facts.resends, facts.evidence) == (2, 1, 0, [])
+    assert facts.asked_again == 0
     assert facts.counters["iteration"] == facts.counters["model_calls"] - 1 == len(PLAN) + 3
     assert facts.compacted == ["summary by claude-haiku-5-5"]
     assert facts.follower == ["Queued", "outbox", 2, "Completed"], "released once, by the first completion"

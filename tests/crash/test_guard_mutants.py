@@ -95,6 +95,21 @@ def every_commit_counts_as_outcome() -> None:
     UnitOfWork.note = lambda self, **changes: note(self, **(changes | {"outcome": True}))
 
 
+def announced_without_verdict() -> None:
+    """What a guard has said of a call is not stored with the announcement."""
+    note = UnitOfWork.note
+
+    def mutant(self, *, journal=(), **changes):
+        forgotten = [entry.model_copy(update={"guarded": {}}) for entry in journal]
+        note(
+            self,
+            journal=[new if new.state == "started" else old for new, old in zip(forgotten, journal, strict=True)],
+            **changes,
+        )
+
+    UnitOfWork.note = mutant
+
+
 # --- scenarios ------------------------------------------------------------------------------------------------
 
 
@@ -122,6 +137,7 @@ GUARDS = (
     Guard(effect_before_journal, "the un-spooled tool ran 2 times", ("Tool.run:ring#1.after",)),
     Guard(no_own_deadline, "the un-spooled tool ran 1 times, not 0", (RING_ANNOUNCED,), run_zombie),
     Guard(effect_id_of_parameters, "deposits: 1, not 2"),
+    Guard(announced_without_verdict, "deposits: 3, not 2", ("Tool.run:deposit#1.after",)),
     Guard(seal_does_nothing, THIRD_RUN, ("Spool.start#1.after",)),
     Guard(start_ignores_seals, THIRD_RUN, ("Spool.start#1.before",), run_zombie),
     Guard(start_is_not_exclusive, THIRD_RUN, (), run_lost_tail),

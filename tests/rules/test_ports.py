@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import pytest
 
 from neuraphage import ports
+from neuraphage.hooks.guards import LoadedGuards
 from neuraphage.llm import AnthropicClient, BedrockClient, OpenAIClient, RoutedClient, VertexClient
 from neuraphage.local_files import LocalFiles
 from neuraphage.own_rules import OwnRules
@@ -49,6 +50,7 @@ PARTS: dict[type, list[type]] = {
     ports.HealthStore: [RedisStore],
     ports.Interrupt: [HeldLease],
     ports.ModelClient: [AnthropicClient, BedrockClient, OpenAIClient, RoutedClient, VertexClient],
+    ports.Guards: [LoadedGuards, ports.NoGuards],
     ports.OwnRules: [OwnRules, TrustedRules],
     ports.Presence: [NamedConnection],
     ports.NoticeStore: [RedisStore],

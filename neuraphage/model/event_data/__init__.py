@@ -48,6 +48,8 @@ DATA: Mapping[str, type[EventData]] = {
     EventKind.PERMISSION_DENIED: security.Decided,
     EventKind.PERMISSION_VOIDED: security.PermissionVoided,
     EventKind.HOST_REFUSED: security.HostRefused,
+    EventKind.SECURITY_POLICY_CHECK: security.SecurityPolicyCheck,
+    EventKind.SECURITY_VIOLATION: security.SecurityViolation,
     EventKind.BUDGET_WARNING: drift.BudgetWarning,
     EventKind.ANOMALY_DETECTED: drift.AnomalyDetected,
     EventKind.WORKING_DIR_LOST: drift.WorkingDirChanged,

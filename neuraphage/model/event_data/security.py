@@ -63,3 +63,39 @@ class HostRefused(EventData):
     id: str
     host: str
     port: int
+
+
+class SecurityPolicyCheck(EventData):
+    """Data of SecurityPolicyCheck.
+
+    Args:
+        point: where guards were asked: PreToolUse, PreUserPrompt, SecurityPolicyCheck or PermissionRequest.
+        tool: name of the tool of the call.
+        id: of the call.
+        verdict: what they said together: allow, block, change or answer.
+        by: names of those that did not merely allow.
+        reason: of a block.
+    """
+
+    point: str
+    tool: str
+    id: str
+    verdict: str
+    by: str = ""
+    reason: str = ""
+
+
+class SecurityViolation(EventData):
+    """Data of SecurityViolation.
+
+    Args:
+        tool: its name.
+        id: of the call.
+        by: the guard or the rule that it was against.
+        why: in words.
+    """
+
+    tool: str
+    id: str
+    by: str
+    why: str = ""

@@ -11,6 +11,7 @@ import pytest
 
 from neuraphage.decide.actions import (
     Action,
+    AskGuards,
     AskDetached,
     AskHosts,
     AskPeople,
@@ -61,6 +62,7 @@ from neuraphage.model.effect import (
 )
 from neuraphage.model.limits import Limits
 from neuraphage.model.money import Shortage
+from neuraphage.model.hook import HookPoint
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.rule import Rule, RuleSource
 from neuraphage.model.sandbox import HostReach
@@ -335,6 +337,9 @@ NEXT: list[tuple[dict[str, Any], Action]] = [
     ({"tools": {"act": tool(control=ControlKind.ASK_USER)}}, AskPeople((CALL,))),
     ({"tools": {"act": tool(control=ControlKind.COMPLETE_TASK)}}, Record(CALL, ToolResult(text="Noted."))),
     ({"tools": {"act": tool(control=ControlKind.FAIL_TASK)}}, Record(CALL, ToolResult(text="Noted."))),
+    ({"guards": frozenset({HookPoint.PRE_TOOL_USE})}, AskGuards(CALL, HookPoint.PRE_TOOL_USE)),
+    (ASKS | {"guards": frozenset({HookPoint.PRE_TOOL_USE})}, AskGuards(CALL, HookPoint.PRE_TOOL_USE)),
+    ({"guards": frozenset({HookPoint.PRE_USER_PROMPT})}, RunTool(CALL)),
     (ASKS, Foresee(CALL)),
     (ASKS | {"foreseen": {"t1": None}}, AskPeople((CALL,))),
     (ASKS | {"foreseen": {"t1": "it would fail"}}, refused("it would fail")),

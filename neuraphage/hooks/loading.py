@@ -1,0 +1,81 @@
+"""Hooks of this installation: those of packages (entry points `neuraphage.hooks`) and those of the setting `hooks`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from operator import attrgetter
+from typing import Any
+
+from neuraphage.hooks.declaring import Hook
+from neuraphage.proc.foreign_code import ForeignCodeFailed, foreign_code
+from neuraphage.redaction.ends import Redact
+
+GROUP = "neuraphage.hooks"
+_MAX_REASON_CHARS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedHooks:
+    """What was found.
+
+    Args:
+        hooks: in the order of their registration: those of packages by name, then those that are named.
+        problems: why others could not be loaded, each with where it comes from.
+    """
+
+    hooks: tuple[Hook, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def load_hooks(named: Iterable[str], *, redact: Redact = str) -> LoadedHooks:
+    """Load the hooks of this installation.
+
+    Args:
+        named: `package.module:object`, from the settings; an object is a hook, or a list or tuple of hooks.
+        redact: takes secrets out of what the code of others says.
+    """
+    hooks: list[Hook] = []
+    problems: list[str] = []
+    names: set[str] = set()
+    for origin, reference in _references(named):
+        try:
+            found = _objects(reference)
+        except ForeignCodeFailed as failed:
+            problems.append(f"{origin}: it cannot be imported: {redact(str(failed))[:_MAX_REASON_CHARS]}")
+            continue
+        for one in found:
+            if not isinstance(one, Hook):
+                problems.append(f"{origin}: it is a {type(one).__name__}; decorate a function by @guard or @observer")
+            elif one.name in names:
+                problems.append(f"{origin}: the name {one.name} is taken by another hook; give it one by name=")
+            else:
+                names.add(one.name)
+                hooks.append(replace(one, origin=origin))
+    return LoadedHooks(tuple(hooks), tuple(problems))
+
+
+def _references(named: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """(where it comes from, package.module:object), each object once."""
+    seen = set()
+    for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
+        if point.value not in seen:
+            seen.add(point.value)
+            yield f"{point.value} ({_package(point)})", point.value
+    for one in named:
+        if one not in seen:
+            seen.add(one)
+            yield one, one
+
+
+def _package(point: EntryPoint) -> str:
+    return f"{point.dist.name} {point.dist.version}" if point.dist is not None else "an installed package"
+
+
+def _objects(reference: str) -> list[Any]:
+    module, _, path = reference.partition(":")
+    with foreign_code():
+        found = attrgetter(path)(import_module(module))
+    return list(found) if isinstance(found, list | tuple) else [found]
