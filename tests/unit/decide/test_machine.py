@@ -11,8 +11,8 @@ import pytest
 
 from neuraphage.decide.actions import (
     Action,
-    AskGuards,
     AskDetached,
+    AskGuards,
     AskHosts,
     AskPeople,
     AskReply,
@@ -60,9 +60,9 @@ from neuraphage.model.effect import (
     Permission,
     ToolEffect,
 )
+from neuraphage.model.hook import HookPoint
 from neuraphage.model.limits import Limits
 from neuraphage.model.money import Shortage
-from neuraphage.model.hook import HookPoint
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.rule import Rule, RuleSource
 from neuraphage.model.sandbox import HostReach
