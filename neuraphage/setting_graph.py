@@ -1,4 +1,4 @@
-"""The settings about tasks that wait for tasks. A part of `settings.Settings`."""
+"""The settings about tasks that wait for others. A part of `settings.Settings`."""
 
 from __future__ import annotations
 
@@ -14,3 +14,5 @@ class GraphSettings(BaseModel):
     """Most tasks that wait for one; all of them are released by the write that ends it."""
     graph_walk_max: int = Field(default=10_000, ge=10, le=1_000_000)
     """Most tasks that are looked at to see that a new dependency closes no circle."""
+    lock_wait_s: float = Field(default=60.0, gt=0, le=86_400)
+    """How long a call waits for what another task has locked; then it gets an error that names that task."""

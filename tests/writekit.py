@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import count
 from typing import Any
 
+from lockkit import Holder, announced, has_waited, holder
 from neuraphage.model.dependency import OnFailure
 from neuraphage.model.effect import EffectState, ModelEffect
 from neuraphage.model.event import Event
@@ -16,6 +18,7 @@ from neuraphage.store.uses import Asks
 from storekit import ASK, TALK, StoreKit, question, text_entry
 
 Write = Callable[[], Any]
+_names = count(1)
 FULL = Changes(
     entries=(text_entry("one"),),
     journal=(ModelEffect(state=EffectState.COMPLETED),),
@@ -139,11 +142,42 @@ def releasing(kit: StoreKit) -> Iterator[tuple[str, Write]]:
     yield "fire waiting", partial(kit.store.fire, waiting, "blocked")
 
 
-ALL_WRITES = (settling, claiming, recovering, signalling, releasing)
+def locking(kit: StoreKit) -> Iterator[tuple[str, Write]]:
+    """What is about locks: a call that gets its own, one that waits, and each end of a holder for whom others wait."""
+
+    def awaited(*, settled: bool = True) -> Holder:
+        name = f"file:{next(_names)}"
+        one = holder(kit)
+        one.takes(name) if settled else one.asks(name)
+        holder(kit).waits(name)
+        return one
+
+    one, two = holder(kit).takes("file:one"), holder(kit)
+    yield "commit that locks", partial(kit.store.commit, one.lease, announced(one.lease, ("file:two",)))
+    yield "commit that waits", partial(kit.store.commit, two.lease, announced(two.lease, ("file:one",)))
+    for end in FinishTo:
+        yield f"finish {end} with locks", partial(kit.store.finish, awaited().lease, FULL, end, 0, {})
+    for to in (SuspendTo.WAIT, SuspendTo.POISONED):
+        yield f"suspend {to} with locks", partial(kit.suspend, awaited().lease, to, FULL)
+    further = {"process_id": "p", "claim_id": "next with locks"}
+    yield "go_on with locks", partial(kit.store.go_on, awaited().lease, FULL, FinishTo.NEXT, 0, {}, **further)
+    yield "recover with locks", partial(kit.store.recover, kit.held(awaited().id), "gone")
+    yield "recover under a call", partial(kit.store.recover, kit.held(awaited(settled=False).id), "gone")
+    holder(kit).takes("file:three")
+    waiting = holder(kit).waits("file:three")
+    has_waited(kit, waiting.id)
+    yield "fire late", partial(kit.store.fire, waiting.id, "blocked")
+    leaving = holder(kit).waits("file:three")
+    yield "pause one that waits", partial(kit.send, leaving.id, SignalKind.PAUSE)
+
+
+ALL_WRITES = (settling, claiming, recovering, signalling, releasing, locking)
 
 
 def extent(name: str) -> Asks:
     """What the script of a write asks for before it writes; `name` as in writekit."""
+    if name.startswith("commit that"):
+        return Asks.TURN
     if name == f"finish {FinishTo.NEXT} None":
         return Asks.NEXT
     return {"commit": Asks.COMMIT, **dict.fromkeys(("suspend", "finish", "go_on", "claim"), Asks.TURN)}.get(

@@ -16,6 +16,7 @@ from neuraphage.decide.actions import (
 )
 from neuraphage.decide.control import why_held_back
 from neuraphage.decide.guarding import is_judged, result_by_guard
+from neuraphage.decide.lock_needs import waited_too_long
 from neuraphage.decide.policy import Ruled, Ruling, ruled, why_denied
 from neuraphage.decide.rates import begins_at_ms
 from neuraphage.decide.rules.judging import CalledTool, outside_rule
@@ -80,6 +81,9 @@ def _run(snapshot: Snapshot, call: ToolCall, tool: ToolDeclaration, by: tuple[Ru
     is_late = entry is not None and entry.put_back  # what a former owner could still do about it was waited for
     if tool.effect_class in _MEETS_OTHERS and snapshot.now_ms < unsafe_until_ms and not is_late:
         return WaitUntil(unsafe_until_ms)
+    late = waited_too_long(snapshot.record.locks, call.tool_use_id)
+    if late is not None:
+        return Record(call, late)
     held = _held(snapshot, call, tool)
     if held is not None:
         return held

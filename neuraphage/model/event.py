@@ -103,11 +103,11 @@ class EventKind(StrEnum):
 
     # --- cross-task ---
     RESOURCE_LOCK_WAIT = "ResourceLockWait", EventGroup.CROSS_TASK
-    """It waits for locks that others hold."""
+    """A call of it waits for locks that others hold; it is Blocked."""
     RESOURCE_LOCK_ACQUIRED = "ResourceLockAcquired", EventGroup.CROSS_TASK
-    """It holds the locks that a call of it needs."""
+    """It has the locks that it has waited for; those that were free are taken without a word."""
     RESOURCE_LOCK_RELEASED = "ResourceLockReleased", EventGroup.CROSS_TASK
-    """It holds them no more."""
+    """It holds locks no more that others wait for."""
     SUBTASK_SPAWNED = "SubtaskSpawned", EventGroup.CROSS_TASK
     """It has made another task, whose parent it is."""
     DEPENDENCY_ADDED = "DependencyAdded", EventGroup.CROSS_TASK
@@ -171,6 +171,8 @@ class Cause(StrEnum):
     """The periodic visit of all places."""
     WATCHER = "watcher"
     """The thread of a host that sees dead processes."""
+    LOCK = "lock"
+    """A lock that it waited for came free."""
     DEPENDENCY = "dependency"
     """The end of a task that it waits for."""
     REPAIR = "repair"
@@ -179,9 +181,6 @@ class Cause(StrEnum):
 
 RESERVED = frozenset(
     {
-        EventKind.RESOURCE_LOCK_WAIT,
-        EventKind.RESOURCE_LOCK_ACQUIRED,
-        EventKind.RESOURCE_LOCK_RELEASED,
         EventKind.SUBTASK_SPAWNED,
         EventKind.LEARNING_EXTRACTED,
         EventKind.KNOWLEDGE_QUERY,

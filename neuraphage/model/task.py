@@ -12,6 +12,7 @@ from neuraphage.model.base import SCHEMA_VERSION, Frozen
 from neuraphage.model.dependency import Awaited, Dependency, as_dependency
 from neuraphage.model.effect import Marker
 from neuraphage.model.limits import Limits
+from neuraphage.model.lock import TaskLocks
 from neuraphage.model.model_choice import MAX_FALLBACKS, ModelChoice
 from neuraphage.model.money import MAX_LABELS, LabelName, LabelValue, Shortage
 from neuraphage.model.prompt import Prompt
@@ -234,10 +235,8 @@ class TaskRecord(Frozen):
         counters: totals.
         seq: grows with every move out of a place; a broker message with another seq is stale.
         fence: grows with every claim and recovery.
-        claim_id: random id of the present or last claim.
-        owner: process id of the present or last holder.
-        lease_until_ms: lease expiry, None without a lease.
-        place: outbox, leases, timers or waits; None when terminal.
+        claim_id, owner: random id of the present or last claim, and process id of its holder.
+        lease_until_ms, place: lease expiry; outbox, leases, timers or waits. None without one, or when terminal.
         pause_requested, cancel_requested: flags set by people while a worker holds the task.
         prompts: open prompts.
         grants: remembered permission answers, `TOOL` or `TOOL: PATTERN` to granted or denied.
@@ -250,7 +249,7 @@ class TaskRecord(Frozen):
         model: what is called once a person or a refusal has changed it; None while the spec says it.
         reserved_microusd: what its call under way may cost of pools; 0 where no pool is.
         shortage: the pool that its next call waits for; None while it does not wait for one.
-        dependencies: tasks that it waits for, or has waited for.
+        dependencies, locks: tasks that it waits for, or has waited for; what its calls hold or wait for.
         resets: how often it began anew; shown to nobody, it tells the calls of one conversation from those of the next.
         cost_by_day: micro-dollars by day (since 1970-01-01, UTC), of the days from the release on that counts them.
     """
@@ -280,6 +279,7 @@ class TaskRecord(Frozen):
     reserved_microusd: int = 0
     shortage: Shortage | None = None
     dependencies: tuple[Awaited, ...] = ()
+    locks: TaskLocks | None = None
     resets: int = Field(default=0, exclude=True)
     cost_by_day: dict[int, int] = Field(default_factory=dict, exclude=True)
     schema_version: int = SCHEMA_VERSION

@@ -19,6 +19,7 @@ from neuraphage.ports.files import TurnFiles, WorkingFiles
 from neuraphage.ports.health import HealthStore
 from neuraphage.ports.hooks import Guards, NoGuards
 from neuraphage.ports.installed import LoadedTool, LoadedTools, ToolProblem
+from neuraphage.ports.lock_request import LockRequest
 from neuraphage.ports.model_change import ModelChange
 from neuraphage.ports.notices import NoNotices, NoticeMark, NoticeStore, PromptNotices
 from neuraphage.ports.people import (
@@ -86,6 +87,7 @@ __all__ = [
     "Lease",
     "LoadedTool",
     "LoadedTools",
+    "LockRequest",
     "ModelChange",
     "ModelClient",
     "NextTurn",

@@ -16,6 +16,7 @@ from neuraphage.model.prompt import InboxItem, Prompt
 from neuraphage.model.task import Status, TaskRecord
 from neuraphage.ports.capacity import CapacityStore
 from neuraphage.ports.effects import Delta
+from neuraphage.ports.lock_request import LockRequest
 from neuraphage.ports.model_change import ModelChange
 from neuraphage.ports.people import NextTurn
 from neuraphage.ports.turn_ends import FinishTo, SuspendTo
@@ -45,6 +46,8 @@ class CommitVerdict(StrEnum):
     """An earlier write of this lease is missing (the server lost its tail): nothing was written."""
     NO_MONEY = "NO_MONEY"
     """A pool has no room for the call that a commit announces: nothing was written, and the lease stands."""
+    BLOCKED = "BLOCKED"
+    """Another task has what the call needs that a commit announces: the rest was written, and the lease is over."""
     CANCELLED = "CANCELLED"
     """The task is over: nothing was written by commit; suspend and finish ended it as Cancelled."""
 
@@ -121,6 +124,7 @@ class Changes:
         model: which models are called from the next request on, and why.
         spent: what of `add` was spent on which model: its id -> counters.
         reserve_microusd: what the task is to hold of its pools: what a call may cost, 0 once settled; None leaves it.
+        locks: what the call that these changes announce is to hold; of a commit alone.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -136,6 +140,7 @@ class Changes:
     model: ModelChange | None = None
     spent: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     reserve_microusd: int | None = None
+    locks: LockRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,11 +186,12 @@ class Committed:
     """Answer of commit.
 
     Args:
-        verdict: COMMITTED, STALE, LOST, CANCELLED or NO_MONEY.
+        verdict: COMMITTED, STALE, LOST, CANCELLED, NO_MONEY or BLOCKED.
         pause, cancel: flags people have set.
         sent_at_boottime_s: local send time; the lease runs on from there. 0 when this try renewed nothing: it was
             renewed just before, or an earlier try had written it, and the lease may be over since.
         shortage: NO_MONEY: the pool.
+        settled: BLOCKED: where the task stands now.
     """
 
     verdict: CommitVerdict
@@ -193,6 +199,7 @@ class Committed:
     cancel: bool = False
     sent_at_boottime_s: float = 0.0
     shortage: Shortage | None = None
+    settled: Settled | None = None
 
 
 @dataclass(frozen=True, slots=True)

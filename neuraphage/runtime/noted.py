@@ -10,7 +10,7 @@ from neuraphage.model.effect import JournalEntry, Marker
 from neuraphage.model.event import Event
 from neuraphage.model.message import Entry
 from neuraphage.model.prompt import InboxItem, Prompt
-from neuraphage.ports import Changes, Claimed, ModelChange
+from neuraphage.ports import Changes, Claimed, LockRequest, ModelChange
 from neuraphage.runtime.pending import together
 
 
@@ -92,6 +92,10 @@ class Noted:
         """Note that an inbox item is used up."""
         self._pending = replace(self._pending, consumed=(*self._pending.consumed, raw))
         self.inbox = [row for row in self.inbox if row[0] != raw]
+
+    def ask_for(self, locks: LockRequest | None) -> None:
+        """Note what the call that is announced next is to hold."""
+        self._pending = replace(self._pending, locks=locks)
 
     def remember_grant(self, tool: str, permission: str) -> None:
         """Note an answer that holds for every later call of the tool."""

@@ -30,6 +30,7 @@ from neuraphage.model.tool import ToolCall, ToolDeclaration, ToolResult
 from neuraphage.model.tool_traits import RatedKind
 from neuraphage.ports import ForeseesRefusal, Tool, ToolContext
 from neuraphage.proc.foreign_code import ForeignCodeFailed, foreign_code, of_kind
+from neuraphage.runtime.call_locks import ask_for_locks
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_result import note_result
 from neuraphage.runtime.unit_of_work import UnitOfWork
@@ -89,7 +90,7 @@ class ToolStep:
             outside: whether its command line runs outside of the sandbox.
 
         Raises:
-            LeaseLost, CancelRequested, StoreUnavailable: nothing is noted as its result.
+            LeaseLost, CancelRequested, StoreUnavailable, Blocked: nothing is noted as its result.
         """
         tool, declaration = self.tool(call)
         context = replace(self.context(call, declaration, attempt), outside_sandbox=outside)
@@ -101,7 +102,7 @@ class ToolStep:
         elif declaration.effect_class is EffectClass.CHECKABLE:
             evidence = self._prepared(tool, call, context)
             evidence |= as_evidence(context.approved_file)
-        self.announce(call, declaration, evidence, attempt)
+        self.announce(call, declaration, evidence, attempt, locks=True)
         self.carry_out(tool, call, declaration, context)
 
     def put_back(self, call: ToolCall, attempt: int, *, keeps_evidence: bool) -> None:
@@ -110,13 +111,8 @@ class ToolStep:
         if entry is None:
             raise AssertionError(f"a call that was never begun: {call.tool_use_id}")
         evidence = entry.evidence if keeps_evidence else as_evidence(approved_file(entry)) or None
-        planned = {
-            "state": EffectState.PLANNED,
-            "attempt": attempt,
-            "evidence": evidence,
-            "put_back": True,
-            "began": None,
-        }
+        as_new = {"state": EffectState.PLANNED, "put_back": True, "began": None}
+        planned = {**as_new, "attempt": attempt, "evidence": evidence}
         self._work.note(journal=[entry.model_copy(update={**planned, "fence": self._work.held.lease.fence})])
 
     def note(self, call: ToolCall, result: ToolResult, total_ms: int = 0) -> None:
@@ -217,6 +213,8 @@ class ToolStep:
         evidence: dict[str, Any] | None,
         attempt: int,
         kind: str = EventKind.TOOL_STARTED,
+        *,
+        locks: bool = False,
     ) -> None:
         """Commit that the call begins, together with all that was noted before it.
 
@@ -226,6 +224,7 @@ class ToolStep:
             evidence: for a later look at what came of it.
             attempt: as in `run`.
             kind: of the event that tells of it.
+            locks: whether it takes what it needs, which raises Blocked where another task has that.
         """
         before = self._work.tool_effect(call.tool_use_id)
         digest = sha256_hex(call.params)
@@ -246,8 +245,10 @@ class ToolStep:
             guarded=before.guarded if before else {},
         )
         marker = Marker(name=MarkerName.TOOL_STARTED, tool=call.name, tool_use_id=call.tool_use_id, params_hash=digest)
-        data = {"tool": call.name, "id": call.tool_use_id}
-        self._work.note(journal=[entry], marker=marker, events=[Event(kind=kind, data=data)])
+        if locks:
+            ask_for_locks(self._work, self._services.redaction, call, declaration, before)
+        told = Event(kind=kind, data={"tool": call.name, "id": call.tool_use_id})
+        self._work.note(journal=[entry], marker=marker, events=[told])
         self._work.held.detachable = False
         self._work.begin_effect()
 

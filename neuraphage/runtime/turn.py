@@ -44,6 +44,7 @@ from neuraphage.model.effect import SUMMARY_ENTRY, Permission
 from neuraphage.ports import Settled, SuspendTo
 from neuraphage.runtime.announcer import Announcer
 from neuraphage.runtime.begun_calls import BegunCalls
+from neuraphage.runtime.call_locks import Blocked
 from neuraphage.runtime.context_step import ContextStep
 from neuraphage.runtime.gates import Gates
 from neuraphage.runtime.guard_step import GuardStep
@@ -105,6 +106,8 @@ class Turn:
                 raise LeaseLost(held.lease.task_id)
             try:
                 settled = self._act(decide(self._facts.snapshot(self._stop())))
+            except Blocked as blocked:
+                return blocked.settled
             except CancelRequested:
                 self._broken_off = Stop.ASKED
             except LeaseLost:

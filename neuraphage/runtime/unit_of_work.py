@@ -32,6 +32,7 @@ from neuraphage.ports import (
     Settled,
     SuspendTo,
 )
+from neuraphage.runtime.call_locks import Blocked
 from neuraphage.runtime.held_lease import HeldLease
 from neuraphage.runtime.no_money import NoMoney
 from neuraphage.runtime.noted import Noted
@@ -125,9 +126,15 @@ class UnitOfWork(Noted):
             LeaseLost: another lease has taken over; nothing may start.
             CancelRequested: a person cancelled, or the task is over already.
             NoMoney: a pool has no room for the call that is announced; nothing was written, all stays noted.
+            Blocked: another task has what the call needs that is announced; the rest was written, the lease is over.
             StoreUnavailable: the store stayed away; nothing may start without its marker.
         """
+        self.held.settling = self._pending.locks is not None  # it may be the last write of this turn
         answer = self._write("commit", partial(self._services.store.commit, self.held.lease, self._pending))
+        if answer.settled is not None:
+            self._settling()
+            raise Blocked(answer.settled)
+        self.held.settling = False
         if answer.shortage is not None:
             raise NoMoney(answer.shortage)
         self._pending, self._announced = Changes(), None

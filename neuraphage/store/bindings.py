@@ -15,7 +15,9 @@ from neuraphage.store.uses import Asks
 
 PRELUDE, ACCESS, CHANGES, SIGNALS = "prelude", "access", "changes", "signals"
 FINISHING, CLAIMING, GAUGE, HEARD = "finishing", "claiming", "gauge", "heard"
-MONEY, EDGES = "money", "edges"
+MONEY, WAKING, EDGES, LOCKS = "money", "waking", "edges", "locks"
+GRAPH = (WAKING, EDGES, LOCKS)
+"""What scripts are made of that end or stop a task: others may wait for that."""
 LIMITS = ("#events_max", "#republish_ms", "#exec_ms", "#conversation_ms")
 """Most events kept of a task, when an unclaimed message is sent again, and how long an ended task's keys are kept."""
 CHANGE_GROUPS = {
@@ -126,26 +128,29 @@ BINDINGS = {
             "create",
             ("spec", "entry", "name", "labels", *_MOST, "reason", "after", "#dependants_max", *LIMITS, "#key_ttl_ms",
              _ALL_EVENTS),
-            (PRELUDE, ACCESS, EDGES),
+            (PRELUDE, ACCESS, *GRAPH),
             keys=("CREATED", "TOMBSTONES"),
         ),
         Binding(
             "claim", ("seq", "process", "claim", "request", "#lease_ms", *_POOLS, *LIMITS, _ALL_EVENTS),
-            (PRELUDE, ACCESS, EDGES, MONEY, CLAIMING),
+            (PRELUDE, ACCESS, *GRAPH, MONEY, CLAIMING),
             asks=Asks.TURN,
         ),
-        _change("commit", "#events_max", "#lease_ms", "#slack_ms", asks=Asks.COMMIT),
-        _change("suspend", *LIMITS, "to", "#due_ms", "reason", "detail", "unsent", parts=(EDGES,), asks=Asks.TURN),
-        _change("finish", *_FINISH, parts=(EDGES, FINISHING), asks=Asks.NEXT, asks_more=Asks.TURN),
+        _change(
+            "commit", "#events_max", "#republish_ms", "#lease_ms", "#slack_ms",
+            parts=(WAKING, LOCKS), asks=Asks.COMMIT, asks_more=Asks.TURN,
+        ),
+        _change("suspend", *LIMITS, "to", "#due_ms", "reason", "detail", "unsent", parts=GRAPH, asks=Asks.TURN),
+        _change("finish", *_FINISH, parts=(*GRAPH, FINISHING), asks=Asks.NEXT, asks_more=Asks.TURN),
         _change(
             "go_on", *_FINISH, "next_claim", "process", "request", "#lease_ms", _ALL_EVENTS,
-            parts=(EDGES, FINISHING, CLAIMING), asks=Asks.TURN, called="finish and go on",
+            parts=(*GRAPH, FINISHING, CLAIMING), asks=Asks.TURN, called="finish and go on",
         ),
-        _signal("deliver", "kind", "value", "prompt", "said", "who", "#inbox_max", "#why_max", parts=(EDGES,)),
-        _signal("stop", "kind", "reason", parts=(EDGES,)),
-        _signal("resume", parts=(EDGES,)),
+        _signal("deliver", "kind", "value", "prompt", "said", "who", "#inbox_max", "#why_max", parts=GRAPH),
+        _signal("stop", "kind", "reason", parts=GRAPH),
+        _signal("resume", parts=GRAPH),
         _signal(
-            "depend", "kind", "on", "rule", "#dependencies_max", "#dependants_max", "#walk_max", parts=(EDGES,)
+            "depend", "kind", "on", "rule", "#dependencies_max", "#dependants_max", "#walk_max", parts=GRAPH
         ),
         _signal("revive", "kind", "archive", *_MOST),
         _signal("supersede", "seq", "entry", "#first", "who"),
@@ -157,14 +162,14 @@ BINDINGS = {
                 "fence", "claim", "evidence", "process", "policy", "#max_recoveries", "#max_stalls", "#max_age_ms",
                 "#second_visit_ms", "#lease_ms", "#why_max", *LIMITS,
             ),
-            (PRELUDE, ACCESS, EDGES),
+            (PRELUDE, ACCESS, *GRAPH),
         ),
         Binding("republish", ("#ahead_ms", "#first_ms", "#max_ms", "#why_max")),
-        Binding("fire", ("source", "#why_max", *LIMITS), (PRELUDE, ACCESS, EDGES)),
+        Binding("fire", ("source", "#why_max", *LIMITS), (PRELUDE, ACCESS, *GRAPH)),
         Binding("delete", ("#tombstone_ms", "force"), keys=("TOMBSTONES",)),
         Binding(
-            "repair", ("mode", "deadlines", "edges", "aside", "#lease_ms", "#why_max", *LIMITS),
-            (PRELUDE, ACCESS, EDGES), repairs=True,
+            "repair", ("mode", "deadlines", "edges", "locks", "aside", "#lease_ms", "#why_max", *LIMITS),
+            (PRELUDE, ACCESS, *GRAPH), repairs=True,
         ),
         Binding("allowed", ("commands",), called="ask what this user may do"),
         Binding(

@@ -17,7 +17,7 @@ local function refusal()
   return nil
 end
 
--- The groups by name, each a list; nothing is written.
+-- The groups by name, each a list, and what follows them; nothing is written.
 local function parse_groups()
   local groups, at = {}, FIRST
   for _, group in ipairs(GROUPS) do
@@ -26,7 +26,7 @@ local function parse_groups()
     groups[group[1]] = items
     at = at + size + 1
   end
-  return groups
+  return groups, ARGV[at]
 end
 
 -- What the changes add to each counter.

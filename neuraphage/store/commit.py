@@ -11,6 +11,7 @@ from neuraphage.ports import Changes, Clock, Committed, CommitVerdict, FinishTo,
 from neuraphage.store.context import StoreContext
 from neuraphage.store.edges import woken_of
 from neuraphage.store.encode import change_groups, dumps, entry_json, loads, marker_bytes
+from neuraphage.store.lock_text import asked_bytes
 from neuraphage.store.scripts import script
 
 
@@ -31,7 +32,8 @@ def given_with(context: StoreContext, lease: Lease, changes: Changes, **further:
 def _write(name: str, context: StoreContext, lease: Lease, changes: Changes, **further: object) -> Any:
     """Run one of the scripts that write changes."""
     given = given_with(context, lease, changes, **further)
-    return script(name).run(context, given, task_id=lease.task_id, rest=change_groups(changes))
+    rest = change_groups(changes) + asked_bytes(changes, context.settings)
+    return script(name).run(context, given, task_id=lease.task_id, rest=rest)
 
 
 def commit(context: StoreContext, clock: Clock, lease: Lease, changes: Changes) -> Committed:
@@ -53,12 +55,15 @@ def commit(context: StoreContext, clock: Clock, lease: Lease, changes: Changes) 
     sent_at = clock.boottime_s()
     further = {
         "events_max": context.settings.events_max,
+        "republish_ms": int(context.settings.first_republish_s * 1000),
         "lease_ms": context.lease_ms,
         "slack_ms": context.renew_slack_ms,
     }
     reply = _write("commit", context, lease, changes, **further)
     verdict = CommitVerdict(reply[0].decode())
-    _remember(context, lease, changes, known=verdict is CommitVerdict.COMMITTED)
+    _remember(context, lease, changes, known=verdict in (CommitVerdict.COMMITTED, CommitVerdict.BLOCKED))
+    if verdict is CommitVerdict.BLOCKED:
+        return Committed(verdict, settled=settled_of(reply))
     if verdict is CommitVerdict.NO_MONEY:
         return Committed(verdict, shortage=shortage_of(reply[1:]))
     if verdict is not CommitVerdict.COMMITTED:

@@ -29,7 +29,6 @@ local function waits_for_tasks()
   return false
 end
 
-local function key_of(id) return string.sub(TASK, 1, #TASK - #ID) .. id end
 local function state_of(id)
   local status = redis.pcall('HGET', key_of(id), 'status')
   if type(status) ~= 'string' then return EDGE.gone end
@@ -38,26 +37,6 @@ end
 -- Whether as many tasks wait for it as may.
 local function is_full(id, most)
   return redis.call('ZLEXCOUNT', EDGES, '[' .. id .. ' ', '(' .. id .. '!') >= most
-end
-
--- Has `act` done to another task what it would do to this one.
-local function as_task(id, act, ...)
-  local own = { ID, TASK, MESSAGES, TURN, INBOX, EVENTS, SIGNALS, WHY, LIVE }
-  local key = key_of(id)
-  ID, TASK, MESSAGES, TURN, INBOX = id, key, key .. ':messages', key .. ':turn', key .. ':inbox'
-  EVENTS, SIGNALS, WHY, LIVE = key .. ':events', key .. ':signals', key .. ':why', key .. ':live'
-  local at, cause = told_at, told_cause
-  act(...)
-  told_at, told_cause = at, cause
-  ID, TASK, MESSAGES, TURN, INBOX, EVENTS, SIGNALS, WHY, LIVE = unpack(own)
-end
-
--- Tasks that this script has put to work besides its own: `<id> <seq> <iteration>` each. The caller publishes; what is lost
--- of that, the sweep publishes later.
-local woken = {}
-local function with_woken(reply)
-  if #woken > 0 then reply[#reply + 1] = table.concat(woken, '\n') end
-  return reply
 end
 
 -- Looks again at those the task waits for (all, or the one that has `ended`), and does what follows: it begins, is
@@ -99,6 +78,7 @@ local function hold_back(row, now, set, events_max)
   move_status(row, STATUS.Blocked, now)
   place(WAITS, now)
   event(EVENT.TaskBlocked, set.detail, events_max)
+  if row.locks then give_locks_up(now) end
 end
 
 -- What the end of the present task means for others, in the script that ends it. One after the other, since who is

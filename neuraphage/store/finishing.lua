@@ -3,13 +3,13 @@ local function finish()
   local refusing = refusal()
   if refusing == 'REPLAY' then return replayed() end
   if refusing then return { refusing } end
-  local groups, to, detail = parse_groups(), given.to, given.detail
+  local groups, to, detail = (parse_groups()), given.to, given.detail
   if given.iteration ~= row.iteration then return { 'LOST' } end
   local now = now_ms()
   local set = change_fields(groups, now)
   -- A person may have raised the limit since the claim: the turn is begun once more instead of failing.
   if to == FINISH_TO.limited then to = at_limit(set) and FINISH_TO.failed or 'again' end
-  local is_plain = to == FINISH_TO.next and not row.pause and not row.cancel
+  local is_plain = to == FINISH_TO.next and not row.pause and not row.cancel and not row.locks
   refusing = not is_plain and MORE and refusal_of(MORE) -- what a plain end does not send
   if refusing then return refusing end
   -- a failed turn can be retried from its journal, so it isn't counted
@@ -81,5 +81,6 @@ local function finish()
     redis.call('ZREM', LEASES, ID)
     redis.call('ZADD', OUTBOX, now + given.republish_ms, ID)
   end
+  if row.locks then give_locks_up(now) end
   return with_woken(cjson.decode(set.verdict))
 end

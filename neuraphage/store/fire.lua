@@ -10,7 +10,20 @@ if is_timer then
   queue_task(row, now, row.status, nil, { seq = row.seq + 1 }, given)
 else
   if row.status ~= STATUS.Blocked or not redis.call('ZSCORE', WAITS, ID) then return { 'STALE' } end
-  if waits_for_tasks() then
+  if row.locks then
+    -- what a server has lost with its tail is found here, too
+    local locks, answer = locking(now), {}
+    local own = locks.own_locks(row.locks)
+    locks.try(own.resource, answer)
+    if not answer[1] then
+      if own.state == LOCK.waiting and now < (tonumber(own.due_ms) or 0) then return { 'STALE' } end
+      local _, holder = locks.obstacle(own.needs)
+      own.state, own.holder_task = LOCK.late, holder or own.holder_task
+      locks.leave(own.needs)
+      queue_task(row, now, STATUS.Queued, REASON.unblocked, { seq = row.seq + 1, locks = cjson.encode(own) }, given)
+      locks.wake_all(own.needs)
+    end
+  elseif waits_for_tasks() then
     reconsider(now, given)
     local status = read({ 'status' }).status
     -- the poll looks at it again when all others have had their turn

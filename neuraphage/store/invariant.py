@@ -13,6 +13,7 @@ from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.edge_rules import edge_violations
 from neuraphage.store.encode import loads
+from neuraphage.store.lock_rules import lock_violations
 from neuraphage.store.queries import PLACES
 
 NUMBERS = ("seq", "fence", "iteration", "token", "recoveries", "recoveries_total", "saved_at")
@@ -33,6 +34,7 @@ class _Picture:
     records: dict[str, dict[bytes, bytes]]
     edges: set[tuple[str, str]]
     reserved: dict[str, int]
+    locks: dict[bytes, bytes]
 
     @property
     def placed(self) -> set[str]:
@@ -54,7 +56,8 @@ def violations(context: StoreContext) -> list[str]:
     for name, members in picture.places.items():
         found += [f"{m}: in {name}, but there is no such task" for m in members if not picture.records.get(m)]
     found += [f"{d}: a deadline of a prompt that is not open" for d in picture.deadlines if not _open(d, picture)]
-    return found + _money_violations(picture) + edge_violations(picture.records, picture.edges)
+    found += _money_violations(picture) + edge_violations(picture.records, picture.edges)
+    return found + lock_violations(picture.records, picture.locks)
 
 
 def _money_violations(picture: _Picture) -> list[str]:
@@ -99,7 +102,8 @@ def _read(context: StoreContext, ids: Iterable[str]) -> _Picture:
             pipe.hgetall(keys.task(task_id))
         pipe.hgetall(keys.pools)
         pipe.zrange(keys.edges, 0, -1)
-        *replies, pools, edges = pipe.execute()
+        pipe.hgetall(keys.locks)
+        *replies, pools, edges, locks = pipe.execute()
     members = [[raw.decode() for raw in reply] for reply in replies[: len(zsets)]]
     statuses = members[len(PLACES) : len(PLACES) + len(Status)]
     return _Picture(
@@ -115,6 +119,7 @@ def _read(context: StoreContext, ids: Iterable[str]) -> _Picture:
             for name, value in pools.items()
             if name.startswith(b"reserved ")
         },
+        locks=locks,
     )
 
 

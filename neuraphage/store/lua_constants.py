@@ -14,8 +14,9 @@ from neuraphage.decide.lifecycle import MOVES
 from neuraphage.model.base import SCHEMA_VERSION
 from neuraphage.model.capacity import CapacityReason
 from neuraphage.model.dependency import DependencyState, OnFailure
-from neuraphage.model.effect import MODEL_ENTRY, EffectState, MarkerName
+from neuraphage.model.effect import MODEL_ENTRY, EffectKind, EffectState, MarkerName
 from neuraphage.model.event import Cause, EventKind
+from neuraphage.model.lock import LockMode, LockState
 from neuraphage.model.money import OTHERS, SPENT_FIELDS, Pool
 from neuraphage.model.place import PLACES_OF, Place
 from neuraphage.model.prompt import PromptKind
@@ -34,6 +35,9 @@ WORDS: Mapping[str, type[StrEnum]] = {
     "SUSPEND_TO": SuspendTo,
     "SIGNAL": SignalKind,
     "EFFECT": EffectState,
+    "EFFECT_KIND": EffectKind,
+    "LOCK": LockState,
+    "LOCK_MODE": LockMode,
     "EVENT": EventKind,
     "CAUSE": Cause,
     "PROMPT": PromptKind,

@@ -19,7 +19,7 @@ end
 
 local COMMON = { 'status', 'since', 'fence', 'claim', 'token', 'verdict', 'owner', 'pause', 'cancel', 'seq',
   'iteration', 'prompts', 'recoveries', 'recoveries_total', 'marker', 'saved_at', 'reason', 'retry_count',
-  'lease_ms', 'stalls', 'trail', 'short' }
+  'lease_ms', 'stalls', 'trail', 'short', 'locks' }
 
 -- One command with any number of arguments, in as many calls as it takes: Lua unpacks no more than 8,000 at once,
 -- and an error in mid-script would leave it half done. The part is even, since HSET takes pairs.
@@ -180,6 +180,7 @@ end
 local PER_TASK = { TASK, MESSAGES, TURN, INBOX, EVENTS, SIGNALS, WHY }
 
 local on_end -- of edges.lua: what the end of the task means for those that wait for it
+local give_locks_up -- of locks.lua: the task needs its locks no more
 
 -- Ends the task: out of every place, prompts and flags gone, keys on their way out.
 -- `set` may carry further fields; detail is JSON; limits are the script's arguments of those names.
@@ -204,6 +205,7 @@ local function end_task(row, new, now, detail, set, limits)
   for _, key in ipairs({ TASK, MESSAGES, EVENTS, WHY }) do redis.call('PEXPIRE', key, limits.conversation_ms) end
   for _, key in ipairs({ TURN, INBOX, SIGNALS }) do redis.call('PEXPIRE', key, limits.exec_ms) end
   on_end(new, now, limits)
+  if row.locks then give_locks_up(now, true) end
 end
 
 local function cancel_detail(row)
@@ -223,6 +225,7 @@ local function pause_task(row, now, why, set, events_max, about)
   move_status(row, STATUS.Paused, now)
   place(WAITS, now)
   event(EVENT.TaskPaused, set.detail, events_max, why == 'user' and CAUSE.person or nil)
+  if row.locks then give_locks_up(now) end
 end
 
 -- Puts the task in the outbox; the caller publishes.

@@ -36,6 +36,7 @@ from neuraphage.model.usage import Counters
 from neuraphage.store.client import corrupt
 from neuraphage.store.edge_text import awaited_of
 from neuraphage.store.encode import loads, plain_text
+from neuraphage.store.lock_text import locks_of
 
 SPECS_KEPT = 512
 SHORT_SPEC_BYTES = 16_384
@@ -203,6 +204,7 @@ def task_record(
             reserved_microusd=_int(values, "reserved"),
             shortage=Shortage(**loads(values["short"], "shortage")) if "short" in values else None,
             dependencies=awaited_of(values.get("after", b"")),
+            locks=locks_of(values),
             resets=_int(values, "resets"),
             model=ModelChoice.model_validate_json(values["model"]) if values.get("model") else None,
             cost_by_day={int(day): int(cost) for day, cost in _prefixed(values, "c:").items()},

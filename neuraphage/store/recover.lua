@@ -113,4 +113,5 @@ if policy ~= POLICY.auto then
   return done('PAUSED', string.format(SAY.policy, policy))
 end
 queue_task(row, now, STATUS.Running, REASON.recovered, set, given)
+if row.locks then give_locks_up(now) end -- unless its call may still be at work
 return done('RECOVERED', begun and SAY.goes_on or SAY.begins)

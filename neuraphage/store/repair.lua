@@ -1,8 +1,8 @@
 -- repair: hold one task against its record, and put right what contradicts it. The record is believed; places, indexes
 -- and expiries follow from it. Beside running workers nothing is lost: a lease whose record agrees is left alone, and
 -- where it is not clear who acts, fence and seq are raised, so that a former holder can write no more.
--- mode: look (only tell), list (only add to the index of all ids), repair. deadlines, edges: members in question
--- (JSON lists).
+-- mode: look (only tell), list (only add to the index of all ids), repair. deadlines, edges: members in question, locks:
+-- resources at which it stands for no reason (JSON lists).
 -- Answers: verdict (SOUND, FOUND, REPAIRED, LEFT: a person must look; NEWER), then one sentence a finding.
 local mode, aside = given.mode, given.aside
 local fix = mode == REPAIR_MODE.repair
@@ -80,6 +80,37 @@ for _, member in ipairs(cjson.decode(given.edges)) do
   if not wanted[member] and redis.call('ZSCORE', EDGES, member) then
     tell(SAY.stray_edge)
     if fix then redis.call('ZREM', EDGES, member) end
+  end
+end
+-- locks: of the hash of all locks only what the record says, and of the record what a task of its status may say
+local locks, own_locks = locking(now), nil
+if row.locks then
+  own_locks = locks.own_locks(row.locks)
+  local may_wait = row.status == STATUS.Blocked
+  if not own_locks.state or TERMINAL[row.status] or may_wait ~= (own_locks.state == LOCK.waiting) then
+    tell(SAY.stray_locks)
+    if fix then give_locks_up(now, true) end
+    own_locks = nil
+  end
+end
+local has_place = {}
+for _, need in ipairs(own_locks and own_locks.state ~= LOCK.late and own_locks.needs or {}) do
+  for _, line in ipairs(locks.lines_of(need.resource)) do
+    if line.id == ID and line.state == own_locks.state then has_place[need.resource] = true end
+  end
+  if not has_place[need.resource] then
+    tell(SAY.no_lock, need.resource)
+    if fix then locks.add(need.resource, own_locks.state, need.mode) end
+    has_place[need.resource] = true
+  end
+end
+for _, resource in ipairs(cjson.decode(given.locks)) do
+  if not has_place[resource] and not (row.locks and not own_locks and fix) then
+    tell(SAY.stray_lock, resource)
+    if fix then
+      locks.leave({ { resource = resource } })
+      locks.wake_all({ { resource = resource } })
+    end
   end
 end
 -- a suspicion may outlive its lease, and names the expiry that it was made for

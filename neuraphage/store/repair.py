@@ -16,6 +16,7 @@ from neuraphage.store.context import WHY_MAX, StoreContext
 from neuraphage.store.edge_scan import scan_edges, waiting_of
 from neuraphage.store.encode import dumps
 from neuraphage.store.keys import Keys
+from neuraphage.store.lock_scan import Named, scan_locks
 from neuraphage.store.scripts import script
 
 WHOLE_ID = re.compile(r"task-[0-9a-f-]{36}")
@@ -27,6 +28,7 @@ def examine(
     mode: RepairMode,
     deadlines: Sequence[str] = (),
     edges: Sequence[str] = (),
+    locks: Sequence[Named] = (),
 ) -> list[RepairResult]:
     """Look at tasks, each at one instant, and repair them if asked to.
 
@@ -36,6 +38,7 @@ def examine(
         mode: what may be changed.
         deadlines: members of the index of deadlines that are in question.
         edges: the same of the index of edges.
+        locks: tasks and resources of the hash of locks that are in question.
 
     Raises:
         StoreUnavailable, StoreError: those before were looked at; repeating it is safe.
@@ -47,6 +50,7 @@ def examine(
             "mode": mode.value,
             "deadlines": dumps(mine),
             "edges": dumps([member for member in edges if waiting_of(member) == task_id]),
+            "locks": dumps([resource for holder, resource in locks if holder == task_id]),
             "aside": context.keys.damaged,
             "lease_ms": context.lease_ms,
             "why_max": WHY_MAX,
@@ -78,7 +82,8 @@ def _kinds(keys: Keys) -> dict[str, str]:
     return (
         kinds
         | dict.fromkeys(
-            (keys.suspects, keys.processes, keys.sweep, keys.cooling, keys.kept, keys.ledger, keys.pools), "hash"
+            (keys.suspects, keys.processes, keys.sweep, keys.cooling, keys.kept, keys.ledger, keys.pools, keys.locks),
+            "hash",
         )
         | {keys.report: "string", keys.all_events: "stream"}
     )
@@ -116,19 +121,23 @@ def survey_step(context: StoreContext, mode: RepairMode, batch: int, step: str) 
     Returns:
         What was found, and where the next one begins; empty at the end.
     """
-    phases = ("records", *_indexes(context.keys), "edges")
+    phases = ("records", *_indexes(context.keys), "edges", "locks")
     phase, _, cursor = step.partition("@")
     at = phases.index(phase) if phase in phases else 0
     cursor_number = int(cursor) if cursor.isdecimal() else 0
     edges: list[str] = []
+    locks: list[Named] = []
     if phases[at] == "records":
         cursor_number, ids, deadlines = _scan_records(context, cursor_number, batch)
     elif phases[at] == "edges":
         cursor_number, edges = scan_edges(context, cursor_number, batch)
         ids, deadlines = sorted(set(map(waiting_of, edges))), []
+    elif phases[at] == "locks":
+        cursor_number, locks = scan_locks(context, cursor_number, batch)
+        ids, deadlines = sorted({task_id for task_id, _ in locks}), []
     else:
         cursor_number, ids, deadlines = _scan_index(context, phases[at], cursor_number, batch)
-    looked = examine(context, ids, mode, deadlines, edges)
+    looked = examine(context, ids, mode, deadlines, edges, locks)
     if cursor_number:
         return looked, f"{phases[at]}@{cursor_number}"
     return looked, f"{phases[at + 1]}@0" if at + 1 < len(phases) else ""

@@ -22,7 +22,7 @@ local function pause()
   else
     pause_task(row, now, 'user', { seq = seq }, given.events_max)
   end
-  return accepted()
+  return with_woken(accepted())
 end
 
 if TERMINAL[row.status] then return reply('ILLEGAL') end

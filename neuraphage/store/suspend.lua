@@ -2,7 +2,7 @@
 refused = refusal()
 if refused == 'REPLAY' then return replayed() end
 if refused then return { refused } end
-local groups, to = parse_groups(), given.to
+local groups, to = (parse_groups()), given.to
 local now = now_ms()
 local set = change_fields(groups, now)
 local seq = row.seq + 1
@@ -87,4 +87,5 @@ else -- shutdown, a pause whose flag is gone, an anomaly that a person has writt
   apply(groups, set, true)
   queue_task(row, now, STATUS.Running, given.reason ~= '' and given.reason or nil, {}, given)
 end
+if row.locks then give_locks_up(now) end -- who waits holds none
 return with_woken(cjson.decode(set.verdict))

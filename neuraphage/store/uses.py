@@ -53,6 +53,7 @@ _TABLE: dict[str, tuple[str, dict[Asks, str]]] = {
     "LEDGER": ("hash", {_COMMIT: "HGET HSET HDEL HLEN HKEYS"}),
     "POOLS": ("hash", {_COMMIT: "HMGET HSET", _ALL: "HDEL"}),
     "EDGES": ("zset", {_TURN: "ZRANGEBYLEX ZREM", _ALL: "ZADD ZLEXCOUNT ZSCORE"}),
+    "LOCKS": ("hash", {_TURN: "HSET HDEL"}),
     "IDS": ("zset", {_ALL: "ZADD ZREM ZSCORE"}),
     "LIVE": ("", {_ALL: "DEL"}),
     "NUDGE": ("", {_ALL: "PUBLISH"}),

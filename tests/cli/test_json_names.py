@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from clikit import Bench, CommandLine
+from lockkit import holder
 from neuraphage.decide.superseding import superseding
 from neuraphage.model.capacity import CallShare, CapacityReason, LearnedLimits, ModelLimits
 from neuraphage.model.effect import EffectState, ToolEffect
@@ -65,6 +66,8 @@ def every_record(bench: Bench) -> list[str]:
     recovered, _ = bench.kit.running()
     bench.kit.recover(recovered)
     bench.client.set_model(ids[0], "expert")
+    holder(bench.kit).takes("file:/w/a")
+    ids.append(holder(bench.kit).waits("file:/w/a").id)
     return [*ids, task_id, recovered, bench.kit.after(ids[0])]
 
 

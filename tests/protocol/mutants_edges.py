@@ -140,7 +140,7 @@ EDGE_MUTANTS = (
         "a_dependency_is_added_and_taken_away", paused=True,
     ),
     _edges(
-        "the poll wakes nobody who waits", "fire", "  if waits_for_tasks() then", "  if false then",
+        "the poll wakes nobody who waits", "fire", "  elseif waits_for_tasks() then", "  elseif false then",
         "the_poll_wakes_nobody_who_waits_for_tasks",
     ),
     _edges(

@@ -55,8 +55,8 @@ TURN_MUTANTS = (
     Mutant(
         "commit is no replay of a suspend",
         "commit",
-        "if refused == 'REPLAY' and row.verdict ~= '' then return { 'LOST' } end",
-        "",
+        "  return told[1] == 'BLOCKED' and told or { 'LOST' }",
+        "  return told",
         "commit::test_a_commit_is_not_a_replay_of_a_suspend",
     ),
     Mutant(

@@ -10,7 +10,7 @@ class ResourceLockWait(EventData):
 
     Args:
         resources: what it waits for.
-        holder_task: the task that has the first of them.
+        holder_task: the task that has the first of those that are not free, or waits for it since longer.
     """
 
     resources: tuple[str, ...]

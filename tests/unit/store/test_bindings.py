@@ -21,8 +21,10 @@ from neuraphage.store.bindings import (
     FINISHING,
     GAUGE,
     HEARD,
+    LOCKS,
     MONEY,
     SIGNALS,
+    WAKING,
 )
 from neuraphage.store.encode import change_groups
 from neuraphage.store.keys import TASK_KEY_NAMES
@@ -38,8 +40,9 @@ OTHERWISE_USED = {"pause", "cancel", "list", "model", "money", "limit", "deadlin
 """Words that are something else too: flags and the model are fields of the record, a list is a type of keys, money is
 why a task is paused, the limit of a pool is a field of it, and a deadline is a verdict that is kept for `why`."""
 OF_FIELDS = {"^%d+ [ml] ", "^(%d+)( .*)$", " d", " m ", " l ", "used ", "reserved ", "(%S+) (%S+) (%S+)"}
-"""Parts of the names of fields of the ledger and of pools, and of edges, which have blanks in them."""
-SHARED = {"prelude", "access", CHANGES, EDGES, FINISHING, CLAIMING, GAUGE, HEARD, MONEY, SIGNALS}
+OF_FIELDS |= {"(%S+) (%S+) (%S+) (%S+)"}
+"""Parts of the names of fields of the ledger and of pools, and of edges and lines of locks, with blanks in them."""
+SHARED = {"prelude", "access", CHANGES, EDGES, LOCKS, WAKING, FINISHING, CLAIMING, GAUGE, HEARD, MONEY, SIGNALS}
 
 
 _TOKEN = re.compile(r"""--[^\n]*|'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|\[\[(.*?)\]\]""", re.DOTALL)

@@ -8,7 +8,6 @@ import orjson
 import pytest
 
 from neuraphage.errors import CorruptRecord, SchemaTooNew
-from neuraphage.model.lock import Lock
 from neuraphage.model.message import Entry
 from neuraphage.store import encode
 
@@ -48,11 +47,3 @@ def test_a_newer_entry_is_refused_by_name() -> None:
     """An entry of a later release says so instead of being misread."""
     with pytest.raises(SchemaTooNew, match="upgrade"):
         encode.stored_entry(b'{"role":"user","content":[],"turn":0,"v":99}')
-
-
-def test_a_lock_survives_being_stored() -> None:
-    """The stored form of a lock reads back as it was."""
-    lock = Lock(
-        resource="file:/a", holder_task="task-1", holder_process="p", fence=3, acquired_at_ms=1, lease_expires_ms=2
-    )
-    assert Lock.model_validate_json(lock.model_dump_json()) == lock
