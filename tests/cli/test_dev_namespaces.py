@@ -28,14 +28,14 @@ PLAY = ("--script", "runscript:play")
 NAMES = ("one", "two")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def folder() -> Iterator[Path]:
     """A short path, for the socket's sake."""
     with tempfile.TemporaryDirectory(prefix="np-") as made:
         yield Path(made)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def server(folder: Path) -> Iterator[EmbeddedServer]:
     """A server that no stack has started."""
     with EmbeddedServer(folder / "own") as running:

@@ -74,7 +74,7 @@ def test_a_late_commit_and_a_late_finish_are_refused(stack: Stack) -> None:
     """A worker that comes back with replies in hand: commit and finish answer STALE, then a nudged renew does too."""
     # It renews so rarely that its turns speak first when it is back; the test makes its leases run out instead.
     zombie = stack.start_worker(concurrency=4, lease_s=600, heartbeat_s=100)
-    go = stack.folder / "late-replies-go-on"
+    go = stack.gate("late-replies-go-on")
     calling = turn("some words before a command", command("echo ran >> log.txt"), until=go)
     committing = stack.submit(task_prompt(calling, turn("done"), note="commit"))
     finishing = stack.submit(task_prompt(turn("the last words of a task", until=go), note="finish"))

@@ -21,7 +21,7 @@ TEXT = "A long reply, which is held in its midst until a file is there. It has s
 def held_reply(stack: Stack, name: str, pool: str) -> tuple[StackProcess, str, Path]:
     """A worker of this pool with a task whose reply streams, and the file at which the reply goes on to its end."""
     worker = stack.start_worker(pool=pool, concurrency=2)
-    go = stack.folder / f"{name}-{pool}-goes-on"
+    go = stack.gate(f"{name}-{pool}-goes-on")
     task = stack.submit(task_prompt(turn(TEXT, until=go, between_events_s=0.1)), followed=True)
     wait_for(lambda: shown(stack, task), "the reply to begin")
     return worker, task, go
@@ -57,7 +57,7 @@ def test_a_killed_worker_costs_no_reply(stack: Stack, pool: str) -> None:
 def test_who_comes_late_sees_all_of_a_reply(stack: Stack) -> None:
     """The part from before they came, too."""
     stack.start_worker(concurrency=2)
-    go = stack.folder / "late-goes-on"
+    go = stack.gate("late-goes-on")
     task = stack.submit(task_prompt(turn(TEXT, until=go)))
     wait_for(lambda: stack.model_requests(task), "the reply to begin")
     live.watch(stack.store.context, task)

@@ -30,7 +30,7 @@ def running_stack() -> Iterator[Stack]:
 def test_the_reply_in_hand_is_committed_and_the_next_worker_goes_on_at_once(stack: Stack, pool: str) -> None:
     """SIGTERM in mid-stream: one request a turn, exit 0, no recovery, the next turn's message is claimed as sent."""
     leaving = stack.start_worker(pool=pool, concurrency=2)
-    go = stack.folder / f"{pool}-goes-on"
+    go = stack.gate(f"{pool}-goes-on")
     task = stack.submit(task_prompt(turn("a held reply", command("echo 1 >> log.txt"), until=go), turn("done")))
     stack.wait_marker(task, "request_sent")
     first = stack.record(task).owner

@@ -283,14 +283,19 @@ class Stack(TaskViews):
             return [key.decode() for key in broker.scan_iter(match=pattern)]
 
     def held_unacknowledged(self) -> list[str]:
-        """Keys of messages that a worker holds and that can come again; not the lock of those who look for such."""
-        return [key for key in self.broker_keys("*unacked*") if not key.endswith("_mutex")]
+        """Messages that a worker holds and that can come again; a slow machine always has a sweep among them."""
+        with self._broker() as broker:
+            return [raw.decode() for key in broker.scan_iter(match="*:unacked") for raw in broker.hvals(key)]
 
     def turns_held_unacknowledged(self) -> list[str]:
-        """Messages of turns that a worker holds and that can come again. A sweep's is held while it runs."""
-        with self._broker() as broker:
-            held = [raw for key in broker.scan_iter(match="*:unacked") for raw in broker.hvals(key)]
-        return [raw.decode() for raw in held if RUN_QUEUE in json.loads(raw)[1:]]
+        """Those of turns."""
+        return [raw for raw in self.held_unacknowledged() if RUN_QUEUE in json.loads(raw)[1:]]
+
+    def gate(self, name: str) -> Path:
+        """A file that is not there, for something to wait for: a test's first try may have left it behind."""
+        path = self.folder / name
+        path.unlink(missing_ok=True)
+        return path
 
     def push(self, queue: str, raw: bytes) -> None:
         """Put anything into a queue of the broker."""
