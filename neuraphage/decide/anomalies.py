@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import takewhile
 from typing import Any
 
@@ -54,43 +55,80 @@ def watched(snapshot: Snapshot) -> Watched:
     rules = snapshot.bounds.anomalies
     if not rules:
         return Watched()
-    steps = list(steps_taken(snapshot.entries))
-    read = [_anomaly(kind, rule.limit, *_reading(snapshot, kind, steps)) for kind, rule in rules.items()]
-    reached = tuple(one for one in read if one.reading >= one.limit)
-    half = next((one for one in read if one.kind in _TOLD_EARLY and _is_half_way(one, steps)), None)
-    return Watched(reached, half)
+    history = _History(list(steps_taken(snapshot.entries)), snapshot.tools)
+    read = {kind: (rule.limit, *_reading(snapshot, kind, history)) for kind, rule in rules.items()}
+    reached = tuple(_anomaly(kind, *one) for kind, one in read.items() if one[1] >= one[0])
+    half = next((kind for kind in rules if kind in _TOLD_EARLY and _is_half_way(kind, *read[kind][:2], history)), None)
+    return Watched(reached, None if half is None else _anomaly(half, *read[half]))
 
 
 def _anomaly(kind: AnomalyKind, limit: int, reading: int, what: str) -> Anomaly:
     return Anomaly(kind=kind, reading=reading, limit=limit, what=shorten(what, WHAT_CHARS))
 
 
-def _is_half_way(one: Anomaly, steps: Sequence[Step]) -> bool:
-    if not max(2, -(-one.limit // 2)) <= one.reading < one.limit:
+def _is_half_way(kind: AnomalyKind, limit: int, reading: int, history: _History) -> bool:
+    if not max(2, -(-limit // 2)) <= reading < limit:
         return False
-    return not any(isinstance(step, Noticed) and step.kind is one.kind for step in _since(steps, one.kind))
+    return not any(note.kind is kind for note in _notes(history.since(kind).steps))
 
 
-def _since(steps: Sequence[Step], kind: AnomalyKind) -> list[Step]:
-    """The steps since the limit of a kind was acted on."""
-    return list(takewhile(lambda one: not (isinstance(one, Noticed) and one.acted and one.kind is kind), steps))
+def _notes(steps: Sequence[Step]) -> list[Noticed]:
+    return [step for step in steps if isinstance(step, Noticed)]
 
 
-def _reading(snapshot: Snapshot, kind: AnomalyKind, steps: Sequence[Step]) -> Reading:
-    recent = _since(steps, kind)
+class _Stretch:
+    """Steps, newest first, and what more than one reading needs of them."""
+
+    def __init__(self, steps: Sequence[Step], tools: Mapping[str, ToolDeclaration]) -> None:
+        self.steps = steps
+        self._tools = tools
+
+    @cached_property
+    def calls(self) -> list[Called]:
+        """The calls among them."""
+        return [step for step in self.steps if isinstance(step, Called)]
+
+    @cached_property
+    def since_a_change(self) -> list[Called]:
+        """The calls since one that succeeded may have changed what others come to; one that is itself repeated changes
+        nothing more."""
+        for at, call in enumerate(self.calls):
+            tool = self._tools.get(call.name)
+            is_pure = tool is not None and tool.effect_class is EffectClass.PURE
+            if not is_pure and _is_new(self.calls, at):
+                return self.calls[: at + 1]
+        return self.calls
+
+
+class _History:
+    """What a task has done, cut for each kind where its limit was acted on last; most kinds share the whole of it."""
+
+    def __init__(self, steps: list[Step], tools: Mapping[str, ToolDeclaration]) -> None:
+        self.notes = _notes(steps)
+        self._whole = _Stretch(steps, tools)
+        self._tools = tools
+
+    def since(self, kind: AnomalyKind) -> _Stretch:
+        """The steps since the limit of a kind was acted on."""
+        acted = next((note for note in self.notes if note.acted and note.kind is kind), None)
+        if acted is None:
+            return self._whole
+        return _Stretch(list(takewhile(lambda step: step is not acted, self._whole.steps)), self._tools)
+
+
+def _reading(snapshot: Snapshot, kind: AnomalyKind, history: _History) -> Reading:
     turn = snapshot.record.counters.iteration
-    told = (step for step in steps if isinstance(step, Noticed) and step.kind is kind)
-    if kind in _OF_THE_TURN and any(note.turn == turn for note in told):
+    if kind in _OF_THE_TURN and any(note.kind is kind and note.turn == turn for note in history.notes):
         return 0, ""
     match kind:
         case AnomalyKind.SAME_CALL_FAILS:
-            return _same_call_fails(recent, snapshot.tools)
+            return _same_call_fails(history.since(kind))
         case AnomalyKind.SAME_CALL:
-            return _same_call(recent, snapshot.tools)
+            return _same_call(history.since(kind))
         case AnomalyKind.FAILURES_IN_A_ROW:
-            return _failures(recent)
+            return _failures(history.since(kind))
         case AnomalyKind.NO_PROGRESS:
-            return _idle_s(recent), ""
+            return _idle_s(history.since(kind)), ""
         case AnomalyKind.TURN_TOKENS:
             return _turn_tokens(snapshot.entries, turn), ""
         case AnomalyKind.WRITES_A_MINUTE:
@@ -104,32 +142,16 @@ def _reading(snapshot: Snapshot, kind: AnomalyKind, steps: Sequence[Step]) -> Re
             return max(sizes, default=(0, ""))
 
 
-def _calls(steps: Sequence[Step]) -> Iterator[Called]:
-    return (step for step in steps if isinstance(step, Called))
-
-
 def _is_new(calls: Sequence[Called], at: int) -> bool:
     """Whether a call brought something that none before it had brought."""
     return not calls[at].is_error and not any(map(calls[at].is_same, calls[at + 1 :]))
 
 
-def _since_a_change(steps: Sequence[Step], tools: Mapping[str, ToolDeclaration]) -> list[Called]:
-    """The calls since one that succeeded may have changed what others come to; one that is itself repeated changes
-    nothing more."""
-    calls = list(_calls(steps))
-    for at, call in enumerate(calls):
-        tool = tools.get(call.name)
-        is_pure = tool is not None and tool.effect_class is EffectClass.PURE
-        if not is_pure and _is_new(calls, at):
-            return calls[: at + 1]
-    return calls
-
-
-def _same_call_fails(steps: Sequence[Step], tools: Mapping[str, ToolDeclaration]) -> Reading:
+def _same_call_fails(stretch: _Stretch) -> Reading:
     """In how many turns one call failed since it last succeeded, and since anything was changed."""
     failed: dict[tuple[str, str], set[int]] = {}
     succeeded: list[Called] = []
-    for call in _since_a_change(steps, tools):
+    for call in stretch.since_a_change:
         if not call.is_error:
             succeeded.append(call)
         elif not any(map(call.is_same_call, succeeded)):
@@ -138,25 +160,25 @@ def _same_call_fails(steps: Sequence[Step], tools: Mapping[str, ToolDeclaration]
     return len(turns), f"{name} {params}".strip()
 
 
-def _same_call(steps: Sequence[Step], tools: Mapping[str, ToolDeclaration]) -> Reading:
+def _same_call(stretch: _Stretch) -> Reading:
     """In how many turns the last call that succeeded has come to the same, and nothing else was changed in between."""
-    last = next((call for call in _calls(steps) if not call.is_error), None)
+    last = next((call for call in stretch.calls if not call.is_error), None)
     if last is None:
         return 0, ""
-    return len({call.turn for call in _since_a_change(steps, tools) if call.is_same(last)}), _said(last)
+    return len({call.turn for call in stretch.since_a_change if call.is_same(last)}), _said(last)
 
 
-def _failures(steps: Sequence[Step]) -> Reading:
+def _failures(stretch: _Stretch) -> Reading:
     """In how many turns in a row calls failed; whoever makes many at once has not seen one of them fail yet."""
-    failed = list(takewhile(lambda call: call.is_error, _calls(steps)))
+    failed = list(takewhile(lambda call: call.is_error, stretch.calls))
     return len({call.turn for call in failed}), _said(failed[0]) if failed else ""
 
 
-def _idle_s(steps: Sequence[Step]) -> int:
+def _idle_s(stretch: _Stretch) -> int:
     """Seconds of work since a call brought something that it had not brought before, over `IDLE_TURNS` at least."""
-    calls, at, total_ms = list(_calls(steps)), 0, 0
+    calls, at, total_ms = stretch.calls, 0, 0
     turns: set[int] = set()
-    for step in steps:
+    for step in stretch.steps:
         if isinstance(step, Called):
             if _is_new(calls, at):
                 break

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, Literal
 
 from neuraphage.model.cache_use import CacheBreak, CacheUse
@@ -33,13 +33,13 @@ def lifetime(entries: Entries) -> Literal["5m", "1h"]:
     Args:
         entries: the stored conversation.
     """
-    uses = _uses(entries, LAST_GAPS + 1)
+    told = (entry for entry in reversed(entries) if entry["role"] == "assistant" and entry.get("cache") is not None)
+    uses = [(int(entry["cache"].get("at_ms", 0)), int(entry.get("tokens", 0))) for entry in islice(told, LAST_GAPS + 1)]
     pauses_tokens = added_tokens = 0
-    for former, later in pairwise(uses):
-        gap_ms = later.use.at_ms - former.use.at_ms
-        if SHORT_MS < gap_ms <= LONG_MS:
-            pauses_tokens += former.tokens
-        added_tokens += max(0, later.tokens - former.tokens)
+    for (later_ms, later_tokens), (former_ms, former_tokens) in pairwise(uses):  # the latest one first
+        if SHORT_MS < later_ms - former_ms <= LONG_MS:
+            pauses_tokens += former_tokens
+        added_tokens += max(0, later_tokens - former_tokens)
     saved, paid = pauses_tokens * (_WRITE_SHORT - _READ), added_tokens * (_WRITE_LONG - _WRITE_SHORT)
     return "1h" if saved > paid else "5m"
 
@@ -63,7 +63,7 @@ def last_break(entries: Entries) -> Broken | None:
     Args:
         entries: the stored conversation, or its end.
     """
-    uses = _uses(entries, len(entries))
+    uses = _uses(entries)
     for former, later in reversed(list(pairwise(uses))):
         kept = former.use.read + former.use.written
         if kept and later.use.read < kept * _IS_READ:
@@ -81,8 +81,8 @@ class _Used:
     compacted: bool
 
 
-def _uses(entries: Entries, most: int) -> list[_Used]:
-    """The last replies that tell of the cache, oldest first."""
+def _uses(entries: Entries) -> list[_Used]:
+    """The replies that tell of the cache, oldest first."""
     found: list[_Used] = []
     compacted = False
     for entry in reversed(entries):
@@ -90,8 +90,6 @@ def _uses(entries: Entries, most: int) -> list[_Used]:
             found[-1] = _with_compaction(found[-1])
         if entry["role"] != "assistant" or entry.get("cache") is None:
             continue
-        if len(found) == most:
-            break
         use = CacheUse.model_validate(entry["cache"])
         found.append(_Used(use, entry.get("tokens", 0), entry.get("turn", 0), compacted))
     return found[::-1]

@@ -54,7 +54,7 @@ class Called:
     result: Mapping[str, Any]
     total_ms: int
 
-    @property
+    @cached_property
     def is_error(self) -> bool:
         """Whether it failed."""
         return bool(self.result.get("is_error"))

@@ -29,6 +29,8 @@ class PriceTable:
         if not prices:
             raise SettingsError("the price table holds no model: add at least one, or costs cannot be limited")
         self._prices = dict(prices)
+        self._quotes: dict[str, PriceQuote] = {}
+        """What was quoted before; every step of a turn asks."""
         every = [*prices.values(), *(price.long for price in prices.values() if price.long is not None)]
         self._dearest = Price(**{field: max(getattr(price, field) or 0 for price in every) for field in _AMOUNTS})
 
@@ -52,6 +54,12 @@ class PriceTable:
 
     def quote(self, model: str) -> PriceQuote:
         """The price of the longest row that the id begins with (dated ids name their model first)."""
+        quote = self._quotes.get(model)
+        if quote is None:
+            quote = self._quotes[model] = self._found(model)
+        return quote
+
+    def _found(self, model: str) -> PriceQuote:
         name = str(split_model(model))  # `anthropic:NAME` is NAME
         row = max((row for row in self._prices if name.startswith(row) or model.startswith(row)), key=len, default=None)
         if row is None:

@@ -11,6 +11,7 @@ from neuraphage.decide.context_bounds import ContextBounds, bounds_of
 from neuraphage.decide.context_size import tokens_of
 from neuraphage.decide.request_head import short_hash, system_blocks, tool_definitions
 from neuraphage.decide.rules.reading import rules_in
+from neuraphage.decide.snapshot import Bounds
 from neuraphage.decide.summary_model import Candidate, is_tier, named
 from neuraphage.decide.tiers import OWN
 from neuraphage.model.capacity import LearnedLimits
@@ -21,6 +22,7 @@ from neuraphage.model.tool import ToolDeclaration
 from neuraphage.model.usage import PriceQuote
 from neuraphage.ports import (
     Clock,
+    CountsTokens,
     Guards,
     ModelClient,
     NoGuards,
@@ -37,6 +39,7 @@ from neuraphage.ports import (
     TurnFiles,
     TurnStore,
 )
+from neuraphage.runtime.decision_bounds import bounds_of_decisions
 from neuraphage.settings import Settings
 
 
@@ -95,6 +98,9 @@ class Services:
     rules: tuple[Rule, ...] = field(init=False)
     tool_definitions: list[dict[str, Any]] = field(init=False)
     tools_hash: str = field(init=False)
+    bounds: Bounds = field(init=False)
+    can_count: bool = field(init=False)
+    """Whether the model's provider counts the tokens of a request."""
     _tools_tokens: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -107,6 +113,8 @@ class Services:
         object.__setattr__(self, "tool_definitions", definitions)
         object.__setattr__(self, "_tools_tokens", tokens_of(definitions))
         object.__setattr__(self, "tools_hash", short_hash(definitions))
+        object.__setattr__(self, "bounds", bounds_of_decisions(chosen))
+        object.__setattr__(self, "can_count", isinstance(self.model, CountsTokens))
 
     def context_bounds(self, record: TaskRecord, waiting: Sequence[str] = ()) -> ContextBounds:
         """How long the next request of a task may be.

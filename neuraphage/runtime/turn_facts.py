@@ -9,9 +9,8 @@ from neuraphage.decide.context_bounds import ContextBounds
 from neuraphage.decide.conversation import calls_of_turn
 from neuraphage.decide.edits import as_allowed
 from neuraphage.decide.host_requests import with_reach
-from neuraphage.decide.own_anomalies import anomaly_rules
 from neuraphage.decide.replies import unfinished_call, why_unfinished
-from neuraphage.decide.snapshot import Bounds, Snapshot, Stop
+from neuraphage.decide.snapshot import Snapshot, Stop
 from neuraphage.decide.summary_model import SummaryFacts
 from neuraphage.model.effect import EffectState
 from neuraphage.model.money import Shortage
@@ -19,14 +18,12 @@ from neuraphage.model.prompt import PromptKind
 from neuraphage.model.rule import Rule
 from neuraphage.model.sandbox import HostReach
 from neuraphage.model.shell import ShellLine
+from neuraphage.model.task import TaskSpec
 from neuraphage.model.tool import ToolCall, ToolDeclaration
-from neuraphage.model.tool_traits import RatedKind
-from neuraphage.ports import CountsTokens
 from neuraphage.runtime.gates import Gates
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_step import ToolStep
 from neuraphage.runtime.unit_of_work import UnitOfWork
-from neuraphage.settings import Settings
 
 
 class TurnFacts:
@@ -53,12 +50,12 @@ class TurnFacts:
         self._tools = tools
         self._gates = gates
         self._rules = tuple(rules)
-        self._bounds = _bounds(services.settings)
         self._problems: dict[str, str] = {}
         self._lines: dict[str, ShellLine | None] = {}
         self._checked: set[str] = set()
         self._known_calls: tuple[ToolCall, ...] = ()
         self._reached: tuple[Mapping[str, str], HostReach, dict[str, ToolDeclaration]] | None = None
+        self._measured: tuple[tuple[TaskSpec, str, list[str]], ContextBounds] | None = None
         self.foreseen: dict[str, str | None] = {}
         """Of calls that a person is to be asked about: why they can only fail, or None."""
         self.seals: dict[str, str] = {}
@@ -94,7 +91,7 @@ class TurnFacts:
             prompts=work.prompts,
             answered=self._answered(),
             now_ms=work.now_ms(),
-            bounds=self._bounds,
+            bounds=self._services.bounds,
             foreseen=self.foreseen,
             lines=self._lines,
             seals=self.seals,
@@ -106,7 +103,7 @@ class TurnFacts:
             reply_found=self.reply_found,
             asks_hosts=self._services.settings.ask_refused_hosts != "off",
             context=self._context(),
-            can_count=isinstance(self._services.model, CountsTokens),
+            can_count=self._services.can_count,
             counted=self.counted,
             summary=self._summary(),
             asks_capacity=self._gates.of_reply.is_asked,
@@ -166,8 +163,11 @@ class TurnFacts:
 
     def _context(self) -> ContextBounds:
         """How long the next request may be. What waits to be taken in is known for sure when it is announced."""
-        waiting = [item.text for _, item in self._work.inbox if item.kind == "input"]
-        return self._services.context_bounds(self._work.record, waiting)
+        record = self._work.record
+        rests_on = (record.spec, record.choice.model, [i.text for _, i in self._work.inbox if i.kind == "input"])
+        if self._measured is None or self._measured[0] != rests_on:
+            self._measured = (rests_on, self._services.context_bounds(record, rests_on[2]))
+        return self._measured[1]
 
     def _summary(self) -> SummaryFacts:
         """Who may be asked for a summary: of a call that was begun the same model, whatever the settings say now."""
@@ -183,21 +183,3 @@ class TurnFacts:
             tools = {name: with_reach(tool, reach) for name, tool in declared.items()}
             self._reached = (dict(self._work.grants), reach, tools)
         return self._reached[1:]
-
-
-def _bounds(settings: Settings) -> Bounds:
-    """The limits of the settings that decisions need."""
-    rates = {
-        RatedKind.WRITES: settings.task_writes_per_minute,
-        RatedKind.COMMANDS: settings.task_commands_per_minute,
-    }
-    per_minute = {kind: most for kind, most in rates.items() if most != "none"}
-    return Bounds(
-        settings.max_continues,
-        settings.max_empty_replies,
-        per_minute,
-        max_recovery_cost_microusd=settings.max_recovery_cost_microusd,
-        pool_wait_ms=int(settings.pool_wait_s * 1000),
-        fails_at_pool=settings.on_exhausted_pool == "fail",
-        anomalies=anomaly_rules(settings.anomalies),
-    )
