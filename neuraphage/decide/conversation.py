@@ -228,3 +228,8 @@ def _interrupted(tool_use_id: str) -> Block:
 def final_text(content: Iterable[Mapping[str, Any]]) -> str:
     """The text blocks of one message, joined."""
     return "\n".join(block["text"] for block in content if block.get("type") == "text")
+
+
+def calls_in(content: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The blocks of a reply that call tools, in order."""
+    return [block for block in content if block.get("type") == "tool_use"]

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from neuraphage.decide.end_actions import Fail
 from neuraphage.decide.hashing import canonical, sha256_hex
-from neuraphage.model.effect import ToolEffect
+from neuraphage.model.effect import EffectState, JournalEntry, ModelEffect, ToolEffect
 from neuraphage.model.hook import MAY_SAY, HookPoint, Judgement, Verdict, VerdictKind
 from neuraphage.model.hook_payload import Payload
 from neuraphage.model.tool import ToolCall, ToolResult
@@ -17,7 +18,8 @@ MAX_VERDICT_BYTES = 256 * 1024
 _ADDED = frozenset({HookPoint.PRE_CONTEXT_ASSEMBLY, HookPoint.LOOP_ITERATION})
 """Points whose text is added to what the model is told, and takes the place of none."""
 _FIELDS = ("params", "text", "system", "max_tokens", "is_error")
-_JOIN = "\n\n"
+JOIN = "\n\n"
+"""Between texts that are added to each other."""
 
 
 def why_unfit(point: HookPoint, verdict: Verdict) -> str | None:
@@ -79,12 +81,12 @@ class Judging:
         point, before = self.payload.point, self._changed
         adds = {"system"} | ({"text"} if point in _ADDED else set())
         for part in adds & said.keys() & before.keys():
-            said[part] = f"{before[part]}{_JOIN}{said[part]}"
+            said[part] = f"{before[part]}{JOIN}{said[part]}"
         shown = dict(said)
         if point in _ADDED:
             shown.pop("text", None)
         if "system" in shown:
-            shown["system"] = f"{getattr(self.payload, 'system', '')}{_JOIN}{said['system']}"
+            shown["system"] = f"{getattr(self.payload, 'system', '')}{JOIN}{said['system']}"
         before.update(said)
         self.payload = self.payload.model_copy(update=shown)
 
@@ -110,18 +112,34 @@ def is_judged(call: ToolCall, entry: ToolEffect | None, point: HookPoint) -> boo
     return said is not None and said.subject == subject_of(call.params)
 
 
-def result_by_guard(call: ToolCall, entry: ToolEffect | None, point: HookPoint) -> ToolResult | None:
-    """The result of a call that a guard of this point has blocked or answered; None of one that goes on."""
-    said = None if entry is None else entry.judged_at(point)
-    if said is None:
-        return None
-    match said.verdict:
-        case VerdictKind.BLOCK:
+def result_by_guard(call: ToolCall, entry: ToolEffect | None) -> ToolResult | None:
+    """The result of a call that a guard has blocked or answered; None of one that goes on."""
+    for point in map(HookPoint, entry.guarded if entry is not None else ()):
+        said = entry.judged_at(point) if entry is not None else None
+        if said is not None and said.verdict is VerdictKind.BLOCK:
             return ToolResult(text=blocked_call(call.name, said), is_error=True)
-        case VerdictKind.ANSWER:
+        is_result = point is not HookPoint.PERMISSION_REQUEST  # there it is the yes of a person
+        if said is not None and said.verdict is VerdictKind.ANSWER and is_result:
             return ToolResult(text=said.text or "", is_error=bool(said.is_error))
-        case _:
-            return None
+    return None
+
+
+def why_stopped(blocked: str, entry: JournalEntry | None) -> Fail | None:
+    """The end of a task of which a guard lets no request be sent, or has withheld the reply; None where none has.
+
+    Args:
+        blocked: why no request is sent; empty where one may be.
+        entry: what the next move is about.
+    """
+    if blocked:
+        return Fail(blocked, recoverable=True)
+    if not isinstance(entry, ModelEffect) or entry.state is not EffectState.COMPLETED or not entry.guarded:
+        return None
+    said = entry.judged_at(HookPoint.POST_LLM_CALL)
+    if said is None or said.verdict is not VerdictKind.BLOCK:
+        return None
+    why = f"The guard {said.by} withheld the reply of the model: {said.reason} `neuraphage retry` asks for another one."
+    return Fail(why, recoverable=True, reply=True)
 
 
 def blocked_call(tool: str, said: Judgement) -> str:

@@ -30,6 +30,7 @@ from neuraphage.decide.context_actions import Compact
 from neuraphage.decide.control import endings_last
 from neuraphage.decide.end_actions import Fail
 from neuraphage.decide.given_result import forbidden_result, of_other_tools_result
+from neuraphage.decide.guarding import why_stopped
 from neuraphage.decide.host_requests import host_asked, hosts_to_ask
 from neuraphage.decide.matrix import MATRIX, STARTED_SHAPES, Move, Origin, Shape
 from neuraphage.decide.next_call import is_forbidden, next_call
@@ -61,8 +62,9 @@ def decide(snapshot: Snapshot) -> Action:
     if snapshot.stop is not None:
         return GiveBack(snapshot.stop)
     move, entry, call = move_of(snapshot)
-    if call is not None and isinstance(entry, ToolEffect) and (found := _found(snapshot, entry)):
-        return _settled(snapshot, entry, call, found)
+    foregone = _foregone(snapshot, entry, call)
+    if foregone is not None:
+        return foregone
     match move:
         case Move.CALL_MODEL | Move.CALL_RETRY | Move.CALL_AGAIN | Move.ASK_REPLY:
             again = move is Move.CALL_AGAIN
@@ -86,6 +88,16 @@ def decide(snapshot: Snapshot) -> Action:
             return _inherited(snapshot, move, entry, call)
         case _:
             raise AssertionError(f"{move} needs an effect")
+
+
+def _foregone(snapshot: Snapshot, entry: JournalEntry | None, call: ToolCall | None) -> Action | None:
+    """What goes before every move: a guard stops the task, or it was found out what came of a begun call."""
+    stopped = why_stopped(snapshot.blocked, entry)
+    if stopped is not None:
+        return stopped
+    if call is not None and isinstance(entry, ToolEffect) and (found := _found(snapshot, entry)):
+        return _settled(snapshot, entry, call, found)
+    return None
 
 
 def move_of(snapshot: Snapshot) -> tuple[Move, JournalEntry | None, ToolCall | None]:

@@ -48,7 +48,7 @@ def next_call(snapshot: Snapshot, call: ToolCall) -> Action:
     found = _ruled(snapshot, call, tool)
     match found.ruling:
         case Ruling.ALLOWED:
-            return _run(snapshot, call, tool, found.rules)
+            return _checked(snapshot, call, _run(snapshot, call, tool, found.rules))
         case Ruling.DENIED:
             return _refused(call, _why_denied(snapshot, call, found.rule), found.rules)
         case Ruling.BLOCKED:
@@ -63,10 +63,9 @@ def _by_guards(snapshot: Snapshot, call: ToolCall, tool: ToolDeclaration) -> Act
     What they have said of it in this turn holds, also in a worker that has no guards.
     """
     point = HookPoint.PRE_USER_PROMPT if tool.control is ControlKind.ASK_USER else HookPoint.PRE_TOOL_USE
-    entry = tool_effect(snapshot.journal, call.tool_use_id)
-    if point in snapshot.guards and not is_judged(call, entry, point):
+    if _is_unjudged(snapshot, call, point):
         return AskGuards(call, point)
-    result = None if entry is None or not entry.guarded else result_by_guard(call, entry, point)
+    result = result_by_guard(call, tool_effect(snapshot.journal, call.tool_use_id))
     return None if result is None else Record(call, result)
 
 
@@ -125,7 +124,21 @@ def _ask_people(snapshot: Snapshot) -> Action:
         action = _by_guards(snapshot, call, snapshot.tools[call.name])
         if isinstance(action, AskGuards):
             return action
+        is_question = snapshot.tools[call.name].control is not None
+        if not is_question and _is_unjudged(snapshot, call, HookPoint.PERMISSION_REQUEST):
+            return AskGuards(call, HookPoint.PERMISSION_REQUEST)
     return AskPeople(asked)
+
+
+def _checked(snapshot: Snapshot, call: ToolCall, action: Action) -> Action:
+    """The last look of guards at a call that would run now."""
+    if isinstance(action, RunTool) and _is_unjudged(snapshot, call, HookPoint.SECURITY_POLICY_CHECK):
+        return AskGuards(call, HookPoint.SECURITY_POLICY_CHECK, action.allowed_by)
+    return action
+
+
+def _is_unjudged(snapshot: Snapshot, call: ToolCall, point: HookPoint) -> bool:
+    return point in snapshot.guards and not is_judged(call, tool_effect(snapshot.journal, call.tool_use_id), point)
 
 
 def _to_ask(snapshot: Snapshot) -> tuple[ToolCall, ...]:

@@ -94,6 +94,7 @@ class Snapshot:
         shortage: the pool of money that had no room for the call of the model; None where none was asked.
         is_spoken_to: whether a message of a person waits to be taken in.
         guards: points where this process has guards.
+        blocked: why a guard lets no request be sent; empty where none does.
     """
 
     record: TaskRecord
@@ -127,6 +128,7 @@ class Snapshot:
     shortage: Shortage | None = None
     is_spoken_to: bool = False
     guards: frozenset[HookPoint] = frozenset()
+    blocked: str = ""
 
     def reply(self) -> Sequence[Mapping[str, Any]]:
         """The blocks of this turn's reply."""

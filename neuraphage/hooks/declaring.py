@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neuraphage.errors import BadInput
-from neuraphage.model.hook import ASKED_POINTS, HookKind, Verdict, VerdictKind
+from neuraphage.model.hook import GUARD_POINTS, HookKind, Verdict, VerdictKind
 from neuraphage.model.hook_payload import Payload
 
 DEFAULT_TIMEOUT_S = 10.0
@@ -51,7 +51,7 @@ def guard(*points: str, timeout_s: float = DEFAULT_TIMEOUT_S, name: str = "") ->
         BadInput: there is no such point for guards, or the time is out of bounds.
     """
     wanted = tuple(dict.fromkeys(map(str, points)))
-    known = [point.value for point in ASKED_POINTS]
+    known = [point.value for point in GUARD_POINTS]
     unknown = [point for point in wanted if point not in known]
     if unknown or not wanted:
         raise BadInput(f"guard: {', '.join(unknown) or 'nothing'} is no point of guards; these are: {', '.join(known)}")

@@ -68,7 +68,7 @@ class HookPoint(StrEnum):
     POST_USER_INPUT = "PostUserInput", HookKind.GUARD
     """What a person wrote is about to be taken in."""
     LOOP_ITERATION = "LoopIteration", HookKind.GUARD
-    """A turn is about to be followed by another one."""
+    """A turn is about to end, by another one, by rest, or by the end of the task."""
 
     # --- cross-task ---
     LEARNING_EXTRACTED = "LearningExtracted", HookKind.OBSERVER
@@ -103,10 +103,6 @@ class HookPoint(StrEnum):
 
 GUARD_POINTS = tuple(point for point in HookPoint if point.kind is HookKind.GUARD)
 OBSERVER_POINTS = tuple(point for point in HookPoint if point.kind is HookKind.OBSERVER)
-
-
-ASKED_POINTS = (HookPoint.PRE_TOOL_USE, HookPoint.PRE_USER_PROMPT)
-"""Points at which turns ask by now; a guard of another one is refused, since it would never be asked."""
 
 
 class VerdictKind(StrEnum):

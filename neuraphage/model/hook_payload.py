@@ -190,6 +190,7 @@ class LoopIteration(Payload):
     """Given at LoopIteration.
 
     Args:
+        then: what follows: next turn, rest (it waits for a person's next words) or completed.
         finished: turns that the task has finished, this one included.
         cost_microusd: what it has cost so far.
         text: the words of the last reply.
@@ -197,6 +198,7 @@ class LoopIteration(Payload):
 
     point = HookPoint.LOOP_ITERATION
 
+    then: str
     finished: int
     cost_microusd: int
     text: str = ""

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from neuraphage.decide.guarding import subject_of
-from neuraphage.model.effect import EffectState, ToolEffect
+from neuraphage.model.effect import EffectState, Permission, ToolEffect
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.hook import HookPoint, Judgement, VerdictKind
-from neuraphage.model.hook_payload import Payload, PreToolUse, PreUserPrompt
-from neuraphage.model.task import StartedReason
+from neuraphage.model.hook_payload import Payload, PermissionRequest, PreToolUse, PreUserPrompt, SecurityPolicyCheck
+from neuraphage.model.rule import Rule
 from neuraphage.model.tool import ToolCall
+from neuraphage.runtime.asking_guards import common, judgement, told
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_step import ToolStep
 from neuraphage.runtime.unit_of_work import UnitOfWork
+
+GUARD = "guard"
+"""Who allowed a call in place of a person."""
 
 
 class GuardStep:
@@ -30,13 +34,21 @@ class GuardStep:
         self._work = work
         self._tools = tools
 
-    def judge(self, call: ToolCall, point: HookPoint) -> None:
+    def judge(self, call: ToolCall, point: HookPoint, rules: Sequence[Rule] = ()) -> None:
         """Have the guards of a point judge a call, and note what they say: with the next intent it is stored.
+
+        Args:
+            call: the call.
+            point: which guards.
+            rules: of SecurityPolicyCheck: those by which the call would run.
 
         Raises:
             CancelRequested, LeaseLost: nothing is noted.
         """
-        said = judgement(self._services, self._work, self._payload(call, point))
+        said = judgement(self._services, self._work, self._payload(call, point, rules))
+        if point is HookPoint.PERMISSION_REQUEST and said.verdict is VerdictKind.ANSWER and said.text != "yes":
+            why = "A guard can only say yes in place of a person; what is not to run, it blocks."
+            said = Judgement(verdict=VerdictKind.BLOCK, by=said.by, reason=why)
         before = self._work.tool_effect(call.tool_use_id)
         if said.params is not None:
             said = self._fitting(call, said, before)
@@ -45,7 +57,10 @@ class GuardStep:
             key=call.tool_use_id, state=EffectState.PLANNED, fence=self._work.held.lease.fence, tool=call.name
         )
         said = said.model_copy(update={"subject": subject_of(params)})
-        self._work.note(journal=[entry.with_judgement(point, said)], events=self._told(call, point, said))
+        judged = entry.with_judgement(point, said)
+        if point is HookPoint.PERMISSION_REQUEST and said.verdict is VerdictKind.ANSWER:
+            judged = judged.model_copy(update={"permission": Permission.GRANTED, "permission_by": GUARD})
+        self._work.note(journal=[judged], events=self._told(call, point, said))
 
     def _fitting(self, call: ToolCall, said: Judgement, before: ToolEffect | None) -> Judgement:
         """A change that fits the tool; what a person has approved, or what the tool would refuse, is no change."""
@@ -59,55 +74,23 @@ class GuardStep:
             verdict=VerdictKind.BLOCK, by=said.by, reason=f"The guard's change of the call does not fit: {problem}"
         )
 
-    def _payload(self, call: ToolCall, point: HookPoint) -> Payload:
+    def _payload(self, call: ToolCall, point: HookPoint, rules: Sequence[Rule]) -> Payload:
         given = {**common(self._work), "tool_use_id": call.tool_use_id}
         if point is HookPoint.PRE_USER_PROMPT:
             options = tuple(map(str, call.params.get("options") or ()))
             return PreUserPrompt(**given, text=str(call.params.get("question", "")), options=options)
-        effect = self._services.declarations[call.name].effect_class.value
-        return PreToolUse(**given, tool=call.name, params=dict(call.params), effect=effect)
+        given |= {"tool": call.name, "params": dict(call.params)}
+        if point is HookPoint.PERMISSION_REQUEST:
+            return PermissionRequest(**given)
+        if point is HookPoint.SECURITY_POLICY_CHECK:
+            entry = self._work.tool_effect(call.tool_use_id)
+            approved = entry is not None and entry.permission is Permission.GRANTED
+            return SecurityPolicyCheck(**given, rules=tuple(map(str, rules)), is_approved=approved)
+        return PreToolUse(**given, effect=self._services.declarations[call.name].effect_class.value)
 
     def _told(self, call: ToolCall, point: HookPoint, said: Judgement) -> list[Event]:
-        data = {"point": point.value, "tool": call.name, "id": call.tool_use_id, "verdict": said.verdict.value}
-        told = [Event(kind=EventKind.SECURITY_POLICY_CHECK, data={**data, "by": said.by, "reason": said.reason})]
-        if said.verdict is VerdictKind.BLOCK:
-            told.append(violation(call, said.by, said.reason))
-        return told
-
-
-def violation(call: ToolCall, by: str, why: str) -> Event:
-    """Tells of a call that was against a policy."""
-    data = {"tool": call.name, "id": call.tool_use_id, "by": by, "why": why}
-    return Event(kind=EventKind.SECURITY_VIOLATION, data=data)
-
-
-def common(work: UnitOfWork) -> dict[str, Any]:
-    """What every guard is given of the task."""
-    record = work.record
-    return {
-        "task_id": record.task_id,
-        "task_name": record.spec.name,
-        "turn": record.counters.iteration,
-        "working_dir": record.spec.working_dir,
-        "recovered": record.started_reason is StartedReason.RECOVERED,
-    }
-
-
-def judgement(services: Services, work: UnitOfWork, payload: Payload) -> Judgement:
-    """What the guards of the payload's point say of it, without secrets.
-
-    Raises:
-        CancelRequested, LeaseLost: from the turn's interrupt.
-    """
-    held = work.held
-    held.effect_since_s = services.clock.boottime_s()  # code of others is bounded like an effect
-    try:
-        said = services.guards.judge(payload, held)
-    finally:
-        held.effect_since_s = None
-    redact = services.redaction
-    clean: dict[str, Any] = {"reason": redact.text(said.reason)}
-    if said.params is not None:
-        clean["params"] = redact.json(said.params)
-    clean |= {name: redact.text(text) for name in ("text", "system") if (text := getattr(said, name)) is not None}
-    return said.model_copy(update=clean)
+        events = told(point, said, call.name, call.tool_use_id)
+        if point is HookPoint.PERMISSION_REQUEST and said.verdict is VerdictKind.ANSWER:
+            granted = {"tool": call.name, "id": call.tool_use_id, "by": GUARD, "rule": said.by, "answer": "yes"}
+            events.append(Event(kind=EventKind.PERMISSION_GRANTED, data=granted))
+        return events

@@ -8,12 +8,13 @@ from typing import Any
 
 from neuraphage.decide.attachments import with_media
 from neuraphage.decide.begun_call import Finding
-from neuraphage.decide.conversation import tool_calls, with_own_ids
+from neuraphage.decide.conversation import calls_in, tool_calls, with_own_ids
+from neuraphage.decide.guarded_request import as_guarded, judged_of_request, reply_by_guard
 from neuraphage.decide.hashing import call_id, canonical, request_id, sha256_hex
 from neuraphage.decide.prompt_cache import lifetime
 from neuraphage.decide.replies import actual_stop, unfinished_call
 from neuraphage.decide.request_extra import extra_for
-from neuraphage.decide.request_head import head_of, system_blocks
+from neuraphage.decide.request_head import system_blocks
 from neuraphage.decide.retry import RetryDecision, after_fault, is_sent_plain
 from neuraphage.decide.sendable import without_broken_signatures
 from neuraphage.decide.summary_model import gives_way
@@ -21,17 +22,22 @@ from neuraphage.decide.surrogates import whole_text
 from neuraphage.decide.tiers import fallen_back
 from neuraphage.decide.tool_input import why_unusable
 from neuraphage.errors import CancelRequested, FaultKind, ModelFault
-from neuraphage.model.cache_use import CacheUse
 from neuraphage.model.effect import EffectState, Marker, MarkerName, ModelEffect
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.message import Entry, ModelReply, ModelRequest
 from neuraphage.model.tool import ToolResult
 from neuraphage.model.usage import Usage
 from neuraphage.runtime.announcer import Announcer, settled
+from neuraphage.runtime.cache_facts import cache_use
 from neuraphage.runtime.capacity_step import CapacityStep
 from neuraphage.runtime.live_view import LiveView
 from neuraphage.runtime.other_model import changed, escalate
 from neuraphage.runtime.relayed_call import attached, begun_call, relayed
+from neuraphage.runtime.request_guards import (
+    before_assembly,
+    judged_reply,
+    judged_request,
+)
 from neuraphage.runtime.request_inputs import take_inputs, tell_of_git, tell_of_place
 from neuraphage.runtime.savepoint import savepoint
 from neuraphage.runtime.services import Services
@@ -67,15 +73,19 @@ class ModelStep:
         Raises:
             LeaseLost, CancelRequested, StoreUnavailable: nothing is noted.
             NoMoney: a pool has no room for it; nothing is noted.
+            GuardBlocked: a guard lets it not be sent; nothing is noted.
         """
         work, take_back = self._work, savepoint(self._work)
         iteration = work.record.counters.iteration
         before = work.model_effect
+        guarded = {} if before is None else judged_of_request(before)
         if before is None or before.attempt == 0:
             tell_of_place(self._services, work, iteration)
             tell_of_git(self._services, work, iteration)
             take_inputs(self._services, work, iteration)
             escalate(self._services, work)
+            if self._services.guards.points:
+                guarded = before_assembly(self._services, work, before)
             if not self._cost.is_known(work.record.choice.model):
                 return  # which the next decision says
         fence = work.held.lease.fence
@@ -87,8 +97,16 @@ class ModelStep:
             faults=before.faults if before else 0,
             plain=before is not None and (before.plain or is_sent_plain(before.fault)),
             compacted=before is not None and before.compacted,
+            guarded=guarded,
         )
         request = self.request(entry, call_id(entry.request_id or "", entry.attempt))
+        if self._services.guards.points:
+            entry, request = judged_request(self._services, work, entry, request, take_back)
+            said = reply_by_guard(entry, request)
+            if said is not None:
+                work.drop_announced()
+                self._note_reply(entry, request, said)
+                return
         if work.is_announced(entry):
             work.begin_announced(entry)
         else:
@@ -137,7 +155,7 @@ class ModelStep:
     def request(self, entry: ModelEffect, call: str = "") -> ModelRequest:
         """The request of a call as the conversation stands; `call` names it for a relay."""
         spec = self._work.record.spec
-        return ModelRequest.model_construct(
+        request = ModelRequest.model_construct(
             request_id=entry.request_id or "",
             model=self._work.record.choice.model,
             system=system_blocks(spec),
@@ -154,6 +172,7 @@ class ModelStep:
             call_id=call,
             task_id=self._work.record.task_id,
         )
+        return as_guarded(request, entry) if entry.guarded else request
 
     def note_fault(self, entry: ModelEffect, request: ModelRequest, fault: ModelFault) -> None:
         """Note that a call failed, and when the next one is due."""
@@ -219,7 +238,8 @@ class ModelStep:
         work, services = self._work, self._services
         clean: list[dict[str, Any]] = services.redaction.json(reply.content)
         clean = without_broken_signatures(reply.content, clean)
-        stop_reason = actual_stop(reply, work.record.spec.max_tokens)
+        stop_reason = actual_stop(reply, request.max_tokens)
+        entry, clean = judged_reply(services, work, entry, reply, clean)
         content = with_own_ids(clean, work.assembly.call_ids(work.entries), entry.request_id or "")
         stored = Entry.model_construct(
             role="assistant",
@@ -230,7 +250,7 @@ class ModelStep:
             supersedes=None,
             compaction=None,
             tokens=reply.usage.all_tokens,
-            cache=self._cache_use(reply.usage),
+            cache=cache_use(services, work, reply.usage),
             first_token_ms=reply.first_token_ms,
             total_ms=reply.total_ms,
         )
@@ -256,21 +276,11 @@ class ModelStep:
         )
         raw_inputs = {
             mine["id"]: reply.invalid_inputs[sent["id"]]
-            for sent, mine in zip(reply.content, content, strict=True)
-            if mine.get("type") == "tool_use" and sent["id"] in reply.invalid_inputs
+            for sent, mine in zip(calls_in(reply.content), calls_in(content), strict=False)  # a guard may leave none
+            if sent["id"] in reply.invalid_inputs
         }
         raw_inputs.pop(unfinished_call(content, stop_reason) or "", None)  # the length limit is what is told of that
         self._refuse_invalid(content, raw_inputs)
-
-    def _cache_use(self, usage: Usage) -> CacheUse:
-        spec = self._work.record.spec
-        return CacheUse(
-            read=usage.cache_read_input_tokens,
-            written=usage.cache_creation_input_tokens,
-            hour=lifetime(self._work.entries) == "1h",  # as the request had it: it may have written nothing
-            at_ms=self._work.now_ms(),
-            head=head_of(self._work.record.choice.model, system_blocks(spec), self._services.tools_hash),
-        )
 
     def check_size(self, reply: ModelReply) -> None:
         """A reply that is too long to be stored is a fault that no repeat can help. It is paid all the same."""

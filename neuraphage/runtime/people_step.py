@@ -20,6 +20,7 @@ from neuraphage.model.tool import ControlKind, ToolCall, ToolResult
 from neuraphage.model.tool_traits import ToolTraits
 from neuraphage.ports import Settled, SuspendTo
 from neuraphage.runtime.host_step import HostStep
+from neuraphage.runtime.input_guard import judged_input
 from neuraphage.runtime.seals import PERMISSION_EVENTS, SAID_CHARS, Seals, author
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_step import ToolStep
@@ -128,6 +129,7 @@ class PeopleStep:
         if prompt.kind is PromptKind.QUESTION:
             entry = self._work.tool_effect(call.tool_use_id)
             started = entry is not None and entry.state is EffectState.STARTED
+            text = judged_input(self._services, self._work, text, prompt.prompt_id, item.by)
             taken = {"prompt": prompt.prompt_id, "answer": shorten(text, SAID_CHARS)}
             self._work.note(events=[Event(kind=EventKind.ANSWER_TAKEN, data=taken)])
             if item.by == TIMEOUT:

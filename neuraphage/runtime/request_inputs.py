@@ -12,6 +12,7 @@ from neuraphage.model.attachment import Attachment
 from neuraphage.model.event import Event, EventKind
 from neuraphage.model.message import Block, Entry
 from neuraphage.model.prompt import PromptKind
+from neuraphage.runtime.input_guard import judged_input
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.unit_of_work import UnitOfWork
 
@@ -60,7 +61,7 @@ def take_inputs(services: Services, work: UnitOfWork, iteration: int) -> None:
         if item.kind == "input":
             sent = [Attachment(**fields) for fields in item.attachments]
             given += sent
-            text = services.redaction.text(item.text)
+            text = judged_input(services, work, services.redaction.text(item.text))
             blocks += [*map(reference, sent), *([{"type": "text", "text": text}] if text.strip() else [])]
             work.consume(raw)
     if blocks:

@@ -31,6 +31,7 @@ from neuraphage.model.tool_traits import RatedKind
 from neuraphage.ports import ForeseesRefusal, Tool, ToolContext
 from neuraphage.proc.foreign_code import ForeignCodeFailed, foreign_code, of_kind
 from neuraphage.runtime.call_locks import ask_for_locks
+from neuraphage.runtime.result_guard import judged_result
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_result import note_result
 from neuraphage.runtime.unit_of_work import UnitOfWork
@@ -131,7 +132,8 @@ class ToolStep:
             clean["media"] = self._media(result)
         except BadInput as error:  # what a tool would show is over a limit
             clean |= {"text": f"{text}\n[not shown: {error}]", "is_error": True}
-        note_result(self._work, call.tool_use_id, call.name, result.model_copy(update=clean), total_ms)
+        shown = judged_result(self._services, self._work, call, result.model_copy(update=clean), total_ms)
+        note_result(self._work, call.tool_use_id, call.name, shown, total_ms)
 
     def _media(self, result: ToolResult) -> tuple[Attachment, ...]:
         """Images and documents of a result, with names that may be stored.

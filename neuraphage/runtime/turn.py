@@ -43,6 +43,7 @@ from neuraphage.logs import log_context
 from neuraphage.model.effect import SUMMARY_ENTRY, Permission
 from neuraphage.ports import Settled, SuspendTo
 from neuraphage.runtime.announcer import Announcer
+from neuraphage.runtime.asking_guards import GuardBlocked
 from neuraphage.runtime.begun_calls import BegunCalls
 from neuraphage.runtime.call_locks import Blocked
 from neuraphage.runtime.context_step import ContextStep
@@ -90,7 +91,7 @@ class Turn:
         self._seals = Seals(services, work, self._tools, (*rules, *rules_of(spec.allow)))
         self._people = PeopleStep(services, work, self._tools, self._seals)
         self._guards = GuardStep(services, work, self._tools)
-        self._end = TurnEnd(work, self._people)
+        self._end = TurnEnd(services, work, self._people)
         self._broken_off: Stop | None = None
 
     def advance(self) -> Settled:
@@ -202,8 +203,8 @@ class Turn:
             case VoidApproval():
                 self._seals.void(call)
                 self._facts.forget()
-            case AskGuards(point=point):
-                self._guards.judge(call, point)
+            case AskGuards(point=point, rules=rules):
+                self._guards.judge(call, point, rules)
                 self._facts.forget()
 
     def _ask_provider(self, action: CountTokens | AskCapacity) -> None:
@@ -230,6 +231,8 @@ class Turn:
                     (self._context if begun is not None and begun.key == SUMMARY_ENTRY else self._model).attach()
         except NoMoney as short:
             self._facts.shortage = short.shortage
+        except GuardBlocked as blocked:
+            self._facts.blocked = str(blocked)
         finally:
             self._work.held.effect_since_s = None
 

@@ -12,7 +12,9 @@ from neuraphage.model.event import Event, EventKind
 from neuraphage.model.message import Entry
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.ports import FinishTo, Settled, SuspendTo
+from neuraphage.runtime.end_guard import judged_end
 from neuraphage.runtime.people_step import PeopleStep
+from neuraphage.runtime.services import Services
 from neuraphage.runtime.unit_of_work import UnitOfWork
 
 
@@ -20,11 +22,13 @@ class TurnEnd:
     """Ends a turn whose calls are all settled.
 
     Args:
+        services: the ports.
         work: the working copy.
         people: names the marker of a turn that waits.
     """
 
-    def __init__(self, work: UnitOfWork, people: PeopleStep) -> None:
+    def __init__(self, services: Services, work: UnitOfWork, people: PeopleStep) -> None:
+        self._services = services
         self._work = work
         self._people = people
 
@@ -37,6 +41,8 @@ class TurnEnd:
         work = self._work
         if not isinstance(action, StopAtLimit):
             work.note(events=[Event(kind=EventKind.ANOMALY_DETECTED, data=one.model_dump()) for one in action.seen])
+        if isinstance(action, NextTurn | Complete | Rest):
+            action = judged_end(self._services, work, action)
         match action:
             case NextTurn():
                 if action.say is not None:

@@ -66,6 +66,8 @@ class TurnFacts:
         """What came of begun calls."""
         self.reply_found: Finding | None = None
         """What came of a call of the model that a former lease had sent."""
+        self.blocked = ""
+        """Why a guard lets no request be sent."""
         self.shortage: Shortage | None = None
         """The pool of money that had no room for the call of the model."""
 
@@ -100,6 +102,7 @@ class TurnFacts:
             stop=stop,
             reach=reach,
             guards=self._services.guards.points,
+            blocked=self.blocked,
             reply_found=self.reply_found,
             asks_hosts=self._services.settings.ask_refused_hosts != "off",
             context=self._context(),

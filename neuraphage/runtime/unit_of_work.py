@@ -149,6 +149,10 @@ class UnitOfWork(Noted):
         self._announced = None
         self.journal[entry.key] = entry
 
+    def drop_announced(self) -> None:
+        """What the claim announced is not sent, since its reply is there without it."""
+        self._announced = None
+
     def give_announced_up(self, error: str) -> None:
         """Note a call that the claim announced, if any, as failed: nobody takes it for billed, a retry asks anew."""
         if self._announced is not None:

@@ -262,7 +262,7 @@ def test_a_verdict_holds_in_a_worker_without_the_guard(make_rig: MakeRig) -> Non
 @pytest.mark.parametrize("points", [(), ("TaskCompleted",), ("PreToolUse", "Nonsense")])
 def test_a_guard_is_declared_for_points_of_guards(points: tuple[str, ...]) -> None:
     """What has happened cannot be judged any more."""
-    with pytest.raises(BadInput, match="no point of guards; these are: PreToolUse"):
+    with pytest.raises(BadInput, match="no point of guards; these are: PreContextAssembly"):
         guard(*points)
 
 
