@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-from neuraphage.setting_values import ToolReferences
+from neuraphage.setting_values import Seconds, ToolReferences
 
 
 class HookSettings(BaseModel):
@@ -12,3 +12,9 @@ class HookSettings(BaseModel):
 
     hooks: ToolReferences = ()
     """Hooks of one's own, each as package.module:object; workers import them. Installed packages announce theirs."""
+    observe_s: Seconds = 1.0
+    """How often observers are told of new events, where there are any."""
+    observer_attempts: int = Field(default=5, ge=1, le=100)
+    """Tries of an observer that fails on an event; then the event stays in `neuraphage hooks failed`."""
+    observer_retry_s: Seconds = 10.0
+    """Wait before the second try; each further one is twice as long."""

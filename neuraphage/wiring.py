@@ -14,6 +14,7 @@ from neuraphage.decide.server_url import socket_of
 from neuraphage.errors import SpoolError
 from neuraphage.hooks.guards import LoadedGuards
 from neuraphage.hooks.loading import load_hooks
+from neuraphage.hooks.observers import LoadedObservers
 from neuraphage.llm import ModelTable
 from neuraphage.model.sandbox import CommandLimits, SandboxKind
 from neuraphage.model_access import require_access
@@ -36,6 +37,7 @@ from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.health import HealthReporter, health_folder
 from neuraphage.runtime.host import host_id, this_process
 from neuraphage.runtime.notice_desk import NoticeDesk
+from neuraphage.runtime.observing import Observing
 from neuraphage.runtime.owners import Owners
 from neuraphage.runtime.process import WorkerProcess
 from neuraphage.runtime.services import Services
@@ -50,6 +52,7 @@ from neuraphage.settings import Settings
 from neuraphage.shell import ShfmtReader
 from neuraphage.spool.command_spool import CommandSpool
 from neuraphage.standby import StandbyProcess
+from neuraphage.store.observers import RedisObservers
 from neuraphage.store.presence import NamedConnection
 from neuraphage.store.standby_order import standby_order
 from neuraphage.store.tasks import RedisStore
@@ -146,6 +149,21 @@ def build_guards(settings: Settings, redact: Redact) -> Guards:
     if not loaded.hooks and not loaded.problems:
         return NoGuards()
     return LoadedGuards(loaded.hooks, loaded.problems)
+
+
+def build_observing(settings: Settings) -> Observing:
+    """What tells the observers of this process of events."""
+    loaded = load_hooks(settings.hooks, redact=redactor().text)
+    for problem in loaded.problems:
+        log.error("hook not loaded: %s", problem)
+    store = build_store(settings)
+    return Observing(
+        RedisObservers(store.context),
+        LoadedObservers(loaded.hooks, redactor().text),
+        store.clock,
+        settings.observer_attempts,
+        int(settings.observer_retry_s * 1000),
+    )
 
 
 def build_shell() -> ShellReader:

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from neuraphage.hooks.declaring import allow, answer, block, change, guard
+    from neuraphage.hooks.declaring import allow, answer, block, change, guard, observer
     from neuraphage.model.hook import HookPoint, Verdict, VerdictKind
     from neuraphage.model.hook_payload import (
         LoopIteration,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         SecurityPolicyCheck,
     )
 
-_DECLARING = ("allow", "answer", "block", "change", "guard")
+_DECLARING = ("allow", "answer", "block", "change", "guard", "observer")
 _MODEL = ("HookPoint", "Verdict", "VerdictKind")
 __all__ = [
     "HookPoint",
@@ -49,6 +49,7 @@ __all__ = [
     "block",
     "change",
     "guard",
+    "observer",
 ]
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from neuraphage.errors import BadInput
-from neuraphage.model.hook import GUARD_POINTS, HookKind, Verdict, VerdictKind
+from neuraphage.model.event import EventKind
+from neuraphage.model.hook import GUARD_POINTS, OBSERVER_POINTS, HookKind, Verdict, VerdictKind
 from neuraphage.model.hook_payload import Payload
 
 DEFAULT_TIMEOUT_S = 10.0
@@ -59,6 +60,35 @@ def guard(*points: str, timeout_s: float = DEFAULT_TIMEOUT_S, name: str = "") ->
 
     def declare(function: Callable[[Any], Any]) -> Hook:
         return Hook(name or function.__name__, HookKind.GUARD, wanted, function, timeout_s)
+
+    return declare
+
+
+def observer(
+    *kinds: str, timeout_s: float = DEFAULT_TIMEOUT_S, name: str = ""
+) -> Callable[[Callable[[Any], Any]], Hook]:
+    """Declare a function as an observer.
+
+    Args:
+        kinds: points of observers, as TaskCompleted, or other kinds of events (docs/events.md).
+        timeout_s: how long one call may take; then it has failed, and is tried again.
+        name: under which it goes on where it was; the function's name if none is given.
+
+    Raises:
+        BadInput: there is no such event, or the time is out of bounds.
+    """
+    wanted = tuple(dict.fromkeys(map(str, kinds)))
+    known = {point.value for point in OBSERVER_POINTS} | {kind.value for kind in EventKind}
+    unknown = [kind for kind in wanted if kind not in known]
+    if unknown or not wanted:
+        what = ", ".join(unknown) or "nothing"
+        raise BadInput(
+            f"observer: {what} is no event; `neuraphage hooks list` has the points, docs/events.md all events"
+        )
+    check_timeout(timeout_s)
+
+    def declare(function: Callable[[Any], Any]) -> Hook:
+        return Hook(name or function.__name__, HookKind.OBSERVER, wanted, function, timeout_s)
 
     return declare
 

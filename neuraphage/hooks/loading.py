@@ -30,6 +30,11 @@ class LoadedHooks:
     problems: tuple[str, ...] = ()
 
 
+def are_any(named: Iterable[str]) -> bool:
+    """Whether there may be hooks, without loading one."""
+    return any(True for _ in named) or bool(entry_points(group=GROUP))
+
+
 def load_hooks(named: Iterable[str], *, redact: Redact = str) -> LoadedHooks:
     """Load the hooks of this installation.
 

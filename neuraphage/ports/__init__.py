@@ -17,7 +17,7 @@ from neuraphage.ports.effects import (
 )
 from neuraphage.ports.files import TurnFiles, WorkingFiles
 from neuraphage.ports.health import HealthStore
-from neuraphage.ports.hooks import Guards, NoGuards
+from neuraphage.ports.hooks import Guards, NoGuards, Observers, ObserverStore
 from neuraphage.ports.installed import LoadedTool, LoadedTools, ToolProblem
 from neuraphage.ports.lock_request import LockRequest
 from neuraphage.ports.model_change import ModelChange
@@ -96,6 +96,8 @@ __all__ = [
     "NoRelay",
     "NoticeMark",
     "NoticeStore",
+    "ObserverStore",
+    "Observers",
     "OwnRules",
     "Presence",
     "ProcessRow",

@@ -15,6 +15,7 @@ from neuraphage.decide.server_url import broker_address
 from neuraphage.queue.names import (
     CHECKPOINT_TASK,
     CONTROL_QUEUE,
+    OBSERVE,
     RECOVERY_REPORT,
     RESUME_TASK,
     RUN_QUEUE,
@@ -48,7 +49,7 @@ def celery_settings(settings: Settings) -> dict[str, Any]:
             RUN_TURN: {"queue": RUN_QUEUE},
             **{
                 name: {"queue": CONTROL_QUEUE}
-                for name in (SWEEP, START_TASK, RESUME_TASK, CHECKPOINT_TASK, RECOVERY_REPORT)
+                for name in (SWEEP, OBSERVE, START_TASK, RESUME_TASK, CHECKPOINT_TASK, RECOVERY_REPORT)
             },
         },
         # a turn's message is never acknowledged: that would be three more synced writes a turn on the broker, to keep

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 RUN_TURN = "neuraphage.run_turn"
 SWEEP = "neuraphage.sweep"
+OBSERVE = "neuraphage.observe"
 START_TASK = "neuraphage.start_task"
 RESUME_TASK = "neuraphage.resume_task"
 CHECKPOINT_TASK = "neuraphage.checkpoint_task"

@@ -202,6 +202,10 @@ BINDINGS = {
             "open", ("gate", "task", "limited", "#wake_ms"), parts=(), keys=("COOLING", "QUEUE", "TIMERS"),
             is_about_task=False, called="tell that the model takes calls",
         ),
+        Binding(
+            "observe", ("token", "observer", "place", "event", "row", "#hold_ms"), parts=(),
+            keys=("OBSERVING", "OBSERVERS", "PUT_BY"), is_about_task=False, called="note what an observer was told",
+        ),
         Binding("indexes", ("fix", "aside", "#keep_ms"), parts=(), rest="type each", is_about_task=False),
     )
 }  # fmt: skip

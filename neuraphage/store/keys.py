@@ -31,6 +31,9 @@ All keys begin with `np:{<namespace>}:`; the braces are the hash tag, so one nam
 | processes          | hash   | permanent | process id -> host, pid, start time                                    |
 | report             | string | permanent | newest recovery report of a sweep that is not empty                    |
 | recoveries         | list   | permanent | the newest 200 recoveries, whoever made them                           |
+| observers          | hash   | permanent | how far each observer has come in the events; name -> JSON             |
+| put_by             | hash   | permanent | events that observers failed on; name -> JSON                          |
+| observing          | string | expires   | who tells events to observers now                                      |
 | events             | stream | permanent | kind and task of every event, under its id, capped                    |
 | sweep              | hash   | permanent | when the sweep last ran                                                |
 | sweep:guard        | string | expires   | economy only: keeps two sweeps from running at once                    |
@@ -92,6 +95,9 @@ class Keys:
         self.edges = self.prefix + "edges"
         self.locks = self.prefix + "locks"
         self.all_events = self.prefix + "events"
+        self.observers = self.prefix + "observers"
+        self.put_by = self.prefix + "put_by"
+        self.observing = self.prefix + "observing"
         self.damaged = self.prefix + "damaged:"
         self.statuses = tuple(self.prefix + "status:" + status for status in STATUSES)
         self.script_keys = lru_cache(maxsize=4096)(self._script_keys)
@@ -176,7 +182,7 @@ TASK_KEY_NAMES = _OF_TASK + _OF_NAMESPACE
 _TASK_PART = r"task:task-[0-9a-f-]{36}(:(messages|turn|inbox|events|signals|why))?"
 _PERMANENT_PART = (
     r"outbox|leases|timers|waits|deadlines|suspects|retention|tombstones|processes|report|recoveries|sweep|ids"
-    r"|ledger|pools|edges|locks|events"
+    r"|ledger|pools|edges|locks|events|observers|put_by"
     r"|status:\w+"
 )
 PERMANENT = re.compile(rf"^np:\{{[a-z0-9_-]+\}}:({_PERMANENT_PART}|{_TASK_PART})$")

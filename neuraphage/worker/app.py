@@ -19,10 +19,12 @@ from neuraphage import own_secrets
 from neuraphage.configuration import load_or_exit
 from neuraphage.data_folder import make_data_folder, note_user
 from neuraphage.errors import BadInput
+from neuraphage.hooks.loading import are_any
 from neuraphage.model_access import eager_providers, model_access
 from neuraphage.model_wiring import build_model
 from neuraphage.own_rules import OwnRules, rules_file
 from neuraphage.queue.app import make_app
+from neuraphage.queue.names import CONTROL_QUEUE, OBSERVE
 from neuraphage.queue.patched.consumer import ConsumerState, is_closed, is_consuming
 from neuraphage.queue.patched.flower import guard_flower
 from neuraphage.queue.patched.slots import FreeSlotStep
@@ -50,6 +52,14 @@ guard_flower(at_start=_flower_starts)
 app = make_app(settings)
 app.conf.imports = ("neuraphage.worker.tasks", "neuraphage.worker.beat")
 app.conf.beat_scheduler = "neuraphage.worker.beat:Scheduler"
+if are_any(settings.hooks):
+    app.conf.beat_schedule |= {
+        "observe": {
+            "task": OBSERVE,
+            "schedule": settings.observe_s,
+            "options": {"expires": settings.observe_s, "queue": CONTROL_QUEUE},
+        }
+    }
 app.steps["consumer"].update((ConsumerState, UnackedStep, FreeSlotStep, UnreadableStep))
 
 _DRAINING = mmap.mmap(-1, 1)

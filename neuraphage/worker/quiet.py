@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from neuraphage.queue.patched.requests import QuietRequest
+from neuraphage.runtime.observing import NOTHING, SKIPPED
 from neuraphage.runtime.sweep import IDLE
 
 
@@ -10,3 +11,9 @@ class SweepRequest(QuietRequest):
     """A sweep's message in hand of a worker."""
 
     idle = tuple(IDLE)
+
+
+class ObserveRequest(QuietRequest):
+    """A message that has observers told of events."""
+
+    idle = (NOTHING, SKIPPED)

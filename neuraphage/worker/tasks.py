@@ -7,13 +7,15 @@ neuraphage through Celery alone. Their outcome is the result that Flower and the
 from __future__ import annotations
 
 import os
+import secrets
 from functools import cache
 
 from neuraphage.client import Client
-from neuraphage.queue.names import CHECKPOINT_TASK, RECOVERY_REPORT, RESUME_TASK, RUN_TURN, START_TASK, SWEEP
+from neuraphage.queue.names import CHECKPOINT_TASK, OBSERVE, RECOVERY_REPORT, RESUME_TASK, RUN_TURN, START_TASK, SWEEP
+from neuraphage.runtime.observing import Observing
 from neuraphage.runtime.outcome import FAILED
 from neuraphage.runtime.sweep import SKIPPED, Sweep, summary
-from neuraphage.wiring import build_sweep
+from neuraphage.wiring import build_observing, build_sweep
 from neuraphage.worker.app import app, settings, worker_process
 
 
@@ -45,6 +47,18 @@ def sweep() -> str:
     """Visit every place a task can sit in and move on what is due."""
     report = _sweep(os.getpid()).run()
     return SKIPPED if report is None else summary(report)
+
+
+@cache
+def _observing(pid: int) -> Observing:
+    """What tells observers in one process, by its id: their code is loaded once, after the fork."""
+    return build_observing(settings)
+
+
+@app.task(name=OBSERVE, ignore_result=True, send_events=False, Request="neuraphage.worker.quiet:ObserveRequest")
+def observe() -> str:
+    """Tell observers of new events, and of those that they failed on and that are due."""
+    return _observing(os.getpid()).run(secrets.token_hex(8))
 
 
 @app.task(name=START_TASK, ignore_result=True)
