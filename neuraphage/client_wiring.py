@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from neuraphage.model.model_facts import ModelFacts
     from neuraphage.model.rule import Rule
     from neuraphage.model.tool_traits import ToolTraits
-    from neuraphage.ports import StoredForm
+    from neuraphage.ports import ObserverStore, StoredForm
     from neuraphage.redaction.redactor import Redactor
+    from neuraphage.store.context import StoreContext
     from neuraphage.store.tasks import RedisStore
 
 _log = logging.getLogger(__name__)
@@ -100,7 +101,14 @@ def api_ports(settings: Settings | None = None, find: Callable[[], Settings] = s
         model_facts=_model_facts,
         tool_definitions=partial(_tool_definitions, known.tools),
         quote=lambda model: price_table(known).quote(model),
+        observers=partial(_observers, context),
     )
+
+
+def _observers(context: StoreContext) -> ObserverStore:
+    from neuraphage.store.observers import RedisObservers  # noqa: PLC0415 - one command asks for it
+
+    return RedisObservers(context)
 
 
 def _model_facts(model: str) -> ModelFacts:

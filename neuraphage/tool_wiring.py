@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from neuraphage.decide.policy import Ruled
+    from neuraphage.hooks.declaring import Hook
+    from neuraphage.hooks.loading import LoadedHooks
+    from neuraphage.model.hook import Judgement
+    from neuraphage.model.hook_payload import Payload
     from neuraphage.model.sandbox import SandboxKind
     from neuraphage.model.tool import ToolDeclaration
     from neuraphage.model.tool_traits import ToolTraits
@@ -29,6 +33,24 @@ def installed_tools(settings: Settings) -> LoadedTools:
     from neuraphage.tools.loading import load_tools  # noqa: PLC0415 - as above
 
     return load_tools(settings.tools, redact=_redacted)
+
+
+def installed_hooks(settings: Settings) -> LoadedHooks:
+    """The hooks of a worker with these settings, in the order of their registration."""
+    from neuraphage.hooks.loading import load_hooks  # noqa: PLC0415 - as above
+
+    return load_hooks(settings.hooks, redact=_redacted)
+
+
+def tried_hook(hook: Hook, payload: Payload) -> Judgement | str:
+    """What a guard says of a payload, or what went wrong with an observer; empty where nothing did."""
+    from neuraphage.hooks.guards import LoadedGuards  # noqa: PLC0415 - as above
+    from neuraphage.hooks.observers import LoadedObservers  # noqa: PLC0415 - as above
+    from neuraphage.model.hook_payload import Observed  # noqa: PLC0415 - as above
+
+    if isinstance(payload, Observed):
+        return LoadedObservers([hook], _redacted).tell(hook.name, payload)
+    return LoadedGuards([hook]).judge(payload, None)
 
 
 def checked_tool(

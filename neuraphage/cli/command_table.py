@@ -71,6 +71,7 @@ TABLE = {
     "purge": CommandEntry("purge_command", "Remove the data folder of this host with all its tasks.", orders=True),
     "doctor": CommandEntry("doctor_command", "Look at all that tasks need, and say what is wrong."),
     "tools": CommandEntry("tools_commands", "Show and check the tools that a model may call."),
+    "hooks": CommandEntry("hooks_commands", "Show and try hooks, and what observers failed on."),
     "rules": CommandEntry("rules_commands", "Show, change and explain rules about calls of tools."),
     "trust": CommandEntry("trust_command", "Trust the rules that a project brings."),
     "repair": CommandEntry("repair_command", "Put lost or damaged indexes back from the records.", orders=True),

@@ -36,7 +36,7 @@ class LoadedGuards:
         """See ports.Guards."""
         return self._points
 
-    def judge(self, payload: Payload, interrupt: Interrupt) -> Judgement:
+    def judge(self, payload: Payload, interrupt: Interrupt | None) -> Judgement:
         """See ports.Guards."""
         if self._problems:
             reason = f"A hook of this worker could not be loaded: {'; '.join(self._problems)}"[:MAX_REASON_CHARS]
@@ -45,7 +45,7 @@ class LoadedGuards:
         asked = [hook for hook in self._hooks if point.value in hook.points]
         return judged(payload, ((hook.name, partial(self._ask, hook, interrupt)) for hook in asked))
 
-    def _ask(self, hook: Hook, interrupt: Interrupt, payload: Payload) -> Verdict:
+    def _ask(self, hook: Hook, interrupt: Interrupt | None, payload: Payload) -> Verdict:
         try:
             return _verdict(payload, self._calls.call(hook, payload, interrupt))
         except HookFailed as failed:

@@ -51,7 +51,7 @@ class PostContextAssembly(Payload):
 
     Args:
         model: that is to be asked.
-        messages: how many the request has.
+        message_count: how many messages the request has.
         tokens: its estimated length.
         sha256: of the messages, as canonical JSON.
         system: its system text.
@@ -60,7 +60,7 @@ class PostContextAssembly(Payload):
     point = HookPoint.POST_CONTEXT_ASSEMBLY
 
     model: str
-    messages: int
+    message_count: int
     tokens: int
     sha256: str
     system: str

@@ -20,10 +20,11 @@ class Guards(Protocol):
         """Where there are any; a turn asks at no other point."""
         ...
 
-    def judge(self, payload: Payload, interrupt: Interrupt) -> Judgement:
+    def judge(self, payload: Payload, interrupt: Interrupt | None) -> Judgement:
         """Ask the guards of the payload's point, in the order of their registration.
 
-        One that fails, hangs or says what its point does not know has blocked.
+        Without an interrupt nothing breaks off what they do. One that fails, hangs or says what its point does not know
+        has blocked.
 
         Raises:
             CancelRequested, LeaseLost: from the interrupt.
@@ -112,6 +113,6 @@ class NoGuards:
         """See Guards."""
         return frozenset()
 
-    def judge(self, payload: Payload, interrupt: Interrupt) -> Judgement:  # noqa: ARG002 - as the port has it
+    def judge(self, payload: Payload, interrupt: Interrupt | None) -> Judgement:  # noqa: ARG002 - as the port has it
         """See Guards."""
         return Judgement()

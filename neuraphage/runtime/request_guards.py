@@ -98,7 +98,7 @@ def _payload(
     return PostContextAssembly(
         **common(work),
         model=request.model,
-        messages=len(request.messages),
+        message_count=len(request.messages),
         tokens=tokens_of(request.messages) + tokens_of(request.system),
         sha256=sha256_hex(request.messages),
         system=system,

@@ -11,6 +11,7 @@ import pytest
 
 from neuraphage import ports
 from neuraphage.hooks.guards import LoadedGuards
+from neuraphage.hooks.observers import LoadedObservers
 from neuraphage.llm import AnthropicClient, BedrockClient, OpenAIClient, RoutedClient, VertexClient
 from neuraphage.local_files import LocalFiles
 from neuraphage.own_rules import OwnRules
@@ -24,6 +25,7 @@ from neuraphage.sandbox.confinement import Bubblewrap, Landlock, NoSandbox, Seat
 from neuraphage.shell import ShfmtReader
 from neuraphage.spool.command_spool import CommandSpool
 from neuraphage.standby import StandbyProcess
+from neuraphage.store.observers import RedisObservers
 from neuraphage.store.presence import NamedConnection
 from neuraphage.store.reads import RedisReads
 from neuraphage.store.requests import RedisRequests
@@ -51,6 +53,8 @@ PARTS: dict[type, list[type]] = {
     ports.Interrupt: [HeldLease],
     ports.ModelClient: [AnthropicClient, BedrockClient, OpenAIClient, RoutedClient, VertexClient],
     ports.Guards: [LoadedGuards, ports.NoGuards],
+    ports.Observers: [LoadedObservers],
+    ports.ObserverStore: [RedisObservers],
     ports.OwnRules: [OwnRules, TrustedRules],
     ports.Presence: [NamedConnection],
     ports.NoticeStore: [RedisStore],

@@ -96,7 +96,7 @@ def test_a_request_is_changed_and_only_by_what_may_be(make_rig: MakeRig) -> None
         "text"
     ] == "Be kind."
     assert "Be brief." in before[0].system
-    assert (after[0].messages, before[0].max_tokens, len(after[0].sha256)) == (1, 16_384, 64)
+    assert (after[0].message_count, before[0].max_tokens, len(after[0].sha256)) == (1, 16_384, 64)
     assert after[0].tokens > 0
     assert before[0].cost_microusd > 0
 
