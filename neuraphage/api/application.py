@@ -7,11 +7,12 @@ from neuraphage.api.batch import Batches
 from neuraphage.api.follow import Follow
 from neuraphage.api.graph import Graph
 from neuraphage.api.hooks import Hooks
+from neuraphage.api.locks import Locks
 from neuraphage.api.money import Money
 from neuraphage.api.recovering import Recovering
 
 
-class Api(Recovering, Approving, Batches, Follow, Graph, Hooks, Money):
+class Api(Recovering, Approving, Batches, Follow, Graph, Hooks, Locks, Money):
     """All that surfaces ask of the tasks of one namespace. Thread-safe; use it as a context manager.
 
     Args:

@@ -54,6 +54,8 @@ def refused(task_id: str, sent: Signal, answer: Signalled, get: Get) -> Neurapha
             return PromptNotOpen(f"{task_id}: prompt {sent.prompt_id!r} is not open; it was answered or timed out")
         case SignalVerdict.FULL:
             return BadInput(f"{task_id} has too many unread messages; wait until it has read some")
+        case SignalVerdict.NOT_HELD:
+            return BadInput(f"{task_id} does not hold {sent.text!r} any more; `neuraphage locks` lists what is held")
         case SignalVerdict.GONE_ON:
             return IllegalMove(f"{task_id} has gone on meanwhile; `neuraphage show {get(task_id).short_id}` shows it")
         case SignalVerdict.NO_REPLY:

@@ -27,7 +27,7 @@ from neuraphage.model.rule import Rule
 from neuraphage.model.task import NAME_MAX_CHARS, TEXT_MAX_CHARS, TaskRecord, TaskSpec
 from neuraphage.ports import AddRule, Dispatcher, Redaction, Signal, SignalKind, Signalled, TaskStore
 
-MOVES_NO_TASK = frozenset({SignalKind.LIMIT, SignalKind.MODEL})
+MOVES_NO_TASK = frozenset({SignalKind.LIMIT, SignalKind.MODEL, SignalKind.UNLOCK})
 
 
 class TaskService:
@@ -279,6 +279,10 @@ class TaskService:
         """
         kind = SignalKind.DEPEND if holds else SignalKind.UNDEPEND
         return self._signal(task_id, Signal(kind, key or self._new_key(), dependency=dependency))
+
+    def unlock(self, task_id: str, resource: str, key: str | None = None) -> Signalled:
+        """Take a lock away from a task; raises TaskNotFound or BadInput, where it does not hold it."""
+        return self._signal(task_id, Signal(SignalKind.UNLOCK, key or self._new_key(), resource, who=self._who))
 
     def _signal(self, task_id: str, sent: Signal) -> Signalled:
         answer = self._store.signal(task_id, sent)

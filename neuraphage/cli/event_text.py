@@ -52,6 +52,10 @@ _TEXTS: dict[str, EventText] = {
         f"{d['tool']} waits {duration(d['wait_ms'])}: {d['most']} {d['rate']} within a minute are the most"
         f" (task_{d['rate']}_per_minute)"
     ),
+    EventKind.RESOURCE_LOCK_WAIT: lambda d: f"waits for {_listed(d)}, which {_short(d['holder_task'])} has",
+    EventKind.RESOURCE_LOCK_ACQUIRED: lambda d: f"has {_listed(d)} now",
+    EventKind.RESOURCE_LOCK_RELEASED: lambda d: f"has freed {_listed(d)} for others",
+    EventKind.RESOURCE_LOCK_BROKEN: lambda d: f"lost its lock of {d['resource']} by {d.get('who') or d['by']}",
     EventKind.TOOL_STARTED: lambda d: f"{d['tool']} starts",
     EventKind.TOOL_ATTACHED: lambda d: f"{d['tool']} still runs: attached to it",
     EventKind.TOOL_SETTLED: lambda d: f"{d['tool']}: {d['how']}",
@@ -113,6 +117,14 @@ STYLES: dict[str, str] = {
     EventKind.BUDGET_WARNING: "yellow",
 }
 """Rich styles by kind; the others are dim."""
+
+
+def _listed(data: dict[str, Any]) -> str:
+    return ", ".join(data["resources"])
+
+
+def _short(task_id: str | None) -> str:
+    return (task_id or "another task").rpartition("-")[2]
 
 
 def _why_own(data: dict[str, Any]) -> str:

@@ -27,6 +27,7 @@ from neuraphage.cli.hints import command_line
 from neuraphage.decide.asking import asks_line
 from neuraphage.decide.selection import Selection, Sort
 from neuraphage.errors import BadInput
+from neuraphage.model.lock import LockState
 from neuraphage.model.task import Status, TaskRecord
 
 if TYPE_CHECKING:
@@ -102,10 +103,17 @@ def list_tasks(  # noqa: PLR0913, PLR0917 - every way to filter; typer passes th
     if not records:
         hint(_nothing(selection, page))
     for record in records:
-        for prompt in record.prompts if record.status is Status.WAITING_FOR_USER else ():
-            hint(f"{answer_command(record, prompt)}  # {asks_line(prompt)}")
+        _waits(record)
     if len(found) > limit:
         hint(f"there are more: --page {page + 1}", "dim")
+
+
+def _waits(record: TaskRecord) -> None:
+    """What a task waits for that somebody can do something about."""
+    for prompt in record.prompts if record.status is Status.WAITING_FOR_USER else ():
+        hint(f"{answer_command(record, prompt)}  # {asks_line(prompt)}")
+    if record.locks is not None and record.locks.state is LockState.WAITING:
+        hint(f"{short_id(record.task_id)} waits for {short_id(record.locks.holder_task)}: {record.locks.resource}")
 
 
 def _as_json(api: Api, record: TaskRecord) -> dict[str, Any]:

@@ -1,13 +1,14 @@
-"""The part of the client for asyncio that is about tasks which wait for tasks, and about many tasks at once."""
+"""The part of the client for asyncio that is about tasks which wait for others, and about many tasks at once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from neuraphage.api.batch import untold
 from neuraphage.client.threads import ClientThreads
 from neuraphage.model.dependency import OnFailure
+from neuraphage.model.lock import HeldResource
 from neuraphage.model.task_tree import TaskTree
 from neuraphage.ports import Signalled
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class AsyncGraph(ClientThreads):
-    """Dependencies and batches; see `AsyncClient`."""
+    """Dependencies, locks and batches; see `AsyncClient`."""
 
     async def map(
         self,
@@ -42,3 +43,11 @@ class AsyncGraph(ClientThreads):
     async def tree(self, task_id: str) -> TaskTree:
         """As `Client.tree`."""
         return await self._call(self._api.tree, task_id)
+
+    async def locks(self) -> Sequence[HeldResource]:
+        """As `Client.locks`."""
+        return await self._call(self._api.locks)
+
+    async def break_lock(self, resource: str, *, key: str | None = None) -> Sequence[str]:
+        """As `Client.break_lock`."""
+        return await self._call(self._api.break_lock, resource, key=key)

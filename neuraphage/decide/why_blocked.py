@@ -5,6 +5,7 @@ from __future__ import annotations
 from neuraphage.decide.duration import duration
 from neuraphage.model.dependency import Awaited, DependencyState
 from neuraphage.model.explanation import Forecast, TaskFacts
+from neuraphage.model.lock import LockState, TaskLocks
 from neuraphage.model.task import BlockedDetail
 
 SHOWN = 5
@@ -22,6 +23,8 @@ def why_blocked(facts: TaskFacts, wait_poll_ms: int) -> tuple[list[str], list[Fo
     held_up = [edge for edge in record.dependencies if edge.holds_up]
     if held_up:
         return _for_tasks(facts, held_up)
+    if record.locks is not None and record.locks.state is LockState.WAITING:
+        return _for_locks(facts, record.locks)
     detail = record.detail
     if not isinstance(detail, BlockedDetail):
         return ["It waits for something else."], []
@@ -29,6 +32,19 @@ def why_blocked(facts: TaskFacts, wait_poll_ms: int) -> tuple[list[str], list[Fo
     ago = duration(facts.now_ms - detail.waiting_since_ms)
     text = f"The sweep wakes it in {duration(left_ms)}, if nothing does before."
     return [f"It has waited {ago} for {detail.resource or 'something else'}."], [Forecast(text=text, in_ms=left_ms)]
+
+
+def _for_locks(facts: TaskFacts, locks: TaskLocks) -> tuple[list[str], list[Forecast]]:
+    left_ms, holder = max(0, locks.due_ms - facts.now_ms), locks.holder_task.rpartition("-")[2]
+    because = [
+        f"It has waited {duration(facts.now_ms - locks.since_ms)} for {locks.resource}, and holds no worker.",
+        f"{holder} has that, or waits for it since longer; `neuraphage locks` shows who has what.",
+    ]
+    text = (
+        f"It goes on when the turn of {holder} is over that holds it. In {duration(left_ms)} its call gets an error"
+        f" instead that names {holder}, and the model decides what to do."
+    )
+    return because, [Forecast(text=text, in_ms=left_ms)]
 
 
 def _for_tasks(facts: TaskFacts, held_up: list[Awaited]) -> tuple[list[str], list[Forecast]]:

@@ -108,6 +108,8 @@ class EventKind(StrEnum):
     """It has the locks that it has waited for; those that were free are taken without a word."""
     RESOURCE_LOCK_RELEASED = "ResourceLockReleased", EventGroup.CROSS_TASK
     """It holds locks no more that others wait for."""
+    RESOURCE_LOCK_BROKEN = "ResourceLockBroken", EventGroup.CROSS_TASK
+    """A person took a lock away from it; what held it goes on."""
     SUBTASK_SPAWNED = "SubtaskSpawned", EventGroup.CROSS_TASK
     """It has made another task, whose parent it is."""
     DEPENDENCY_ADDED = "DependencyAdded", EventGroup.CROSS_TASK

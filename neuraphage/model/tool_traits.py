@@ -83,6 +83,8 @@ class ToolTraits(Frozen):
         subject: parameters that say what a call is about: a title shows these alone, bare. None for all, by name.
         within: parameter of a directory; shown behind the subject unless it is the working directory itself.
         result: what is shown of a result.
+        changes_repository: whether it changes the git repository of the working directory, which worktrees share.
+        hosts: parameters that are URLs or names of hosts of which only one task may ask anything at a time.
     """
 
     title: str = ""
@@ -94,6 +96,13 @@ class ToolTraits(Frozen):
     subject: tuple[str, ...] | None = None
     within: str | None = None
     result: ResultView = ResultView.BEGINNING
+    changes_repository: bool = False
+    hosts: tuple[str, ...] = ()
+
+    @property
+    def read_files(self) -> tuple[str, ...]:
+        """Parameters that are files it reads: what searches or lists reads directories."""
+        return () if self.within is not None or self.result is ResultView.ENTRIES else self.reads
 
     @property
     def rated(self) -> RatedKind | None:
@@ -106,5 +115,14 @@ class ToolTraits(Frozen):
         """Every parameter that is named here: a declaration must have it."""
         change = self.change.model_dump().values() if self.change else ()
         shows = self.shows.model_dump().values() if self.shows else ()
-        named = (self.command, self.within, *self.reads, *self.writes, *(self.subject or ()), *change, *shows)
+        named = (
+            self.command,
+            self.within,
+            *self.reads,
+            *self.writes,
+            *self.hosts,
+            *(self.subject or ()),
+            *change,
+            *shows,
+        )
         return frozenset(name for name in named if name is not None)

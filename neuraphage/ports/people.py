@@ -42,6 +42,8 @@ class SignalVerdict(StrEnum):
     """It does not wait for that task. Nothing changed."""
     TOO_MANY = "TOO_MANY"
     """One of the bounds of the graph is reached (setting_graph.py). Nothing changed."""
+    NOT_HELD = "NOT_HELD"
+    """It does not hold that lock. Nothing changed."""
     NO_REPLY = "NO_REPLY"
     """There is no reply that could be superseded. Nothing changed."""
 
@@ -66,6 +68,8 @@ class SignalKind(StrEnum):
     """Has it wait for another task."""
     UNDEPEND = "undepend"
     """Has it wait for another task no more."""
+    UNLOCK = "unlock"
+    """Takes a lock away from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,7 @@ class Signal:
     Args:
         kind: which.
         key: idempotency key; a repeat of the same key is a no-op.
-        text: input, answer: the words; cancel, model: the reason.
+        text: input, answer: the words; cancel, model: the reason; unlock: the resource.
         prompt_id: answer: the prompt.
         by: user or timeout.
         who: name of the person, as their machine knows it; empty where it is not known.

@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # every process imports the ports, and many of them show nobo
     from neuraphage.model.event import Event
     from neuraphage.model.event_stream import EventPage
     from neuraphage.model.explanation import TaskFacts
+    from neuraphage.model.lock import HeldResource
     from neuraphage.model.money import LedgerRow, PoolState
     from neuraphage.model.recovery import LoggedDecision, RecoveryDecision, RecoveryReport
     from neuraphage.model.task import TaskRecord
@@ -50,6 +51,10 @@ class ReadStore(Protocol):
 
     def dependants(self, task_id: str, limit: int) -> Sequence[str]:
         """Ids of tasks that wait for this one, at most so many."""
+        ...
+
+    def locks(self) -> Sequence[HeldResource]:
+        """Every resource that a task holds or waits for, by name."""
         ...
 
     def conversation(self, task_id: str, first: int = 0) -> Sequence[dict[str, Any]]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os.path
-from functools import partial
-from pathlib import Path
-
 from neuraphage.decide.lock_needs import lock_needs
 from neuraphage.model.effect import ToolEffect
 from neuraphage.model.lock import LockNeed
 from neuraphage.model.tool import ToolCall, ToolDeclaration
 from neuraphage.ports import LockRequest, Redaction, Settled
+from neuraphage.runtime.call_places import call_places
 from neuraphage.runtime.noted import Noted
 
 
@@ -39,15 +36,7 @@ def ask_for_locks(
         before: its entry in the journal, before the announcement.
     """
     working_dir = work.record.spec.working_dir  # without one there are no files
-    needs = () if working_dir is None else lock_needs(declaration, call.params, partial(_resolved, working_dir))
+    needs = () if working_dir is None else lock_needs(declaration, call.params, call_places(working_dir))
     clean = {redaction.text(need.resource): need for need in needs}
     named = tuple(LockNeed(resource=name, mode=need.mode) for name, need in sorted(clean.items()))
     work.ask_for(LockRequest(call.tool_use_id, named, before, work.marker) if named else None)
-
-
-def _resolved(working_dir: str, path: str) -> str:
-    """Two names of one file are one lock; a name that the tool will refuse is a name all the same."""
-    try:
-        return os.path.realpath(Path(working_dir, path))
-    except (OSError, ValueError):
-        return os.path.normpath(Path(working_dir, path))

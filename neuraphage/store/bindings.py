@@ -152,6 +152,7 @@ BINDINGS = {
         _signal(
             "depend", "kind", "on", "rule", "#dependencies_max", "#dependants_max", "#walk_max", parts=GRAPH
         ),
+        _signal("unlock", "resource", "who", parts=GRAPH),
         _signal("revive", "kind", "archive", *_MOST),
         _signal("supersede", "seq", "entry", "#first", "who"),
         _signal("limit", *_MOST),

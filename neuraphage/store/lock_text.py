@@ -11,7 +11,8 @@ from pydantic import ValidationError
 from neuraphage.model.lock import HeldResource, LockLine, TaskLocks
 from neuraphage.ports import Changes
 from neuraphage.settings import Settings
-from neuraphage.store.client import corrupt
+from neuraphage.store.client import corrupt, translated
+from neuraphage.store.context import StoreContext
 from neuraphage.store.encode import dumps, journal_bytes, loads, marker_bytes
 
 _LINE = re.compile(r"(\w+) (\w+) (\S+) (\d+)")
@@ -61,3 +62,11 @@ def held_resource(resource: str, raw: bytes) -> HeldResource:
         except ValidationError:
             continue
     return HeldResource(resource=resource, lines=tuple(lines))
+
+
+def all_locks(context: StoreContext) -> list[HeldResource]:
+    """Every resource that is held or waited for, by name."""
+    with translated("read the locks"):
+        fields = context.client.hgetall(context.keys.locks)
+    found = (held_resource(name.decode(errors="replace"), raw) for name, raw in fields.items())
+    return sorted(found, key=lambda one: one.resource)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from neuraphage.model.event import Event
     from neuraphage.model.event_stream import EventPage
     from neuraphage.model.explanation import TaskFacts
+    from neuraphage.model.lock import HeldResource
     from neuraphage.model.money import LedgerRow, PoolState
     from neuraphage.model.recovery import LoggedDecision, RecoveryDecision, RecoveryReport
     from neuraphage.model.task import TaskRecord
@@ -51,6 +52,12 @@ class RedisReads:
         from neuraphage.store import edges  # noqa: PLC0415 - one command needs it
 
         return edges.dependants(self._context, task_id, limit)
+
+    def locks(self) -> Sequence[HeldResource]:
+        """See lock_text.all_locks."""
+        from neuraphage.store import lock_text  # noqa: PLC0415 - as above
+
+        return lock_text.all_locks(self._context)
 
     def conversation(self, task_id: str, first: int = 0) -> Sequence[dict[str, Any]]:
         """See queries.conversation."""

@@ -145,6 +145,8 @@ def _script_for(context: StoreContext, task_id: str, sent: Signal, value: bytes)
             return "supersede", {"seq": sent.seq, "entry": value, "first": first or 0, "who": sent.who}
         case SignalKind.DEPEND | SignalKind.UNDEPEND:
             return "depend", depend_given(context, sent)
+        case SignalKind.UNLOCK:
+            return "unlock", {"resource": sent.text, "who": sent.who}
         case SignalKind.LIMIT:
             return "limit", raised
         case SignalKind.MODEL:

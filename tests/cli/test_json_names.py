@@ -142,6 +142,13 @@ def test_money(cli: CommandLine, bench: Bench) -> None:
     assert listed == documented("pools")
 
 
+def test_locks(cli: CommandLine, bench: Bench) -> None:
+    """locks: a list of resources."""
+    holder(bench.kit).takes("file:/w/a")
+    holder(bench.kit).waits("file:/w/a")
+    assert {path.removeprefix("[].") for path in paths(cli("locks", "--json").json)} == documented("locks")
+
+
 @pytest.mark.parametrize("command", ["events", "attach"])
 def test_lines(cli: CommandLine, every_record: list[str], command: str) -> None:
     """One document a line."""

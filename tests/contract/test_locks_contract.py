@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from eventkit import stored_events
-from lockkit import EXCLUSIVE, SHARED, allowed, announced, has_waited, holder, holders, lines
+from lockkit import EXCLUSIVE, SHARED, Holder, allowed, announced, has_waited, holder, holders, lines
 from neuraphage.model.effect import EffectState, MarkerName, Permission, ToolEffect
 from neuraphage.model.lock import LockState
-from neuraphage.model.task import BlockedDetail, StartedReason
-from neuraphage.ports import Changes, CommitVerdict, FinishTo, NextTurn, SignalKind, SuspendTo
+from neuraphage.model.repairing import RepairMode
+from neuraphage.model.task import BlockedDetail, StartedReason, Status
+from neuraphage.ports import Changes, CommitVerdict, FinishTo, NextTurn, SignalKind, SignalVerdict, SuspendTo
+from neuraphage.store import invariant
+from neuraphage.store.repair import survey
 from storekit import StoreKit, question
 
 A, B = "file:/work/a b", "file:/work/c\nd"
 """Names may hold anything that a path may."""
+NOBODY = "task-00000000-0000-0000-0000-00000000dead"
 BLOCKED, QUEUED = ("Blocked", "waits"), ("Queued", "outbox")
 
 
@@ -279,3 +285,60 @@ def test_a_place_that_no_record_stands_behind_keeps_nobody_waiting(kit: StoreKit
     two = holder(kit).waits(A)
     one.ends()
     assert (two.stands, lines(kit, A)) == (QUEUED, [("holds", two.id)])
+
+
+def test_a_person_can_break_a_lock(kit: StoreKit) -> None:
+    """Of one that holds it, and nobody else's; the next goes on, the history tells who did it, the rest stays held."""
+    one = holder(kit).takes(A, B)
+    two = holder(kit).waits(A)
+    before = kit.state()
+    assert kit.send(two.id, SignalKind.UNLOCK, text=A).verdict is SignalVerdict.NOT_HELD
+    assert kit.state() == before
+    broken = kit.send(one.id, SignalKind.UNLOCK, "key", text=A, who="ann")
+    assert (broken.verdict, [turn.task_id for turn in broken.woken]) == (SignalVerdict.ACCEPTED, [two.id])
+    assert (holders(kit, A), holders(kit, B)) == ([two.id], [one.id])
+    told_of = [event for event in stored_events(kit.store.context) if event.kind == "ResourceLockBroken"]
+    assert [(event.task_id, event.cause, event.data["who"]) for event in told_of] == [(one.id, "person", "ann")]
+    assert kit.send(one.id, SignalKind.UNLOCK, "key", text=A).verdict is SignalVerdict.REPEATED
+    kit.send(one.id, SignalKind.UNLOCK, text=B)
+    assert kit.store.get(one.id).locks is None
+    one.ends()
+    assert holders(kit, A) == [two.id]
+
+
+DAMAGES: dict[str, Callable[[StoreKit, Holder, Holder], object]] = {
+    "all is gone": lambda kit, one, two: kit.client.delete(kit.keys.locks),
+    "another type": lambda kit, one, two: (kit.client.delete(kit.keys.locks), kit.client.set(kit.keys.locks, "x")),
+    "a line of nobody": lambda kit, one, two: kit.client.hset(kit.keys.locks, "file:x", f"holds exclusive {two.id} 1"),
+    "a line of no task": lambda kit, one, two: kit.client.hset(kit.keys.locks, "file:x", f"holds exclusive {NOBODY} 1"),
+    "its record is broken": lambda kit, one, two: kit.client.hset(kit.keys.task(one.id), "locks", "{"),
+    "it says nothing": lambda kit, one, two: kit.client.hdel(kit.keys.task(one.id), "locks"),
+    "the one that waits says nothing": lambda kit, one, two: kit.client.hdel(kit.keys.task(two.id), "locks"),
+    "it is over": lambda kit, one, two: ended_with_locks(kit, one),
+}
+
+
+def ended_with_locks(kit: StoreKit, one: Holder) -> None:
+    raw = kit.field(one.id, "locks") or ""
+    lines_of_all = kit.client.hgetall(kit.keys.locks)
+    kit.send(one.id, SignalKind.CANCEL)
+    one.suspends(SuspendTo.PAUSE)
+    kit.client.hset(kit.keys.task(one.id), "locks", raw)
+    kit.client.hset(kit.keys.locks, mapping=lines_of_all)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_repair_has_record_and_locks_agree(kit: StoreKit, damage: str) -> None:
+    """It is told first and changed then; a second look finds nothing, and who waits is not forgotten."""
+    one, two = holder(kit).takes(A, B), holder(kit).waits(A)
+    DAMAGES[damage](kit, one, two)
+    looked = [row for part in survey(kit.store.context, RepairMode.LOOK, 100) for row in part]
+    assert [row for row in looked if row.findings]
+    list(survey(kit.store.context, RepairMode.REPAIR, 100))
+    list(survey(kit.store.context, RepairMode.REPAIR, 100))
+    assert invariant.violations(kit.store.context) == []
+    if kit.status(two.id) is Status.BLOCKED and kit.store.get(two.id).locks is None:
+        assert kit.store.fire(two.id, "blocked") is not None  # the poll finds it
+    if kit.store.get(one.id).place == "leases":
+        one.ends()
+    assert kit.status(two.id) is Status.QUEUED

@@ -19,7 +19,7 @@ from storekit import ASK, MODEL_CALL, TALK, StoreKit, item, question, text_entry
 
 Q, R, W, B, P, C, F, X = Status
 OK, NO, SHUT = SignalVerdict.ACCEPTED, SignalVerdict.ILLEGAL, SignalVerdict.PROMPT_NOT_OPEN
-NONE = SignalVerdict.NO_DEPENDENCY
+NONE, FREE = SignalVerdict.NO_DEPENDENCY, SignalVerdict.NOT_HELD
 # status before -> (verdict, status after, place after) for each kind; the Running task is leased,
 # WaitingForUser has the permission prompt ASK open, no other status has a prompt.
 TABLE: dict[SignalKind, dict[Status, tuple[SignalVerdict, Status, str]]] = {
@@ -62,6 +62,10 @@ TABLE: dict[SignalKind, dict[Status, tuple[SignalVerdict, Status, str]]] = {
     SignalKind.UNDEPEND: {
         Q: (NONE, Q, "outbox"), R: (NONE, R, "leases"), W: (NONE, W, "waits"), B: (NONE, B, "waits"),
         P: (NONE, P, "waits"), C: (NO, C, ""), F: (NO, F, ""), X: (NO, X, ""),
+    },
+    SignalKind.UNLOCK: {
+        Q: (FREE, Q, "outbox"), R: (FREE, R, "leases"), W: (FREE, W, "waits"), B: (FREE, B, "waits"),
+        P: (FREE, P, "waits"), C: (FREE, C, ""), F: (FREE, F, ""), X: (FREE, X, ""),
     },
     SignalKind.MODEL: {
         Q: (OK, Q, "outbox"), R: (OK, R, "leases"), W: (OK, W, "waits"), B: (OK, B, "waits"), P: (OK, P, "waits"),

@@ -41,6 +41,7 @@ DATA: Mapping[str, type[EventData]] = {
     EventKind.RESOURCE_LOCK_WAIT: cross_task.ResourceLockWait,
     EventKind.RESOURCE_LOCK_ACQUIRED: cross_task.ResourceLocks,
     EventKind.RESOURCE_LOCK_RELEASED: cross_task.ResourceLocks,
+    EventKind.RESOURCE_LOCK_BROKEN: cross_task.ResourceLockBroken,
     EventKind.DEPENDENCY_ADDED: cross_task.DependencyAdded,
     EventKind.DEPENDENCY_REMOVED: cross_task.DependencyRemoved,
     EventKind.SUBTASK_SPAWNED: cross_task.SubtaskSpawned,

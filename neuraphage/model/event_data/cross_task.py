@@ -27,6 +27,20 @@ class ResourceLocks(EventData):
     resources: tuple[str, ...]
 
 
+class ResourceLockBroken(EventData):
+    """Data of ResourceLockBroken.
+
+    Args:
+        resource: what was locked.
+        by: user.
+        who: name of the person, as their machine knows it; empty where it is not known.
+    """
+
+    resource: str
+    by: str
+    who: str = ""
+
+
 class DependencyAdded(EventData):
     """Data of DependencyAdded.
 
