@@ -145,8 +145,8 @@ def releasing(kit: StoreKit) -> Iterator[tuple[str, Write]]:
 def locking(kit: StoreKit) -> Iterator[tuple[str, Write]]:
     """What is about locks: a call that gets its own, one that waits, and each end of a holder for whom others wait."""
 
-    def awaited(*, settled: bool = True) -> Holder:
-        name = f"file:{next(_names)}"
+    def awaited(*, settled: bool = True, resource: str = "") -> Holder:
+        name = resource or f"file:{next(_names)}"
         one = holder(kit)
         one.takes(name) if settled else one.asks(name)
         holder(kit).waits(name)
@@ -168,6 +168,7 @@ def locking(kit: StoreKit) -> Iterator[tuple[str, Write]]:
     has_waited(kit, waiting.id)
     yield "fire late", partial(kit.store.fire, waiting.id, "blocked")
     leaving = holder(kit).waits("file:three")
+    yield "unlock", partial(kit.send, awaited(resource="file:four").id, SignalKind.UNLOCK, text="file:four")
     yield "pause one that waits", partial(kit.send, leaving.id, SignalKind.PAUSE)
 
 

@@ -6,9 +6,9 @@ for _, need in ipairs(own.state == LOCK.holds and own.needs or {}) do
   list[#list + 1] = need
 end
 if #gone == 0 then return reply('NOT_HELD') end
+event(EVENT.ResourceLockBroken, cjson.encode({ resource = given.resource, by = given.by, who = given.who }), given.events_max)
 if #kept > 0 then redis.call('HSET', TASK, 'locks', cjson.encode({ state = LOCK.holds, needs = kept }))
 else redis.call('HDEL', TASK, 'locks') end
-event(EVENT.ResourceLockBroken, cjson.encode({ resource = given.resource, by = given.by, who = given.who }), given.events_max)
 locks.leave(gone)
 locks.wake_all(gone)
 return with_woken(accepted())
