@@ -19,8 +19,6 @@ LOOK_BACK = 400
 """Most entries that are looked at: a bound of what a turn costs, far above every limit of a count."""
 _TEXT_CHARS = 4_000
 """Of each end of a long text are compared letter for letter; of what is between them its digest."""
-_BLANKS = re.compile(r"(?:\s|\\[nrt])+")
-"""Also as JSON spells them."""
 _VARYING = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{7,}\b|\d+(?:[.:,]\d+)*", re.IGNORECASE)
 """Addresses, digests, times, process ids, durations: they differ between two runs that came to the same."""
 
@@ -62,14 +60,14 @@ class Called:
     @cached_property
     def params(self) -> str:
         """Its parameters as JSON, blanks folded."""
-        return _BLANKS.sub(" ", _ends(canonical(self.given).decode()))
+        return _folded(_ends(canonical(self.given).decode()))
 
     @cached_property
     def text(self) -> str:
         """Its result, without what differs between two runs that came to the same."""
         content = self.result.get("content") or ""
         text = content if isinstance(content, str) else final_text(content)
-        return _BLANKS.sub(" ", _VARYING.sub("#", _ends(text)))
+        return _folded(_VARYING.sub("#", _ends(text)))
 
     def is_same_call(self, other: Called) -> bool:
         """Whether both called the same."""
@@ -129,6 +127,13 @@ def _called(entry: Mapping[str, Any], results: dict[str, tuple[Mapping[str, Any]
         found = results.pop(block["id"], None) if block.get("type") == "tool_use" else None
         if found is not None:
             yield Called(int(entry.get("turn", 0)), block["name"], block["input"], *found)
+
+
+def _folded(text: str) -> str:
+    """A text with one blank for each run of them, also of those that JSON spells."""
+    for blank in ("\\n", "\\r", "\\t"):
+        text = text.replace(blank, " ")
+    return " ".join(text.split())
 
 
 def _ends(text: str) -> str:
