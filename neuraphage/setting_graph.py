@@ -6,8 +6,12 @@ from pydantic import BaseModel, Field
 
 
 class GraphSettings(BaseModel):
-    """Bounds of the graph, so that no script that walks it or ends a task holds the state server up."""
+    """Bounds of trees and of the graph, so that no script that walks it or ends a task holds the state server up."""
 
+    max_task_depth: int = Field(default=3, ge=0, le=10)
+    """Most tasks that stand above one: a task that is so deep makes no children; 0 for none at all."""
+    max_children: int = Field(default=20, ge=1, le=1_000)
+    """Most children that one task makes in its life."""
     dependencies_max: int = Field(default=1_000, ge=1, le=100_000)
     """Most tasks that one waits for."""
     dependants_max: int = Field(default=1_000, ge=1, le=100_000)

@@ -138,7 +138,12 @@ def build_toolbox(settings: Settings, redact: Redact, sandbox: Sandbox | None = 
     loaded = load_tools(settings.tools, redact=redact)
     for problem in loaded.problems:
         log.error("tool not loaded: %s", problem)
-    return default_toolbox(extra=(one.tool for one in loaded.tools), problems=loaded.problems, sandbox=sandbox)
+    return default_toolbox(
+        extra=(one.tool for one in loaded.tools),
+        problems=loaded.problems,
+        sandbox=sandbox,
+        subtasks=settings.max_task_depth > 0,
+    )
 
 
 def build_guards(settings: Settings, redact: Redact) -> Guards:

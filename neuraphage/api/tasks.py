@@ -10,11 +10,13 @@ from pydantic import ValidationError
 
 from neuraphage.api.checking import Attachable, attached, one_line, readable, require_narrow
 from neuraphage.api.models import Models, asked_models
+from neuraphage.decide.child_spec import below
 from neuraphage.decide.limits import limit_change
 from neuraphage.errors import BadInput
 from neuraphage.model.dependency import Dependency
 from neuraphage.model.limits import Limits
 from neuraphage.model.place import Place
+from neuraphage.model.subtask import OnParentEnd
 from neuraphage.model.task import Mode, OnUnknownOutcome, TaskSpec
 from neuraphage.setting_values import MAX_S
 
@@ -59,6 +61,8 @@ class Tasks(Models):
         extra: Mapping[str, Any] | None = None,
         attachments: Iterable[Attachable] = (),
         blocked_by: Iterable[str | Dependency] = (),
+        parent: str | None = None,
+        on_parent_end: OnParentEnd | None = None,
     ) -> str:
         """Submit a task.
 
@@ -88,15 +92,22 @@ class Tasks(Models):
                 files of this machine, or bytes. They are stored as they are: no secret is taken out of them.
             blocked_by: tasks that must end first, each by id or as a Dependency that says what happens when it fails
                 (docs/graph.md); until then the task is Blocked.
+            parent: task whose subtask it is to be (docs/subtasks.md): that one is given its result, and its money comes
+                out of that of the parent. Where nothing else is given, it works in the parent's directory.
+            on_parent_end: what becomes of it when its parent is over; it is cancelled unless this says otherwise.
 
         Returns:
             The task's id.
 
         Raises:
             BadInput: an argument is out of its range or of no use, or the working directory is too wide.
-            TaskNotFound: a task that must end first is not stored.
+            TaskNotFound: a task that must end first, or the parent, is not stored.
+            IllegalMove: the parent is over.
             StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same `key`.
         """
+        above = None if parent is None else self._ports.reads.get(self.find(parent))
+        if above is not None:
+            working_dir = working_dir or above.spec.working_dir
         if working_dir is not None and not force:
             require_narrow(self._ports.files, working_dir, self.settings.data_dir)
         shown_with = attached(self.settings, attachments)
@@ -108,6 +119,8 @@ class Tasks(Models):
         self._ports.waker.prepare()  # a new task always needs it: nothing is to come between write and message
         awaited = {"blocked_by": tuple(self._dependency(one) for one in blocked_by)}
         spec = self._spec(prompt, max_turns, max_cost_usd, {**work, **shown, **asking, **awaited})
+        if above is not None:
+            spec = below(above, spec, on_parent_end, self.settings.max_task_depth)
         if followed:
             self._ports.reads.watch(spec.task_id)
         return self._submitted(spec, key, shown_with)

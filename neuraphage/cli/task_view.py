@@ -14,7 +14,8 @@ from neuraphage.cli.viewer import Viewer
 from neuraphage.decide.seen_text import Line
 from neuraphage.model.effect import MarkerName
 from neuraphage.model.event import Event, EventKind
-from neuraphage.model.task import Phase, RunningDetail, Status, TaskRecord
+from neuraphage.model.phase import Phase
+from neuraphage.model.task import RunningDetail, Status, TaskRecord
 from neuraphage.model.usage import Counters
 from neuraphage.ports import Delta
 

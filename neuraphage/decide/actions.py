@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neuraphage.decide.capacity_actions import AskCapacity, WaitForCapacity
+from neuraphage.decide.child_actions import AwaitChildren, Spawn, TakeChildren
 from neuraphage.decide.context_actions import Compact, CountTokens
 from neuraphage.decide.end_actions import Complete, Fail, NextTurn, PauseFor, Rest, StopAtLimit
 from neuraphage.decide.money_actions import WaitForMoney
@@ -253,6 +254,9 @@ Action = (
     | Attach
     | PutBack
     | Record
+    | Spawn
+    | AwaitChildren
+    | TakeChildren
     | NextTurn
     | PauseFor
     | Complete

@@ -56,7 +56,7 @@ def _recovered_too_dearly(record: TaskRecord, most: int) -> str:
 
 def _short(snapshot: Snapshot, shortage: Shortage) -> Fail | WaitForMoney:
     """A pool has no room for the call."""
-    if shortage.is_exhausted and snapshot.bounds.fails_at_pool:
+    if shortage.is_exhausted and (snapshot.bounds.fails_at_pool or shortage.of_task is not None):
         going_on = f"{raising_pool(shortage)} raises it, then `neuraphage retry {snapshot.record.short_id}` goes on."
         return Fail(f"{pool_text(shortage)} {going_on}", recoverable=True)
     return WaitForMoney(shortage, snapshot.now_ms + snapshot.bounds.pool_wait_ms)

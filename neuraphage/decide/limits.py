@@ -22,20 +22,26 @@ def turns_used(record: TaskRecord) -> int:
     return record.counters.iteration - record.turns_from
 
 
+def spent_microusd(record: TaskRecord) -> int:
+    """Money that a task has spent, with all that is below it."""
+    return record.counters.cost_microusd + record.below_microusd
+
+
 def limit_reached(record: TaskRecord) -> str | None:
     """One sentence about what forbids another call, or None."""
     said = []
     if turns_used(record) >= record.limits.max_turns:
         said.append(f"used {turns_used(record)} turns, its limit is {record.limits.max_turns}")
-    if record.counters.cost_microusd >= record.limits.max_cost_microusd:
-        spent, most = dollars(record.counters.cost_microusd), dollars(record.limits.max_cost_microusd)
-        said.append(f"spent ${spent}, its limit is ${most}")
+    if spent_microusd(record) >= record.limits.max_cost_microusd:
+        spent, most = dollars(spent_microusd(record)), dollars(record.limits.max_cost_microusd)
+        below = " with its subtasks" if record.below_microusd else ""
+        said.append(f"spent ${spent}{below}, its limit is ${most}")
     return f"The task has {' and '.join(said)}." if said else None
 
 
 def raising(record: TaskRecord) -> tuple[str, ...]:
     """Options of a command that raise every limit that is reached far enough; none when no turn can be added."""
-    used, spent = turns_used(record), record.counters.cost_microusd
+    used, spent = turns_used(record), spent_microusd(record)
     words: list[str] = []
     if used >= record.limits.max_turns:
         if used >= MOST_TURNS:

@@ -26,6 +26,7 @@ from neuraphage.decide.actions import (
 from neuraphage.decide.before_call import before_call, is_paid
 from neuraphage.decide.begun_call import Finding, Found
 from neuraphage.decide.capacity import capacity_first
+from neuraphage.decide.children import is_open, of_entry
 from neuraphage.decide.context_actions import Compact
 from neuraphage.decide.control import endings_last
 from neuraphage.decide.end_actions import Fail
@@ -62,7 +63,7 @@ def decide(snapshot: Snapshot) -> Action:
     if snapshot.stop is not None:
         return GiveBack(snapshot.stop)
     move, entry, call = move_of(snapshot)
-    foregone = _foregone(snapshot, entry, call)
+    foregone = _foregone(snapshot, move, entry, call)
     if foregone is not None:
         return foregone
     match move:
@@ -90,14 +91,17 @@ def decide(snapshot: Snapshot) -> Action:
             raise AssertionError(f"{move} needs an effect")
 
 
-def _foregone(snapshot: Snapshot, entry: JournalEntry | None, call: ToolCall | None) -> Action | None:
-    """What goes before every move: a guard stops the task, or it was found out what came of a begun call."""
+def _foregone(snapshot: Snapshot, move: Move, entry: JournalEntry | None, call: ToolCall | None) -> Action | None:
+    """What goes before other moves: a guard stops the task, or it is known what came of a begun call."""
     stopped = why_stopped(snapshot.blocked, entry)
     if stopped is not None:
         return stopped
-    if call is not None and isinstance(entry, ToolEffect) and (found := _found(snapshot, entry)):
-        return _settled(snapshot, entry, call, found)
-    return None
+    if call is None or not isinstance(entry, ToolEffect):
+        return None
+    if move in {Move.AWAIT_CHILDREN, Move.TAKE_CHILDREN}:
+        return of_entry(snapshot.record, call, entry)
+    found = _found(snapshot, entry)
+    return None if found is None else _settled(snapshot, entry, call, found)
 
 
 def move_of(snapshot: Snapshot) -> tuple[Move, JournalEntry | None, ToolCall | None]:
@@ -203,6 +207,9 @@ def _shape(state: Snapshot) -> tuple[Shape, JournalEntry | None, ToolCall | None
             continue
         if entry is not None and entry.prompt_id in state.prompts:
             return Shape.PROMPT_OPEN, entry, call
+        if entry is not None and entry.state is EffectState.STARTED and entry.children:
+            waits = is_open(state.record, entry.children, awaits_any=entry.awaits_any)
+            return Shape.CHILDREN_OPEN if waits else Shape.CHILDREN_OVER, entry, call
         if entry is not None and entry.state is EffectState.STARTED:
             return _started(entry, state.tools.get(call.name)), entry, call
         return Shape.TOOL_NEXT, entry, call

@@ -23,6 +23,8 @@ class Shape(StrEnum):
     TOOL_NEXT = "response received or tool completed, calls left"
     TOOLS_DONE = "response received or tool completed, no calls left"
     HOSTS_REFUSED = "command completed, refused hosts that nobody has decided about"
+    CHILDREN_OPEN = "subtasks awaited, not over"
+    CHILDREN_OVER = "subtasks awaited, over"
     STARTED_PURE = "tool started, pure"
     STARTED_KEYED = "tool started, keyed"
     STARTED_CHECKABLE = "tool started, checkable"
@@ -59,6 +61,8 @@ class Move(StrEnum):
     ASK = "ask what became of it; still unknown: never re-run"
     LEAVE_UNKNOWN = "never re-run: its outcome is unknown"
     ASK_HOSTS = "ask a person about them and suspend"
+    AWAIT_CHILDREN = "suspend until they are over"
+    TAKE_CHILDREN = "record what came of them"
     END_TURN = "finish the turn"
 
 
@@ -84,6 +88,8 @@ MATRIX: Mapping[tuple[Shape, Origin], Move] = {
     **_rows(Shape.TOOL_NEXT, Move.NEXT_TOOL),
     **_rows(Shape.TOOLS_DONE, Move.END_TURN),
     **_rows(Shape.HOSTS_REFUSED, Move.ASK_HOSTS),
+    **_rows(Shape.CHILDREN_OPEN, Move.AWAIT_CHILDREN),
+    **_rows(Shape.CHILDREN_OVER, Move.TAKE_CHILDREN),
     (Shape.STARTED_PURE, Origin.OWN): Move.USE_OUTCOME,
     (Shape.STARTED_PURE, Origin.INHERITED): Move.RUN_AGAIN,
     (Shape.STARTED_KEYED, Origin.OWN): Move.USE_OUTCOME,

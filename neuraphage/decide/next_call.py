@@ -14,6 +14,8 @@ from neuraphage.decide.actions import (
     WaitForRate,
     WaitUntil,
 )
+from neuraphage.decide.child_actions import AwaitChildren, Spawn, TakeChildren
+from neuraphage.decide.children import is_open, taking
 from neuraphage.decide.control import why_held_back
 from neuraphage.decide.guarding import is_judged, result_by_guard
 from neuraphage.decide.lock_needs import waited_too_long
@@ -42,11 +44,15 @@ def next_call(snapshot: Snapshot, call: ToolCall) -> Action:
         return judged
     if tool.control is ControlKind.ASK_USER:
         return _ask_people(snapshot)
-    if tool.control is not None:
+    if tool.control is ControlKind.WAIT_FOR_TASKS:
+        return _awaited(snapshot, call)
+    if tool.control is not None and tool.control is not ControlKind.SPAWN_TASK:
         held = why_held_back(call, snapshot.calls, snapshot.tools, snapshot.problems, snapshot.journal)
         return Record(call, ToolResult(text="Noted.")) if held is None else _refused(call, held)
     found = _ruled(snapshot, call, tool)
     match found.ruling:
+        case Ruling.ALLOWED if tool.control is ControlKind.SPAWN_TASK:
+            return _spawn(snapshot)
         case Ruling.ALLOWED:
             return _checked(snapshot, call, _run(snapshot, call, tool, found.rules))
         case Ruling.DENIED:
@@ -95,6 +101,48 @@ def _run(snapshot: Snapshot, call: ToolCall, tool: ToolDeclaration, by: tuple[Ru
     if now is None:
         return LookAtSeal(call)
     return RunTool(call, entry.attempt, kept) if now == entry.digest else VoidApproval(call)
+
+
+def _spawn(snapshot: Snapshot) -> Action:
+    """Make the children of all calls of the reply at once; what is to be known of one of them comes first."""
+    ready = []
+    for call in snapshot.calls:
+        tool = snapshot.tools.get(call.name)
+        is_spawn = tool is not None and tool.control is ControlKind.SPAWN_TASK
+        if tool is None or not is_spawn or call.tool_use_id in snapshot.problems or not _is_untouched(snapshot, call):
+            continue
+        judged = _by_guards(snapshot, call, tool)
+        if isinstance(judged, Record):
+            continue
+        if judged is not None:
+            return judged
+        found = _ruled(snapshot, call, tool)
+        if found.ruling is Ruling.ASK:
+            return _asked(snapshot, call)
+        if found.ruling is Ruling.ALLOWED:
+            action = _run(snapshot, call, tool, found.rules)
+            if not isinstance(action, RunTool):
+                return action
+            ready.append((call, action.allowed_by))
+    return Spawn(tuple(ready))
+
+
+def _awaited(snapshot: Snapshot, call: ToolCall) -> AwaitChildren | TakeChildren | Record:
+    """Wait for children that are there, or tell at once what came of them."""
+    record = snapshot.record
+    mine = tuple(child.task_id for child in record.children)
+    wanted = tuple(dict.fromkeys(call.params.get("tasks") or mine))
+    if not wanted:
+        return _refused(call, "This task has made no subtasks, so there is nothing to wait for.")
+    unknown = [task_id for task_id in wanted if task_id not in mine]
+    if unknown:
+        return _refused(
+            call, f"Not made by this task: {', '.join(unknown[:5])}. It has made: {', '.join(mine) or 'none'}."
+        )
+    awaits_any = call.params.get("until") == "any"
+    if is_open(record, wanted, awaits_any=awaits_any):
+        return AwaitChildren(call, wanted, awaits_any)
+    return taking(record, call, wanted)
 
 
 def _held(snapshot: Snapshot, call: ToolCall, tool: ToolDeclaration) -> WaitForRate | None:
@@ -159,7 +207,7 @@ def _needs_person(snapshot: Snapshot, call: ToolCall) -> bool:
         return False
     if isinstance(_by_guards(snapshot, call, tool), Record):
         return False
-    if tool.control is not None:
+    if tool.control is not None and tool.control is not ControlKind.SPAWN_TASK:
         return tool.control is ControlKind.ASK_USER
     return _ruled(snapshot, call, tool).ruling is Ruling.ASK
 

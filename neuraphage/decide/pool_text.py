@@ -5,7 +5,7 @@ from __future__ import annotations
 from neuraphage.decide.anomaly_text import told_to_people
 from neuraphage.decide.duration import duration
 from neuraphage.decide.limits import dollars
-from neuraphage.model.money import Pool, Shortage
+from neuraphage.model.money import FAMILY, Pool, Shortage
 from neuraphage.model.task import PausedDetail
 
 _FIRST_MICROUSD = 1_000_000
@@ -35,10 +35,14 @@ def why_paused(detail: PausedDetail, now_ms: int) -> str:
 
 def pool_name(name: str) -> str:
     """What a pool is called at the beginning of a sentence."""
+    if name.startswith(FAMILY):
+        return f"The money of {name.removeprefix(FAMILY)} with its subtasks"
     return "The pool of the day" if name == Pool.DAY else f"The pool of the label {name}"
 
 
 def raising_pool(shortage: Shortage) -> str:
     """The command that raises a pool far enough."""
     doubled = max(2 * shortage.limit_microusd, 2 * shortage.used_microusd, _FIRST_MICROUSD)
+    if shortage.of_task is not None:
+        return f"`neuraphage limit {shortage.of_task} --max-cost {dollars(doubled)}`"
     return f"`neuraphage pools {shortage.pool} --max-cost {dollars(doubled)}`"

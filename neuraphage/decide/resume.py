@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from neuraphage.model.effect import EffectState, Journal, Marker, MarkerName, model_effect
+from neuraphage.model.phase import Phase
 from neuraphage.model.place import Place
 from neuraphage.model.resume_point import ResumePoint, ResumePointKind
-from neuraphage.model.task import Phase
 
 PHASES: dict[MarkerName, Phase] = {
     MarkerName.TASK_CREATED: Phase.INITIALIZING,

@@ -171,6 +171,8 @@ class ToolEffect(_Effect):
         is_error: completed: whether the result tells of an error.
         refused: completed: hosts that it was refused and that a person may be asked about, as `pypi.org:443`.
         output_bytes: completed: what its command put out, where that is more than its result holds.
+        children: tasks that it has made, or waits for.
+        awaits_any: started: whether it waits for one of them instead of for all.
     """
 
     kind: Literal[EffectKind.TOOL] = EffectKind.TOOL
@@ -194,6 +196,8 @@ class ToolEffect(_Effect):
     is_error: bool = False
     refused: tuple[str, ...] = ()
     output_bytes: int = 0
+    children: tuple[str, ...] = ()
+    awaits_any: bool = False
 
     @property
     def class_of_repeat(self) -> EffectClass:

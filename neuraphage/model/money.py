@@ -21,6 +21,10 @@ def label_texts(labels: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(f"{name}={value}" for name, value in sorted(labels.items()))
 
 
+FAMILY = "task:"
+"""Before the id of a task whose limit a whole tree spends: itself and all that is below it."""
+
+
 class Pool(StrEnum):
     """Pools by name; that of a label is called as the label: `team=web`."""
 
@@ -44,6 +48,11 @@ class Shortage(Frozen):
     limit_microusd: int
     used_microusd: int
     reserved_microusd: int
+
+    @property
+    def of_task(self) -> str | None:
+        """The task whose limit it is, with all that is below that; None for another pool."""
+        return self.pool.removeprefix(FAMILY) if self.pool.startswith(FAMILY) else None
 
     @property
     def is_exhausted(self) -> bool:

@@ -15,8 +15,10 @@ from neuraphage.model.limits import Limits
 from neuraphage.model.lock import TaskLocks
 from neuraphage.model.model_choice import MAX_FALLBACKS, ModelChoice
 from neuraphage.model.money import MAX_LABELS, LabelName, LabelValue, Shortage
+from neuraphage.model.phase import Phase
 from neuraphage.model.prompt import Prompt
 from neuraphage.model.resume_point import ResumePoint
+from neuraphage.model.subtask import Child, ChildOutcome, OnParentEnd
 from neuraphage.model.usage import Counters
 
 
@@ -42,18 +44,6 @@ NAME_MAX_CHARS = 200
 TEXT_MAX_CHARS = 1_000_000
 """Longest prompt, and longest system text."""
 TERMINAL = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
-
-
-class Phase(StrEnum):
-    """What a Running task does now."""
-
-    INITIALIZING = "Initializing"
-    ASSEMBLING_CONTEXT = "AssemblingContext"
-    LLM_REQUEST = "LlmRequest"
-    TOOL_EXECUTION = "ToolExecution"
-    PROCESSING = "Processing"
-    BETWEEN_TURNS = "BetweenTurns"
-    RETRY_WAIT = "RetryWait"
 
 
 class StartedReason(StrEnum):
@@ -189,7 +179,8 @@ class TaskSpec(Frozen):
         limits: turns and money at create, as what was asked for; those that hold stand in the record.
         priority: 0 (critical) to 4 (low).
         parent_id: the task that spawned this one.
-        depth: how many parents it has.
+        depth: how many tasks stand above it.
+        on_parent_end: what becomes of it when its parent is over; None: it is cancelled.
         blocked_by: tasks that must end first, as asked for at create; those that hold stand in the record.
         tags: free words.
         labels: what its money is counted under, as `team` to `web`; a label may have a pool of its own.
@@ -213,6 +204,7 @@ class TaskSpec(Frozen):
     priority: int = Field(default=2, ge=0, le=4)
     parent_id: str | None = None
     depth: int = Field(default=0, ge=0, le=10)
+    on_parent_end: OnParentEnd | None = None
     blocked_by: tuple[Annotated[Dependency, BeforeValidator(as_dependency)], ...] = ()
     tags: tuple[str, ...] = ()
     labels: dict[LabelName, LabelValue] = Field(default_factory=dict, max_length=MAX_LABELS)
@@ -250,6 +242,10 @@ class TaskRecord(Frozen):
         reserved_microusd: what its call under way may cost of pools; 0 where no pool is.
         shortage: the pool that its next call waits for; None while it does not wait for one.
         dependencies, locks: tasks that it waits for, or has waited for; what its calls hold or wait for.
+        dependencies: tasks that it waits for, or has waited for.
+        children: tasks that it has made.
+        below_microusd: what those have cost, with all that is below them.
+        outcomes: what came of those of them that no turn has taken yet.
         resets: how often it began anew; shown to nobody, it tells the calls of one conversation from those of the next.
         cost_by_day: micro-dollars by day (since 1970-01-01, UTC), of the days from the release on that counts them.
     """
@@ -280,6 +276,9 @@ class TaskRecord(Frozen):
     shortage: Shortage | None = None
     dependencies: tuple[Awaited, ...] = ()
     locks: TaskLocks | None = None
+    children: tuple[Child, ...] = ()
+    below_microusd: int = 0
+    outcomes: dict[str, ChildOutcome] = Field(default_factory=dict, exclude=True)
     resets: int = Field(default=0, exclude=True)
     cost_by_day: dict[int, int] = Field(default_factory=dict, exclude=True)
     schema_version: int = SCHEMA_VERSION

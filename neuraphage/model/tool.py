@@ -99,6 +99,8 @@ class ControlKind(StrEnum):
     ASK_USER = "ask_user"
     COMPLETE_TASK = "complete_task"
     FAIL_TASK = "fail_task"
+    SPAWN_TASK = "spawn_task"
+    WAIT_FOR_TASKS = "wait_for_tasks"
 
 
 class ToolDeclaration(Frozen):

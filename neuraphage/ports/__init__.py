@@ -4,6 +4,7 @@ Tests plug recorders, crash injectors and fakes into the same places.
 """
 
 from neuraphage.ports.capacity import CapacityStore
+from neuraphage.ports.child_changes import ChildChanges
 from neuraphage.ports.detached import CommandCgroup, Detached, DetachedStatus, Spool, SpoolCommand, SpoolStatus
 from neuraphage.ports.effects import (
     Clock,
@@ -62,6 +63,7 @@ __all__ = [
     "AddRule",
     "CapacityStore",
     "Changes",
+    "ChildChanges",
     "ClaimUnreadableError",
     "ClaimVerdict",
     "Claimed",

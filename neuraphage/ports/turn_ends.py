@@ -21,6 +21,8 @@ class SuspendTo(StrEnum):
     """The outbox at once; counts no crash."""
     BLOCKED = "blocked"
     """Waits for a resource, with a fallback poll."""
+    SUBTASKS = "subtasks"
+    """Children are made or awaited: Blocked while one is awaited that is not over, else the outbox."""
     POISONED = "poisoned"
     """Failed: stored state breaks its rules; nothing was changed in the conversation."""
 

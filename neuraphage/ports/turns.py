@@ -15,6 +15,7 @@ from neuraphage.model.money import Shortage
 from neuraphage.model.prompt import InboxItem, Prompt
 from neuraphage.model.task import Status, TaskRecord
 from neuraphage.ports.capacity import CapacityStore
+from neuraphage.ports.child_changes import NO_CHILDREN, ChildChanges
 from neuraphage.ports.effects import Delta
 from neuraphage.ports.lock_request import LockRequest
 from neuraphage.ports.model_change import ModelChange
@@ -125,6 +126,7 @@ class Changes:
         spent: what of `add` was spent on which model: its id -> counters.
         reserve_microusd: what the task is to hold of its pools: what a call may cost, 0 once settled; None leaves it.
         locks: what the call that these changes announce is to hold; of a commit alone.
+        children: of the task.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -141,6 +143,7 @@ class Changes:
     spent: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     reserve_microusd: int | None = None
     locks: LockRequest | None = None
+    children: ChildChanges = NO_CHILDREN
 
 
 @dataclass(frozen=True, slots=True)

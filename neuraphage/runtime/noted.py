@@ -10,7 +10,7 @@ from neuraphage.model.effect import JournalEntry, Marker
 from neuraphage.model.event import Event
 from neuraphage.model.message import Entry
 from neuraphage.model.prompt import InboxItem, Prompt
-from neuraphage.ports import Changes, Claimed, LockRequest, ModelChange
+from neuraphage.ports import Changes, ChildChanges, Claimed, LockRequest, ModelChange
 from neuraphage.runtime.pending import together
 
 
@@ -96,6 +96,12 @@ class Noted:
     def ask_for(self, locks: LockRequest | None) -> None:
         """Note what the call that is announced next is to hold."""
         self._pending = replace(self._pending, locks=locks)
+
+    def change_children(self, more: ChildChanges) -> None:
+        """Note what the next write does about children."""
+        noted = self._pending.children
+        both = ChildChanges(noted.new + more.new, noted.awaited + more.awaited, noted.taken + more.taken)
+        self._pending = replace(self._pending, children=both)
 
     def remember_grant(self, tool: str, permission: str) -> None:
         """Note an answer that holds for every later call of the tool."""

@@ -31,6 +31,7 @@ from neuraphage.model.tool_traits import RatedKind
 from neuraphage.ports import ForeseesRefusal, Tool, ToolContext
 from neuraphage.proc.foreign_code import ForeignCodeFailed, foreign_code, of_kind
 from neuraphage.runtime.call_locks import ask_for_locks
+from neuraphage.runtime.child_place import why_no_child
 from neuraphage.runtime.result_guard import judged_result
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_result import note_result
@@ -61,7 +62,7 @@ class ToolStep:
         try:
             with self._work.held.in_foreign_code():
                 found = tool.check(call.params)
-                return None if found is None else of_kind(found, str)
+                return why_no_child(self._services, self._work, call) if found is None else of_kind(found, str)
         except ForeignCodeFailed as failed:  # what cannot be checked is not run
             self.log_failure("check", call, failed)
             kind = type(failed.error).__name__
@@ -123,11 +124,8 @@ class ToolStep:
         result = told_of_edit(result, self._work.tool_effect(call.tool_use_id))
         # in this order: a cut could leave half of a secret, and what stands for one may be longer than it
         text = shorten(self._services.redaction.text(printable(result.text)), limit) or "[no output]"
-        clean: dict[str, Any] = {
-            "text": text,
-            "refused": tuple(map(self._without_secrets, result.refused)),
-            "media": (),
-        }
+        refused = tuple(map(self._without_secrets, result.refused))
+        clean: dict[str, Any] = {"text": text, "refused": refused, "media": ()}
         try:
             clean["media"] = self._media(result)
         except BadInput as error:  # what a tool would show is over a limit

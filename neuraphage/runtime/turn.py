@@ -31,6 +31,7 @@ from neuraphage.decide.actions import (
 )
 from neuraphage.decide.begun_call import Found
 from neuraphage.decide.capacity_actions import AskCapacity, WaitForCapacity
+from neuraphage.decide.child_actions import AwaitChildren, Spawn, TakeChildren
 from neuraphage.decide.context_actions import Compact, CountTokens
 from neuraphage.decide.end_actions import Complete, Fail, NextTurn, PauseFor, Rest, StopAtLimit
 from neuraphage.decide.machine import decide
@@ -46,6 +47,7 @@ from neuraphage.runtime.announcer import Announcer
 from neuraphage.runtime.asking_guards import GuardBlocked
 from neuraphage.runtime.begun_calls import BegunCalls
 from neuraphage.runtime.call_locks import Blocked
+from neuraphage.runtime.child_step import ChildStep
 from neuraphage.runtime.context_step import ContextStep
 from neuraphage.runtime.gates import Gates
 from neuraphage.runtime.guard_step import GuardStep
@@ -92,6 +94,7 @@ class Turn:
         self._people = PeopleStep(services, work, self._tools, self._seals)
         self._guards = GuardStep(services, work, self._tools)
         self._end = TurnEnd(services, work, self._people)
+        self._children = ChildStep(services, work, self._tools, self._seals)
         self._broken_off: Stop | None = None
 
     def advance(self) -> Settled:
@@ -135,7 +138,7 @@ class Turn:
         with log_context(**({} if call is None else {"tool": call.name})):
             return self._carry_out(action)
 
-    def _carry_out(self, action: Action) -> Settled | None:
+    def _carry_out(self, action: Action) -> Settled | None:  # noqa: PLR0912 - one branch a kind of action
         match action:
             case CallModel() | Compact() | AskReply() | AttachReply():
                 self._reply(action)
@@ -161,6 +164,8 @@ class Turn:
                 return self._wait(action)
             case AskPeople() | AskHosts() | AskWhatHappened():
                 return self._ask(action)
+            case Spawn() | AwaitChildren() | TakeChildren():
+                return self._children.carry_out(action)
             case NextTurn() | PauseFor() | Complete() | Fail() | StopAtLimit() | Rest():
                 return self._end.end(action)
             case _:

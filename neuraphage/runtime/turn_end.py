@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import assert_never
+from typing import Any, assert_never
 
+from neuraphage.decide.children import files_written
 from neuraphage.decide.end_actions import Complete, Fail, NextTurn, PauseFor, Remark, Rest, StopAtLimit
 from neuraphage.decide.hashing import conversation_prompt_id
 from neuraphage.model.effect import EffectState, Marker, MarkerName
@@ -53,7 +54,7 @@ class TurnEnd:
                 self._remark(action.remarks)
                 return work.suspend(SuspendTo.ANOMALY, detail=action.anomaly.model_dump())
             case Complete():
-                return work.finish(FinishTo.COMPLETED, {"summary": action.summary})
+                return work.finish(FinishTo.COMPLETED, {"summary": action.summary, **self._files()})
             case StopAtLimit():
                 return work.finish(FinishTo.LIMITED, {"error": action.error, "recoverable": True})
             case Fail():
@@ -61,11 +62,17 @@ class TurnEnd:
                     self._give_reply_up(action.error)
                 self._remark(action.remarks)
                 work.give_announced_up(action.error)
-                return work.finish(FinishTo.FAILED, {"error": action.error, "recoverable": action.recoverable})
+                told = {"error": action.error, "recoverable": action.recoverable}
+                return work.finish(FinishTo.FAILED, {**told, **self._files()})
             case Rest():
                 return self._rest(action.text)
             case _:
                 assert_never(action)
+
+    def _files(self) -> dict[str, Any]:
+        """What a parent is told beside the words."""
+        is_child = self._work.record.spec.parent_id is not None
+        return {"files": list(files_written(self._work.entries))} if is_child else {}
 
     def _give_reply_up(self, error: str) -> None:
         """Note the last reply as a failed call, so that a retry asks for another one instead of reading it again."""

@@ -16,7 +16,8 @@ from neuraphage.store.uses import Asks
 PRELUDE, ACCESS, CHANGES, SIGNALS = "prelude", "access", "changes", "signals"
 FINISHING, CLAIMING, GAUGE, HEARD = "finishing", "claiming", "gauge", "heard"
 MONEY, WAKING, EDGES, LOCKS = "money", "waking", "edges", "locks"
-GRAPH = (WAKING, EDGES, LOCKS)
+CHILDREN, CREATING, SPAWNING = "children", "creating", "spawning"
+GRAPH = (WAKING, EDGES, CHILDREN, LOCKS)
 """What scripts are made of that end or stop a task: others may wait for that."""
 LIMITS = ("#events_max", "#republish_ms", "#exec_ms", "#conversation_ms")
 """Most events kept of a task, when an unclaimed message is sent again, and how long an ended task's keys are kept."""
@@ -31,6 +32,7 @@ CHANGE_GROUPS = {
     "events": 2,
     "model": 3,
     "spent": 3,
+    "children": 5,
 }
 """What a write of a turn may change, in the order in which it is passed, with the arguments an item takes."""
 _POOLS = ("pools", "#ledger_days", "#ledger_rows")
@@ -126,9 +128,9 @@ BINDINGS = {
     for binding in (
         Binding(
             "create",
-            ("spec", "entry", "name", "labels", *_MOST, "reason", "after", "#dependants_max", *LIMITS, "#key_ttl_ms",
-             _ALL_EVENTS),
-            (PRELUDE, ACCESS, *GRAPH),
+            ("spec", "entry", "name", "labels", *_MOST, "reason", "after", "#dependants_max", "parent", "on_parent_end",
+             "#max_children", *LIMITS, "#key_ttl_ms", _ALL_EVENTS),
+            (PRELUDE, ACCESS, *GRAPH, CREATING),
             keys=("CREATED", "TOMBSTONES"),
         ),
         Binding(
@@ -140,7 +142,10 @@ BINDINGS = {
             "commit", "#events_max", "#republish_ms", "#lease_ms", "#slack_ms",
             parts=(WAKING, LOCKS), asks=Asks.COMMIT, asks_more=Asks.TURN,
         ),
-        _change("suspend", *LIMITS, "to", "#due_ms", "reason", "detail", "unsent", parts=GRAPH, asks=Asks.TURN),
+        _change(
+            "suspend", *LIMITS, "to", "#due_ms", "reason", "detail", "unsent",
+            parts=(*GRAPH, CREATING, SPAWNING), asks=Asks.TURN,
+        ),
         _change("finish", *_FINISH, parts=(*GRAPH, FINISHING), asks=Asks.NEXT, asks_more=Asks.TURN),
         _change(
             "go_on", *_FINISH, "next_claim", "process", "request", "#lease_ms", _ALL_EVENTS,

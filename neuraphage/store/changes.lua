@@ -81,6 +81,9 @@ local function apply(groups, set, keep_journal)
     redis.call('HDEL', TASK, 'p:' .. prompt, 'a:' .. prompt)
     redis.call('ZREM', DEADLINES, ID .. '|' .. prompt)
   end
+  for i = 1, #groups.children, 5 do
+    if groups.children[i] == CHILD.taken then redis.call('HDEL', TASK, 'r:' .. groups.children[i + 1]) end
+  end
   for i = 1, #groups.events, 2 do event(groups.events[i], groups.events[i + 1], given.events_max) end
   if set.model then event(EVENT.ModelChanged, groups.model[3], given.events_max) end
 end

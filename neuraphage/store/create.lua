@@ -1,5 +1,6 @@
 -- create: a new task, in the outbox; one that waits for others is Blocked instead. CREATED holds the id that was made under
--- this idempotency key. after: tasks that it waits for, as in its field of that name.
+-- this idempotency key. after: tasks that it waits for, as in its field of that name. parent: the task that is to be told
+-- of its end, and that it is cancelled with.
 refused = not_allowed('GET', CREATED) or not_allowed('SET', CREATED) or not_allowed('ZSCORE', TOMBSTONES)
 if refused then return refused end
 local first = redis.call('GET', CREATED)
@@ -13,21 +14,23 @@ for _, edge in ipairs(edges) do
   if is_full(edge.id, given.dependants_max) then return { 'TOO_MANY', edge.id } end
   held = held or holds_up(edge)
 end
+local parent = given.parent ~= '' and given.parent or nil
+if parent then
+  local status = redis.pcall('HGET', key_of(parent), 'status')
+  if type(status) ~= 'string' then return { 'NO_SUCH_TASK', parent } end
+  if TERMINAL[status] then return { 'PARENT_OVER', parent } end
+  local made = 0
+  as_task(parent, function() made = #children_of() end)
+  if made >= given.max_children then return { 'NO_ROOM', parent } end
+end
 local now = now_ms()
-write({
-  spec = given.spec, max_turns = given.max_turns, max_cost_microusd = given.max_cost_microusd,
-  status = STATUS.Queued, since = now, created_at = now, saved_at = now,
-  marker = FIRST_MARKER, iteration = 0, seq = 1, fence = 0, token = 0, recoveries = 0,
-  recoveries_total = 0, reason = given.reason, schema = SCHEMA,
-})
-if given.labels ~= '' then write({ labels = given.labels }) end
-redis.call('RPUSH', MESSAGES, given.entry)
+create_task({
+  spec = given.spec, entry = given.entry, name = given.name, labels = given.labels, reason = given.reason,
+  max_turns = given.max_turns, max_cost_microusd = given.max_cost_microusd,
+  parent = parent, on_parent_end = given.on_parent_end ~= '' and given.on_parent_end or nil,
+}, now, CAUSE.person)
+if parent then as_task(parent, adopt_as(ID), given.name) end
 redis.call('SET', CREATED, ID, 'PX', given.key_ttl_ms)
-redis.call('ZADD', IDS, now, ID)
-redis.call('ZADD', STATUS_KEY[STATUS.Queued], now, ID)
-redis.call('ZADD', OUTBOX, now + given.republish_ms, ID)
-tells(CAUSE.person, 0)
-event(EVENT.TaskCreated, cjson.encode({ name = given.name }), given.events_max)
 if #edges > 0 then
   for _, edge in ipairs(edges) do redis.call('ZADD', EDGES, 0, edge.id .. ' ' .. ID) end
   if held then hold_back(read(COMMON), now, { after = edge_text(edges) }, given.events_max)

@@ -23,10 +23,13 @@ local function edge_text(edges)
   return table.concat(lines, '\n')
 end
 
+-- Of children.lua: those that the task has made.
+local waits_for_children, look_at_children, leave_children, child_over
+
 -- Whether the task waits for others.
 local function waits_for_tasks()
   for _, edge in ipairs(edges_of()) do if holds_up(edge) then return true end end
-  return false
+  return waits_for_children()
 end
 
 local function state_of(id)
@@ -55,7 +58,9 @@ local function reconsider(now, limits, ended)
       if edge.rule == ON_FAILURE.skip and edge.state ~= EDGE.Completed then failed = failed or edge end
     end
   end
-  local set = { after = edge_text(edges) }
+  local set = {}
+  if #edges > 0 then set.after = edge_text(edges) end
+  waits = look_at_children(set, ended) or waits
   if failed then
     set.seq = row.seq + 1
     local why = string.format(SAY.skipped, failed.id, failed.state)
@@ -64,16 +69,16 @@ local function reconsider(now, limits, ended)
     set.seq = row.seq + 1
     queue_task(row, now, STATUS.Queued, REASON.unblocked, set, limits)
     woken[#woken + 1] = ID .. ' ' .. set.seq .. ' ' .. row.iteration
-  else
+  elseif next(set) then
     write(set)
   end
   call_with('ZREM', EDGES, settled)
 end
 
 -- Takes a task that waits for others out of work; `set` may carry further fields.
-local function hold_back(row, now, set, events_max)
+local function hold_back(row, now, set, events_max, detail)
   status_fields(set, row, STATUS.Blocked, now)
-  set.detail = cjson.encode({ resource = SAY.others })
+  set.detail = detail or cjson.encode({ resource = SAY.others })
   write(set)
   move_status(row, STATUS.Blocked, now)
   place(WAITS, now)
@@ -93,14 +98,17 @@ on_end = function(new, now, limits)
   -- who leads a failed task back to work does not mean it to wait again
   if new == STATUS.Failed and #kept < #edges then redis.call('HSET', TASK, 'after', edge_text(kept)) end
   for _, member in ipairs(redis.call('ZRANGEBYLEX', EDGES, '[' .. ID .. ' ', '(' .. ID .. '!')) do
-    pending[#pending + 1] = { ID, string.sub(member, #ID + 2) }
+    pending[#pending + 1] = { ID, string.sub(member, #ID + 2), reconsider }
   end
+  local parent = redis.call('HGET', TASK, 'parent')
+  if parent then pending[#pending + 1] = { ID, parent, child_over } end
+  leave_children()
   if working then return end
   working = true
   local at = 1
   while pending[at] do
-    local ended, waiting = unpack(pending[at])
-    as_task(waiting, reconsider, now, limits, ended)
+    local ended, other, act = unpack(pending[at])
+    as_task(other, act, now, limits, ended)
     at = at + 1
   end
   working = false

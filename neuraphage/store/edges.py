@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from neuraphage.errors import BadInput, NeuraphageError, TaskNotFound
+from neuraphage.errors import BadInput, IllegalMove, NeuraphageError, TaskNotFound
 from neuraphage.ports import NextTurn, Signal
 from neuraphage.settings import Settings
 from neuraphage.store.client import translated
@@ -43,6 +43,18 @@ def refused_dependency(verdict: str, task_id: str, settings: Settings) -> Neurap
     return BadInput(
         f"{settings.dependants_max} tasks wait for {task_id} already, the most that dependants_max allows; wait for one"
         " of those instead"
+    )
+
+
+def refused_parent(verdict: str, parent_id: str, settings: Settings) -> NeuraphageError:
+    """Why a new task cannot be the child of another one."""
+    if verdict == "NO_SUCH_TASK":
+        return TaskNotFound(f"no task {parent_id!r} to be the parent; list them with `neuraphage list`")
+    if verdict == "PARENT_OVER":
+        return IllegalMove(f"{parent_id} is over and can have no further subtask; submit a task of its own instead")
+    return BadInput(
+        f"{parent_id} has {settings.max_children} subtasks already, the most that max_children allows; submit a task"
+        " of its own instead"
     )
 
 

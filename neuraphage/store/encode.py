@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,15 +13,17 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from neuraphage.errors import SchemaTooNew
 from neuraphage.model.base import SCHEMA_VERSION
 from neuraphage.model.effect import MODEL_ENTRY, EffectKind, JournalEntry, Marker
+from neuraphage.model.message import Entry
+from neuraphage.model.money import label_texts
 from neuraphage.model.prompt import InboxItem
+from neuraphage.model.subtask import ChildChange
 from neuraphage.model.task import TaskSpec
 from neuraphage.store.bindings import CHANGE_GROUPS
 from neuraphage.store.client import corrupt
 
 if TYPE_CHECKING:
-    from neuraphage.model.message import Entry
     from neuraphage.model.model_choice import ModelChoice
-    from neuraphage.ports import Changes, ModelChange
+    from neuraphage.ports import Changes, ChildChanges, ModelChange
 
 COMPRESS_ABOVE_BYTES = 1_024
 """Text shrinks by half in a few microseconds a kilobyte, and each of these bytes is synced to disk."""
@@ -73,6 +75,11 @@ def spec_bytes(spec: TaskSpec) -> bytes:
     defaults = _defaults(TaskSpec)
     plain = spec.model_dump(mode="json", exclude_none=True)
     return orjson.dumps({name: value for name, value in plain.items() if value not in ("", [], {}) or defaults[name]})
+
+
+def first_entry(prompt: str) -> Entry:
+    """How the conversation of a task begins that is given nothing but words."""
+    return Entry(role="user", content=[{"type": "text", "text": prompt}])
 
 
 def entry_bytes(entry: Entry) -> bytes:
@@ -197,6 +204,24 @@ def _model_change(change: ModelChange) -> tuple[bytes, bytes, bytes]:
     return choice_bytes(change.before), choice_bytes(change.after), model_event(change.after, change.told)
 
 
+def _child_rows(children: ChildChanges) -> Iterator[tuple[Any, ...]]:
+    """What spawning.lua reads, in the order in which it is to be done."""
+    for task_id in children.taken:
+        yield ChildChange.TAKEN.value, task_id, "", "", ""
+    for spec, wait in children.new:
+        made = {
+            "name": spec.name,
+            "labels": "\n".join(label_texts(spec.labels)),
+            **spec.limits.model_dump(),
+            "wait": wait.value,
+            "on_parent_end": spec.on_parent_end,
+        }
+        whole = {name: value for name, value in made.items() if value is not None}
+        yield ChildChange.NEW.value, spec.task_id, dumps(whole), spec_bytes(spec), entry_bytes(first_entry(spec.prompt))
+    for task_id, wait in children.awaited:
+        yield ChildChange.WAIT.value, task_id, wait.value, "", ""
+
+
 def change_groups(changes: Changes) -> list[Any]:
     """What a write of a turn changes, as the scripts read it: for each group of CHANGE_GROUPS a count and its items."""
     rows: dict[str, Iterable[tuple[Any, ...]]] = {
@@ -212,6 +237,7 @@ def change_groups(changes: Changes) -> list[Any]:
         "spent": (
             (model, name, amount) for model, add in changes.spent.items() for name, amount in add.items() if amount
         ),
+        "children": _child_rows(changes.children),
     }
     flat: list[Any] = []
     for name in CHANGE_GROUPS:

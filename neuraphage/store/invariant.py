@@ -9,6 +9,7 @@ from neuraphage.errors import CorruptRecord
 from neuraphage.model.money import Pool
 from neuraphage.model.place import PLACES_OF, Place
 from neuraphage.model.task import TERMINAL, Status
+from neuraphage.store.child_rules import child_violations
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.edge_rules import edge_violations
@@ -57,6 +58,7 @@ def violations(context: StoreContext) -> list[str]:
         found += [f"{m}: in {name}, but there is no such task" for m in members if not picture.records.get(m)]
     found += [f"{d}: a deadline of a prompt that is not open" for d in picture.deadlines if not _open(d, picture)]
     found += _money_violations(picture) + edge_violations(picture.records, picture.edges)
+    found += child_violations(picture.records)
     return found + lock_violations(picture.records, picture.locks)
 
 

@@ -17,11 +17,12 @@ from neuraphage.model.dependency import DependencyState, OnFailure
 from neuraphage.model.effect import MODEL_ENTRY, EffectKind, EffectState, MarkerName
 from neuraphage.model.event import Cause, EventKind
 from neuraphage.model.lock import LockMode, LockState
-from neuraphage.model.money import OTHERS, SPENT_FIELDS, Pool
+from neuraphage.model.money import FAMILY, OTHERS, SPENT_FIELDS, Pool
 from neuraphage.model.place import PLACES_OF, Place
 from neuraphage.model.prompt import PromptKind
 from neuraphage.model.recovery import Evidence
 from neuraphage.model.repairing import RepairMode
+from neuraphage.model.subtask import ChildChange, ChildWait, OnParentEnd
 from neuraphage.model.task import TERMINAL, StartedReason, Status
 from neuraphage.ports import FinishTo, SignalKind, SuspendTo
 from neuraphage.setting_values import RecoveryPolicy
@@ -48,9 +49,12 @@ WORDS: Mapping[str, type[StrEnum]] = {
     "POOL": Pool,
     "EDGE": DependencyState,
     "ON_FAILURE": OnFailure,
+    "WAIT": ChildWait,
+    "CHILD": ChildChange,
+    "PARENT_END": OnParentEnd,
 }
 """Enums by what Lua calls them; a word of one follows a dot, by its value."""
-_WORD = re.compile(rf"\b({'|'.join(WORDS)})\.(\w+)|\b(MODEL_ENTRY|OTHERS|PLACES)\b")
+_WORD = re.compile(rf"\b({'|'.join(WORDS)})\.(\w+)|\b(MODEL_ENTRY|OTHERS|FAMILY|PLACES)\b")
 _ENDS = tuple(EventKind(f"Task{status.value}") for status in TERMINAL)
 """Kinds of events that a script makes of a status: `EVENT['Task' .. status]`."""
 
@@ -68,8 +72,8 @@ def _spelled(found: re.Match[str]) -> str:
     name, word, other = found.groups()
     if other == "MODEL_ENTRY":
         return f"'{MODEL_ENTRY}'"
-    if other == "OTHERS":
-        return f"'{OTHERS}'"
+    if other in {"OTHERS", "FAMILY"}:
+        return f"'{OTHERS if other == 'OTHERS' else FAMILY}'"
     if other == "PLACES":
         return f"{{ {', '.join(f'{place.value} = {place.value.upper()}' for place in Place)} }}"
     try:

@@ -43,7 +43,10 @@ local function limits_of(names)
   return limits
 end
 -- Whether the money of a task comes from any pool but its own.
-local function is_pooled() return next(limits_of(pool_names(read({ 'labels' }).labels))) ~= nil end
+local function is_pooled()
+  local row = read({ 'labels', 'parent', 'children' })
+  return row.parent or row.children or next(limits_of(pool_names(row.labels))) ~= nil
+end
 
 -- What is used of each pool, in their order.
 local function used_of(names, now)
@@ -53,12 +56,29 @@ local function used_of(names, now)
   return used
 end
 
+-- Adds what a task and those above it may spend, each with all that is below it, to what is known of its pools. Of a task that
+-- has neither a parent nor children that is its own limit, which is asked for elsewhere.
+local function join_family(row, own, names, limits, used, reserved)
+  if not (row.parent or row.children) then return end
+  local ids = above(row.parent)
+  table.insert(ids, 1, ID)
+  for i, id in ipairs(ids) do
+    local amounts = redis.call('HMGET', key_of(id), 'max_cost_microusd', 'cost_microusd', 'below', 'held_below', 'reserved')
+    local at, name = #names + 1, FAMILY .. id
+    limits[name] = tonumber(amounts[1]) -- a record that an earlier release made has none here
+    for one = 2, 5 do amounts[one] = tonumber(amounts[one]) or 0 end
+    names[at], used[at] = name, amounts[2] + amounts[3]
+    reserved[at] = amounts[4] + (i > 1 and amounts[5] or own)
+  end
+end
+
 -- The first pool that is used up; else the first that has no room for `amount` beside what other calls have reserved; nil
 -- when it has. A call that is alone may begin with whatever is left: so a pool is exceeded by one call at most.
 local function shortage(amount, spent, now)
-  local row = read({ 'labels', 'reserved' })
+  local row = read({ 'labels', 'reserved', 'parent', 'children' })
   local names, own = pool_names(row.labels), tonumber(row.reserved) or 0
   local limits, used, reserved = limits_of(names), used_of(names, now), pool_values(names, 'reserved')
+  join_family(row, own, names, limits, used, reserved)
   local busy
   for i, name in ipairs(names) do
     local limit, others = limits[name], math.max(0, (tonumber(reserved[i]) or 0) - own)
@@ -71,11 +91,12 @@ end
 
 -- Takes `amount` out of the pools of a task instead of what it holds; nothing where there is no pool.
 local function take(amount)
-  local row = read({ 'labels', 'reserved' })
+  local row = read({ 'labels', 'reserved', 'parent' })
   local held = tonumber(row.reserved) or 0
   if amount > 0 and not is_pooled() then amount = 0 end
   if amount == held then return end
   hold(amount, row.labels, held)
+  add_above(row.parent, 'held_below', amount - held)
   if amount > 0 then redis.call('HSET', TASK, 'reserved', whole(amount)) else redis.call('HDEL', TASK, 'reserved') end
 end
 
@@ -113,7 +134,7 @@ local function book(add, spent, now)
   local amounts, any = {}, false
   for i, name in ipairs(COUNTED) do amounts[i] = add[name] or 0; any = any or amounts[i] > 0 end
   if not any then return end
-  local row = read({ 'labels', 'cost_microusd', 'max_cost_microusd' })
+  local row = read({ 'labels', 'cost_microusd', 'max_cost_microusd', 'parent' })
   local names, cost, day = pool_names(row.labels), amounts[1], whole(day_of(now))
   local limits, used = limits_of(names), used_of(names, now)
   if not redis.call('HGET', LEDGER, day .. ' d') then fold(day_of(now) - given.ledger_days) end
@@ -129,6 +150,7 @@ local function book(add, spent, now)
     redis.call('HSET', POOLS, 'used ' .. names[i], whole(used[i] + cost))
   end
   if cost == 0 then return end
+  add_above(row.parent, 'below', cost)
   local spent = 'c:' .. day
   redis.call('HSET', TASK, spent, whole((tonumber(redis.call('HGET', TASK, spent)) or 0) + cost))
   local total = tonumber(row.cost_microusd) or 0 -- written already

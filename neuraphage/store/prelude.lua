@@ -9,6 +9,7 @@ end
 
 local function id_of() return string.match(TASK, ':task:(.+)$') end
 local ID = id_of()
+local function key_of(id) return string.sub(TASK, 1, #TASK - #ID) .. id end
 
 -- Reads named fields of the task hash into a table; missing fields are absent.
 local function read(fields)
@@ -58,11 +59,30 @@ local function hold(amount, labels, held)
   call_with('HSET', POOLS, fields)
 end
 
+-- The tasks above one whose parent this is, the nearest first; none that is deleted.
+local function above(parent)
+  local ids = {}
+  while parent do
+    local row = redis.pcall('HMGET', key_of(parent), 'status', 'parent')
+    if row.err or not row[1] then break end
+    ids[#ids + 1] = parent
+    parent = row[2]
+  end
+  return ids
+end
+local function add_above(parent, name, amount)
+  for _, id in ipairs(amount ~= 0 and above(parent) or {}) do
+    local old = tonumber(redis.call('HGET', key_of(id), name)) or 0
+    redis.call('HSET', key_of(id), name, string.format('%.0f', math.max(0, old + amount)))
+  end
+end
+
 -- Gives back what a task holds of its pools that is not at work any more: no call of it is to keep others waiting.
 local function release()
-  local row = read({ 'labels', 'reserved' })
+  local row = read({ 'labels', 'reserved', 'parent' })
   if not row.reserved then return end
   hold(0, row.labels, tonumber(row.reserved))
+  add_above(row.parent, 'held_below', -tonumber(row.reserved))
   redis.call('HDEL', TASK, 'reserved')
 end
 
@@ -169,12 +189,12 @@ end
 -- Whether the limits forbid the next model call, with the fields of `set` in place of the stored ones. The rule is
 -- that of decide/limits.py.
 local function at_limit(set)
-  local row = read({ 'max_turns', 'max_cost_microusd', 'iteration', 'turns_from', 'cost_microusd' })
+  local row = read({ 'max_turns', 'max_cost_microusd', 'iteration', 'turns_from', 'cost_microusd', 'below' })
   local function value(name) return tonumber(set[name] or row[name]) end
   local first = (not value('max_turns') or not value('max_cost_microusd')) and limits_of_spec() or {}
   local function reached(used, most) return most ~= nil and used >= most end
   return reached((value('iteration') or 0) - (value('turns_from') or 0), value('max_turns') or first.max_turns)
-    or reached(value('cost_microusd') or 0, value('max_cost_microusd') or first.max_cost_microusd)
+    or reached((value('cost_microusd') or 0) + (value('below') or 0), value('max_cost_microusd') or first.max_cost_microusd)
 end
 
 local PER_TASK = { TASK, MESSAGES, TURN, INBOX, EVENTS, SIGNALS, WHY }

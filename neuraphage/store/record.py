@@ -33,6 +33,7 @@ from neuraphage.model.task import (
     WaitingForUserDetail,
 )
 from neuraphage.model.usage import Counters
+from neuraphage.store.child_text import children_of, outcome_of
 from neuraphage.store.client import corrupt
 from neuraphage.store.edge_text import awaited_of
 from neuraphage.store.encode import loads, plain_text
@@ -205,6 +206,9 @@ def task_record(
             shortage=Shortage(**loads(values["short"], "shortage")) if "short" in values else None,
             dependencies=awaited_of(values.get("after", b"")),
             locks=locks_of(values),
+            below_microusd=_int(values, "below"),
+            children=children_of(values.get("children", b"")),
+            outcomes={name: outcome_of(raw) for name, raw in _prefixed(values, "r:").items()},
             resets=_int(values, "resets"),
             model=ModelChoice.model_validate_json(values["model"]) if values.get("model") else None,
             cost_by_day={int(day): int(cost) for day, cost in _prefixed(values, "c:").items()},

@@ -23,6 +23,7 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "deadline": "Nobody had answered in time: the default answer of the prompt was given.",
     },
     "edges": {"skipped": SKIPPED + "%s is %s", "others": "other tasks"},
+    "children": {"parent_over": "its parent %s is %s"},
     "fire": {
         "timer": "Its time had come: a worker may go on.",
         "poll": "It had been blocked for a while: a worker looks again.",

@@ -15,7 +15,7 @@ from neuraphage.model.task import StartedReason, Status, TaskSpec
 from neuraphage.ports import Signal, SignalKind, Signalled, SignalVerdict
 from neuraphage.store.context import SIGNAL_KEYS_MAX, WHY_MAX, StoreContext
 from neuraphage.store.edge_text import after_text
-from neuraphage.store.edges import depend_given, refused_dependency, woken_of
+from neuraphage.store.edges import depend_given, refused_dependency, refused_parent, woken_of
 from neuraphage.store.encode import choice_bytes, entry_bytes, inbox_bytes, model_event, spec_bytes
 from neuraphage.store.memory import refuse_when_full
 from neuraphage.store.scripts import script
@@ -37,8 +37,10 @@ def create(context: StoreContext, spec: TaskSpec, key: str, attachments: Sequenc
         Whether it was made now, and its id.
 
     Raises:
-        BadInput: the prompt is over `max_entry_bytes`, or one of those it waits for has too many that wait.
-        TaskNotFound: one of those it waits for is not stored.
+        BadInput: the prompt is over `max_entry_bytes`, one of those it waits for has too many that wait, or its parent
+            has too many children.
+        TaskNotFound: one of those it waits for, or its parent, is not stored.
+        IllegalMove: its parent is over.
         StoreUnavailable, StoreError: nothing was stored.
     """
     content = [*map(reference, attachments), {"type": "text", "text": spec.prompt}]
@@ -63,12 +65,17 @@ def create(context: StoreContext, spec: TaskSpec, key: str, attachments: Sequenc
         "reason": StartedReason.USER_REQUEST.value,
         "after": after_text(spec.blocked_by),
         "dependants_max": context.settings.dependants_max,
+        "parent": spec.parent_id or "",
+        "on_parent_end": spec.on_parent_end or "",
+        "max_children": context.settings.max_children,
         **context.limits,
         "key_ttl_ms": CREATE_KEY_TTL_MS,
         **context.all_events_max,
     }
     keys = (context.keys.create(key), context.keys.tombstones)
     reply = script("create").run(context, given, task_id=spec.task_id, keys=keys)
+    if reply[0] in (b"NO_SUCH_TASK", b"PARENT_OVER", b"NO_ROOM") and reply[1].decode() == spec.parent_id:
+        raise refused_parent(reply[0].decode(), reply[1].decode(), context.settings)
     if reply[0] in (b"NO_SUCH_TASK", b"TOO_MANY"):
         raise refused_dependency(reply[0].decode(), reply[1].decode(), context.settings)
     return reply[0] == b"CREATED", reply[1].decode()

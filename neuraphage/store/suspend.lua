@@ -37,6 +37,7 @@ elseif to == SUSPEND_TO.poisoned then
 elseif row.pause then
   answer(STATUS.Paused, PLACE.waits)
   apply(groups, set, true)
+  change_children(groups.children, now)
   pause_task(row, now, 'user', {}, given.events_max)
 elseif to == SUSPEND_TO.money then
   local short = shortage(0, added(groups).cost_microusd or 0, now)
@@ -74,6 +75,15 @@ elseif to == SUSPEND_TO.wait then
     place(WAITS, now)
     event(EVENT.UserInputNeeded, given.detail, given.events_max)
   end
+elseif to == SUSPEND_TO.subtasks then
+  apply(groups, set, true)
+  change_children(groups.children, now)
+  local last = {}
+  local waits = look_at_children(last)
+  answer(waits and STATUS.Blocked or STATUS.Running, waits and PLACE.waits or PLACE.outbox)
+  last.verdict = set.verdict
+  if waits then hold_back(row, now, last, given.events_max, given.detail)
+  else queue_task(row, now, STATUS.Running, nil, last, given) end
 elseif to == SUSPEND_TO.blocked then
   answer(STATUS.Blocked, PLACE.waits)
   status_fields(set, row, STATUS.Blocked, now)

@@ -25,8 +25,8 @@ class Asks(IntEnum):
     ALL = 4
 
 
-_LEFT_AND_ENTERED = (Status.QUEUED, Status.RUNNING, Status.BLOCKED, Status.PAUSED)
-"""By claims and ends of turns: of their own task, or of one that waits for it."""
+_LEFT_AND_ENTERED = (Status.QUEUED, Status.RUNNING, Status.WAITING_FOR_USER, Status.BLOCKED, Status.PAUSED)
+"""By claims and ends of turns: of their own task, of one that waits for it, or of its children."""
 _COMMIT, _NEXT, _TURN, _ALL = Asks.COMMIT, Asks.NEXT, Asks.TURN, Asks.ALL
 _TABLE: dict[str, tuple[str, dict[Asks, str]]] = {
     "TASK": (
@@ -54,9 +54,9 @@ _TABLE: dict[str, tuple[str, dict[Asks, str]]] = {
     "POOLS": ("hash", {_COMMIT: "HMGET HSET", _ALL: "HDEL"}),
     "EDGES": ("zset", {_TURN: "ZRANGEBYLEX ZREM", _ALL: "ZADD ZLEXCOUNT ZSCORE"}),
     "LOCKS": ("hash", {_TURN: "HSET HDEL"}),
-    "IDS": ("zset", {_ALL: "ZADD ZREM ZSCORE"}),
+    "IDS": ("zset", {_TURN: "ZADD", _ALL: "ZREM ZSCORE"}),
     "LIVE": ("", {_ALL: "DEL"}),
-    "NUDGE": ("", {_ALL: "PUBLISH"}),
+    "NUDGE": ("", {_TURN: "PUBLISH"}),
     **{
         f"STATUS_KEY.{status.value}": (
             "zset",

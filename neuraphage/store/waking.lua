@@ -1,6 +1,4 @@
 -- Included by scripts that put other tasks to work: how one does to another task what it does to its own.
-local function key_of(id) return string.sub(TASK, 1, #TASK - #ID) .. id end
-
 -- Has `act` done to another task what it would do to this one.
 local function as_task(id, act, ...)
   local own = { ID, TASK, MESSAGES, TURN, INBOX, EVENTS, SIGNALS, WHY, LIVE }

@@ -42,6 +42,8 @@ BUILTIN_TRAITS: Final[Mapping[str, ToolTraits]] = {
     "read_result": ToolTraits(title="Read an old result", subject=("tool_use_id",), result=ResultView.LINES),
     "run_command": ToolTraits(title="Run a shell command", command="command", result=ResultView.END),
     "ask_user": ToolTraits(title="Ask a person", subject=()),
+    "spawn_task": ToolTraits(title="Make a subtask", subject=("prompt",)),
+    "wait_for_tasks": ToolTraits(title="Wait for subtasks", subject=("tasks",)),
     "complete_task": ToolTraits(title="End the task as done", subject=(), result=ResultView.NOTHING),
     "fail_task": ToolTraits(title="End the task as not to be done", subject=(), result=ResultView.NOTHING),
 }

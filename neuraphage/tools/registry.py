@@ -8,7 +8,7 @@ from neuraphage.errors import BadInput
 from neuraphage.model.tool import ToolDeclaration
 from neuraphage.ports import Sandbox, Tool
 from neuraphage.tools.command_tool import MAX_TIMEOUT_S, RunCommand
-from neuraphage.tools.control_tools import ask_user, complete_task, fail_task
+from neuraphage.tools.control_tools import ask_user, complete_task, fail_task, spawn_task, wait_for_tasks
 from neuraphage.tools.read_result import ReadResult
 from neuraphage.tools.read_tools import ListDirectory, ReadFile
 from neuraphage.tools.search_tools import SEARCH_TIMEOUT_S, Glob, Grep
@@ -65,6 +65,7 @@ def default_toolbox(
     extra: Iterable[Tool] = (),
     problems: Iterable[object] = (),
     sandbox: Sandbox | None = None,
+    subtasks: bool = True,
 ) -> StaticToolBox:
     """The built-in tools.
 
@@ -76,6 +77,7 @@ def default_toolbox(
         extra: third-party tools, put last.
         problems: of third-party tools that could not be loaded.
         sandbox: confines commands; None for nothing.
+        subtasks: whether tasks may make others.
 
     Raises:
         BadInput: an extra tool has a name that is taken or not allowed.
@@ -91,6 +93,7 @@ def default_toolbox(
             ReadResult(),
             RunCommand(max_command_timeout_s, environ, extra_env_names, sandbox),
             ask_user(),
+            *((spawn_task(), wait_for_tasks()) if subtasks else ()),
             complete_task(),
             fail_task(),
             *extra,

@@ -10,7 +10,8 @@ from chaos_record import Doing, doing
 from chaos_tasks import ChaosTask, make_task
 
 from neuraphage.model.effect import EffectState, JournalEntry, Marker, MarkerName, ModelEffect, ToolEffect
-from neuraphage.model.task import Phase, RunningDetail, Status, TaskRecord, TaskSpec
+from neuraphage.model.phase import Phase
+from neuraphage.model.task import RunningDetail, Status, TaskRecord, TaskSpec
 from neuraphage.model.usage import Counters
 
 

@@ -68,6 +68,7 @@ def every_record(bench: Bench) -> list[str]:
     bench.client.set_model(ids[0], "expert")
     holder(bench.kit).takes("file:/w/a")
     ids.append(holder(bench.kit).waits("file:/w/a").id)
+    bench.client.submit("y", parent=ids[0])
     return [*ids, task_id, recovered, bench.kit.after(ids[0])]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from neuraphage.model.phase import Phase
 from neuraphage.model.resume_point import ResumePoint, ResumePointKind
 from neuraphage.model.task import (
     BlockedDetail,
@@ -14,7 +15,6 @@ from neuraphage.model.task import (
     Detail,
     FailedDetail,
     PausedDetail,
-    Phase,
     QueuedDetail,
     RunningDetail,
     StartedReason,

@@ -9,10 +9,10 @@ import pytest
 from neuraphage.dev.demo_record import DemoRecord, KillRecord, calls_paid_twice, demo_record
 from neuraphage.model.effect import Marker, MarkerName
 from neuraphage.model.event import Event
+from neuraphage.model.phase import Phase
 from neuraphage.model.task import (
     CompletedDetail,
     FailedDetail,
-    Phase,
     RunningDetail,
     Status,
     TaskRecord,

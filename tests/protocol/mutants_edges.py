@@ -67,7 +67,7 @@ EDGE_MUTANTS = (
         "if false then", "a_failed_task_begins_again_without_its_edges",
     ),
     _edges(
-        "the end is told to those who wait", "edges", "    as_task(waiting, reconsider, now, limits, ended)\n", "",
+        "the end is told to those who wait", "edges", "    as_task(other, act, now, limits, ended)\n", "",
         "each_way_to_end_releases",
     ),
     _edges(

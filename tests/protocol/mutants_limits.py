@@ -109,7 +109,8 @@ LIMIT_MUTANTS = (
     Mutant(
         "limit of money",
         "prelude",
-        "    or reached(value('cost_microusd') or 0, value('max_cost_microusd') or first.max_cost_microusd)",
+        "    or reached((value('cost_microusd') or 0) + (value('below') or 0),"
+        " value('max_cost_microusd') or first.max_cost_microusd)",
         "",
         "limit::test_a_reset_counts_turns_anew_and_money_on",
     ),

@@ -116,9 +116,11 @@ class TaskCompleted(EventData):
 
     Args:
         summary: what the model says that was done.
+        files: of a subtask: paths that its tools wrote, for its parent.
     """
 
     summary: str = ""
+    files: tuple[str, ...] = ()
 
 
 class TaskFailed(EventData):
@@ -127,10 +129,12 @@ class TaskFailed(EventData):
     Args:
         error: why, in a sentence.
         recoverable: whether a retry may help.
+        files: of a subtask: paths that its tools wrote, for its parent.
     """
 
     error: str
     recoverable: bool
+    files: tuple[str, ...] = ()
 
 
 class TaskCancelled(EventData):

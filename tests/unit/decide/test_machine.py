@@ -48,6 +48,7 @@ from neuraphage.decide.snapshot import Bounds, Snapshot, Stop
 from neuraphage.model.anomaly import Anomaly, AnomalyKind, AnomalyRule, OnAnomaly
 from neuraphage.model.capacity import Capacity, CapacityReason
 from neuraphage.model.compaction import Compaction, Shortening
+from neuraphage.model.dependency import DependencyState
 from neuraphage.model.effect import (
     SUMMARY_ENTRY,
     TOOL_CLASSES,
@@ -66,6 +67,7 @@ from neuraphage.model.money import Shortage
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.rule import Rule, RuleSource
 from neuraphage.model.sandbox import HostReach
+from neuraphage.model.subtask import Child
 from neuraphage.model.task import Mode, OnUnknownOutcome, Status, TaskRecord, TaskSpec
 from neuraphage.model.tool import ControlKind, ToolCall, ToolDeclaration, ToolResult
 from neuraphage.model.tool_traits import RatedKind, ToolTraits
@@ -201,8 +203,28 @@ def state_of(shape: Shape, origin: Origin) -> Snapshot:
             return turn(replied, begun, calls=(CALL,))
         case Shape.HOSTS_REFUSED:
             return turn(replied, refused_entry(fence), calls=(CALL,), asks_hosts=True)
+        case Shape.CHILDREN_OPEN | Shape.CHILDREN_OVER:
+            is_open = shape is Shape.CHILDREN_OPEN
+            child = Child(task_id="c1", state=DependencyState.OPEN if is_open else DependencyState.COMPLETED)
+            begun = tool_entry(EffectState.STARTED, fence, children=("c1",))
+            return turn(replied, begun, calls=(CALL,), record={"children": (child,)})
         case _:
             return turn(replied, tool_entry(EffectState.COMPLETED, fence), calls=(CALL,))
+
+
+def spawns() -> Snapshot:
+    """A reply that makes a child, which a rule of the task allows."""
+    spawn = ToolDeclaration(
+        name=CALL.name,
+        description="",
+        input_schema={},
+        effect_class=EffectClass.PURE,
+        side_effecting=True,
+        timeout_s=1,
+        control=ControlKind.SPAWN_TASK,
+    )
+    replied = model_entry(EffectState.COMPLETED, FENCE, stop_reason="tool_use")
+    return turn(replied, calls=(CALL,), tools={CALL.name: spawn}, spec={"allow": ("*",)})
 
 
 def refused_entry(fence: int = FENCE) -> JournalEntry:
@@ -734,6 +756,7 @@ def test_every_action_is_decided_somewhere() -> None:
         decide(turn(asks_capacity=True, capacity=HELD)),
         decide(turn(shortage=SHORT)),
         decide(watched(OnAnomaly.PAUSE)),
+        decide(spawns()),
     ]
     assert {type(action) for action in actions} == set(get_args(Action))
 

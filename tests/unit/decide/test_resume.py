@@ -6,8 +6,8 @@ import pytest
 
 from neuraphage.decide.resume import phase_of, remaining_tools, resume_point_of
 from neuraphage.model.effect import MODEL_ENTRY, EffectState, JournalEntry, Marker, MarkerName, ModelEffect, ToolEffect
+from neuraphage.model.phase import Phase
 from neuraphage.model.resume_point import ResumePointKind
-from neuraphage.model.task import Phase
 
 CREATED, SENT, REPLIED, SUMMING, SUMMED, STARTED, DONE, ASKED = (Marker(name=name) for name in MarkerName)
 REPLY = {"role": "assistant", "content": [

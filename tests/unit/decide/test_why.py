@@ -10,6 +10,7 @@ from neuraphage.decide.duration import duration
 from neuraphage.decide.why import Rules, clocks, explain
 from neuraphage.model.effect import Marker, MarkerName, ToolEffect
 from neuraphage.model.explanation import Holder, TaskFacts
+from neuraphage.model.phase import Phase
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.resume_point import ResumePoint, ResumePointKind
 from neuraphage.model.task import (
@@ -18,7 +19,6 @@ from neuraphage.model.task import (
     CompletedDetail,
     FailedDetail,
     PausedDetail,
-    Phase,
     QueuedDetail,
     RunningDetail,
     Status,

@@ -16,7 +16,9 @@ from neuraphage.store.bindings import (
     BINDINGS,
     CHANGE_GROUPS,
     CHANGES,
+    CHILDREN,
     CLAIMING,
+    CREATING,
     EDGES,
     FINISHING,
     GAUGE,
@@ -24,6 +26,7 @@ from neuraphage.store.bindings import (
     LOCKS,
     MONEY,
     SIGNALS,
+    SPAWNING,
     WAKING,
 )
 from neuraphage.store.encode import change_groups
@@ -43,6 +46,7 @@ OF_FIELDS = {"^%d+ [ml] ", "^(%d+)( .*)$", " d", " m ", " l ", "used ", "reserve
 OF_FIELDS |= {"(%S+) (%S+) (%S+) (%S+)"}
 """Parts of the names of fields of the ledger and of pools, and of edges and lines of locks, with blanks in them."""
 SHARED = {"prelude", "access", CHANGES, EDGES, LOCKS, WAKING, FINISHING, CLAIMING, GAUGE, HEARD, MONEY, SIGNALS}
+SHARED |= {CHILDREN, CREATING, SPAWNING}
 
 
 _TOKEN = re.compile(r"""--[^\n]*|'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|\[\[(.*?)\]\]""", re.DOTALL)

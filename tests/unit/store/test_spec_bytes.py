@@ -6,6 +6,7 @@ import orjson
 
 from neuraphage.model.dependency import Dependency
 from neuraphage.model.limits import Limits
+from neuraphage.model.subtask import OnParentEnd
 from neuraphage.model.task import Mode, OnUnknownOutcome, TaskSpec
 from neuraphage.store.encode import spec_bytes
 
@@ -26,6 +27,7 @@ FULL = TaskSpec(
     priority=0,
     parent_id=TASK_ID,
     depth=1,
+    on_parent_end=OnParentEnd.ORPHAN,
     blocked_by=(Dependency(task_id=TASK_ID),),
     tags=("a", "b"),
     labels={"team": "web"},

@@ -32,6 +32,8 @@ CALLS: dict[str, dict[str, Any]] = {
     "read_result": {"tool_use_id": "t1"},
     "run_command": {"command": "true"},
     "ask_user": {"question": "Which?"},
+    "spawn_task": {"prompt": "Do a part."},
+    "wait_for_tasks": {},
     "complete_task": {"summary": "Done."},
     "fail_task": {"reason": "No way."},
 }
@@ -51,6 +53,8 @@ def test_the_built_in_tools_in_their_order_with_their_classes() -> None:
         "read_result": pure,
         "run_command": (EffectClass.OPAQUE, True, True, None),
         "ask_user": (EffectClass.PURE, False, False, ControlKind.ASK_USER),
+        "spawn_task": (EffectClass.PURE, True, False, ControlKind.SPAWN_TASK),
+        "wait_for_tasks": (EffectClass.PURE, False, False, ControlKind.WAIT_FOR_TASKS),
         "complete_task": (EffectClass.PURE, False, False, ControlKind.COMPLETE_TASK),
         "fail_task": (EffectClass.PURE, False, False, ControlKind.FAIL_TASK),
     }
@@ -67,7 +71,7 @@ def test_required_parameters_and_no_others_are_demanded(name: str) -> None:
     assert tool is not None
     params = CALLS[name]
     assert tool.check(params) is None
-    assert sorted(tool.declaration.input_schema["required"]) == sorted(params)
+    assert sorted(tool.declaration.input_schema.get("required", ())) == sorted(params)
     for left_out in params:
         complaint = tool.check({key: value for key, value in params.items() if key != left_out})
         assert complaint is not None
@@ -95,7 +99,7 @@ def test_a_complaint_does_not_repeat_the_input() -> None:
     assert len(complaint) < 500
 
 
-@pytest.mark.parametrize("name", ["ask_user", "complete_task", "fail_task"])
+@pytest.mark.parametrize("name", ["ask_user", "spawn_task", "wait_for_tasks", "complete_task", "fail_task"])
 def test_control_tools_are_not_run_here(name: str, context: ToolContext) -> None:
     """A turn that forgets to carry one out hears of it."""
     tool = default_toolbox().get(name)

@@ -1,0 +1,88 @@
+-- Included behind edges.lua: the tasks that a task has made. It keeps them in its field `children`, each as
+-- `<task id> <wait> <state>`, parted by line breaks; the state is that of edges. A child has its parent's id in its field
+-- `parent`. What came of a child is `r:<task id>` of the parent, written by the script that ends it and kept until a
+-- turn has taken it: so it outlives the child's own record, and no further write is needed.
+local function children_of()
+  local text = redis.call('HGET', TASK, 'children')
+  return text and edges_in(text) or {}
+end
+local function holds_parent(children)
+  local one_open, one_over = false, false
+  for _, child in ipairs(children) do
+    local open = child.state == EDGE.open
+    if child.rule == WAIT.all and open then return true end
+    if child.rule == WAIT.any then one_open, one_over = one_open or open, one_over or not open end
+  end
+  return one_open and not one_over
+end
+waits_for_children = function() return holds_parent(children_of()) end
+
+local function outcome_of(id, state)
+  local row = redis.pcall('HMGET', key_of(id), 'detail', 'iteration', 'cost_microusd', 'below')
+  if row.err then row = {} end
+  return cjson.encode({
+    state = state, detail = row[1] or nil, turns = tonumber(row[2] or 0),
+    cost_microusd = (tonumber(row[3] or 0)) + (tonumber(row[4] or 0)),
+  })
+end
+
+-- Looks again at children that were not over (all, or the one that has `ended`). Fills `set`, which the caller writes, and
+-- tells whether the task waits on; who does not wait any more waits for none.
+look_at_children = function(set, ended)
+  local children = children_of()
+  if #children == 0 then return false end
+  for _, child in ipairs(children) do
+    if child.state == EDGE.open and (not ended or child.id == ended) then
+      child.state = state_of(child.id)
+      if child.state ~= EDGE.open then set['r:' .. child.id] = outcome_of(child.id, child.state) end
+    end
+  end
+  local waits = holds_parent(children)
+  if not waits then for _, child in ipairs(children) do child.rule = WAIT.later end end
+  set.children = edge_text(children)
+  return waits
+end
+
+-- The parent is told of a child that has ended. It goes on if it has waited for that; it may also wait for something else.
+child_over = function(now, limits, child)
+  if type(redis.pcall('HGET', TASK, 'seq')) ~= 'string' then return end
+  local status = read({ 'status' }).status
+  if not status or TERMINAL[status] then return end
+  if waits_for_tasks() then return reconsider(now, limits, child) end
+  local set = {}
+  look_at_children(set, child)
+  if next(set) then write(set) end
+end
+
+-- A child whose parent is over.
+local function end_with_parent(now, limits, parent)
+  if type(redis.pcall('HGET', TASK, 'seq')) ~= 'string' then return end
+  local row = read(COMMON)
+  if not row.status or TERMINAL[row.status] then return end
+  tells(CAUSE.dependency, row.iteration)
+  local why = string.format(SAY.parent_over, parent, state_of(parent))
+  if has_lease() then
+    redis.call('HSET', TASK, 'cancel', 1, 'cancel_reason', why)
+    redis.call('PUBLISH', NUDGE, ID)
+  else
+    end_task(row, STATUS.Cancelled, now, cjson.encode({ reason = why }), { seq = row.seq + 1 }, limits)
+  end
+end
+
+leave_children = function()
+  local children = children_of()
+  if #children == 0 then return end
+  for _, child in ipairs(children) do
+    if child.state == EDGE.open then
+      if redis.call('HGET', key_of(child.id), 'on_parent_end') == PARENT_END.orphan then
+        local held = redis.call('HMGET', key_of(child.id), 'reserved', 'held_below')
+        add_above(ID, 'held_below', -(tonumber(held[1]) or 0) - (tonumber(held[2]) or 0))
+        redis.call('HDEL', key_of(child.id), 'parent')
+        child.state = EDGE.gone
+      else
+        pending[#pending + 1] = { ID, child.id, end_with_parent }
+      end
+    end
+  end
+  redis.call('HSET', TASK, 'children', edge_text(children))
+end

@@ -1,0 +1,20 @@
+-- Included by suspend: what a turn changes of its task's children, in the write that gives the lease back. Each row is what
+-- is done, the child's id, and for a new one what it is made of.
+local CHILD_WIDTH = 5
+local function change_children(rows, now)
+  local children, known = children_of(), {}
+  for _, child in ipairs(children) do known[child.id] = child end
+  for i = 1, #rows, CHILD_WIDTH do
+    local what, id, more = rows[i], rows[i + 1], rows[i + 2]
+    if what == CHILD.new and not known[id] and redis.call('HEXISTS', key_of(id), 'status') == 0 then
+      local new = cjson.decode(more)
+      new.parent, new.reason, new.spec, new.entry = ID, REASON.user_request, rows[i + 3], rows[i + 4]
+      as_task(id, create_task, new, now, CAUSE.worker)
+      add_child(children, id, new.wait)
+      woken[#woken + 1] = id .. ' 1 0'
+    elseif what == CHILD.wait and known[id] then
+      known[id].rule = more
+    end
+  end
+  if #rows > 0 then redis.call('HSET', TASK, 'children', edge_text(children)) end
+end

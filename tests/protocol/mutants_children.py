@@ -1,0 +1,118 @@
+"""The guards of children."""
+
+from __future__ import annotations
+
+from mutant import Mutant
+
+from neuraphage.model.subtask import OnParentEnd
+from neuraphage.model.task import Status
+
+
+def _children(name: str, script: str, old: str, new: str, test: str, **given: object) -> Mutant:
+    return Mutant(name, script, old, new, f"children::test_{test}", given)
+
+
+CHILD_MUTANTS = (
+    _children(
+        "all are waited for", "children", "    if child.rule == WAIT.all and open then return true end\n", "",
+        "children_are_made_by_the_write_that_gives_the_lease_back",
+    ),
+    _children("one of any is enough", "children", "one_open and not one_over", "one_open", "one_of_any_is_enough"),
+    _children(
+        "who waits no more waits for none", "children",
+        "  if not waits then for _, child in ipairs(children) do child.rule = WAIT.later end end\n", "",
+        "the_end_of_a_child_tells_its_parent", end=Status.COMPLETED,
+    ),
+    _children(
+        "only the one that has ended is looked at", "children", "and (not ended or child.id == ended) then", "then",
+        "a_child_is_told_of_by_its_own_end",
+    ),
+    _children(
+        "what came of it stands with the parent", "children",
+        "      if child.state ~= EDGE.open then set['r:' .. child.id] = outcome_of(child.id, child.state) end\n", "",
+        "the_end_of_a_child_tells_its_parent", end=Status.FAILED,
+    ),
+    _children(
+        "who is over is told nothing", "children", "  if not status or TERMINAL[status] then return end\n", "",
+        "a_parent_that_is_over_is_left_as_it_is",
+    ),
+    _children(
+        "who waits for something else is not put to work", "children",
+        "  if waits_for_tasks() then return reconsider(now, limits, child) end\n",
+        "  do return reconsider(now, limits, child) end\n", "a_lock_is_waited_for_on",
+    ),
+    _children(
+        "who runs is told by a flag", "children", "  if has_lease() then\n", "  if false then\n",
+        "the_end_of_a_parent_reaches_its_children", how=OnParentEnd.CANCEL,
+    ),
+    _children(
+        "an orphan goes on", "children", "'on_parent_end') == PARENT_END.orphan then", "'on_parent_end') == 'x' then",
+        "the_end_of_a_parent_reaches_its_children", how=OnParentEnd.ORPHAN,
+    ),
+    _children(
+        "an orphan takes its reservation along", "children",
+        "        add_above(ID, 'held_below',", "        add_above(ID, 'nothing',",
+        "an_orphan_takes_its_reservation_along",
+    ),
+    _children(
+        "children are cancelled", "edges", "  leave_children()\n", "",
+        "the_end_of_a_parent_reaches_its_children", how=OnParentEnd.CANCEL,
+    ),
+    _children(
+        "parents are told", "edges", "  if parent then pending[", "  if false then pending[",
+        "the_end_of_a_child_tells_its_parent", end=Status.CANCELLED,
+    ),
+    _children(
+        "a child is made once", "spawning",
+        "not known[id] and redis.call('HEXISTS', key_of(id), 'status') == 0 then", "true then",
+        "a_child_that_is_there_is_not_made_again",
+    ),
+    _children(
+        "a paused parent's children are made", "suspend",
+        "  answer(STATUS.Paused, PLACE.waits)\n  apply(groups, set, true)\n  change_children(groups.children, now)\n",
+        "  answer(STATUS.Paused, PLACE.waits)\n  apply(groups, set, true)\n",
+        "a_pause_that_came_before_the_write_makes_the_children_too",
+    ),
+    _children(
+        "what was taken is kept no more", "changes",
+        "    if groups.children[i] == CHILD.taken then", "    if false then", "one_of_any_is_enough",
+    ),
+    _children(
+        "who is over takes no child", "create", "  if TERMINAL[status] then return", "  if false then return",
+        "a_person_makes_a_child",
+    ),
+    _children(
+        "who is full takes no child", "create", "  if made >= given.max_children then", "  if false then",
+        "a_person_makes_a_child",
+    ),
+    _children(
+        "who is gone takes no child", "create",
+        "  if type(status) ~= 'string' then return { 'NO_SUCH_TASK', parent } end\n",
+        "", "a_person_makes_a_child",
+    ),
+    _children(
+        "what is spent counts above", "money", "  add_above(row.parent, 'below', cost)\n", "",
+        "what_is_spent_counts_for_all_above",
+    ),
+    _children(
+        "reservations count above", "money", "  add_above(row.parent, 'held_below', amount - held)\n", "",
+        "what_is_spent_counts_for_all_above",
+    ),
+    _children(
+        "an end gives back above", "prelude", "  add_above(row.parent, 'held_below', -tonumber(row.reserved))\n", "",
+        "what_is_spent_counts_for_all_above",
+    ),
+    _children(
+        "a call needs room above", "money", "  if not (row.parent or row.children) then return end\n",
+        "  if true then return end\n", "a_call_has_no_room_where_one_above_has_none",
+    ),
+    _children(
+        "a task of a tree reserves", "money", "  return row.parent or row.children or next", "  return next",
+        "a_call_has_no_room_where_one_above_has_none",
+    ),
+    _children(
+        "what is below counts at the limit", "prelude", " + (value('below') or 0), value", ", value",
+        "a_tree_at_its_limit_is_not_led_back_to_work",
+    ),
+)  # fmt: skip
+"""Each with the contract test that misses it."""
