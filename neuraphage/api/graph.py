@@ -52,14 +52,16 @@ class Graph(ApiBase):
         return self._service.depend(self.find(task_id), Dependency(task_id=self.find(on)), holds=False, key=key)
 
     def tree(self, task_id: str) -> TaskTree:
-        """What a task waits for and what waits for it, over all tasks between; records are read one by one.
+        """What a task waits for, what waits for it, and what it has made, over all between.
+
+        Records are read one by one.
 
         Raises:
             TaskNotFound, BadInput, CorruptRecord, SchemaTooNew, StoreUnavailable, StoreError: as `get`.
         """
         reads = self._ports.reads
         record = reads.get(self.find(task_id))
-        up, down = _Walk(reads), _Walk(reads)
+        up, down, made = _Walk(reads), _Walk(reads), _Walk(reads)
         waits_for = tuple(up.awaited(edge) for edge in record.dependencies if up.has_room())
         awaited_by = down.waiting(record.task_id)
         return TaskTree(
@@ -68,7 +70,9 @@ class Graph(ApiBase):
             status=record.status,
             waits_for=waits_for,
             awaited_by=awaited_by,
-            is_cut=up.is_cut or down.is_cut,
+            made_by=record.spec.parent_id,
+            subtasks=made.made(record),
+            is_cut=up.is_cut or down.is_cut or made.is_cut,
         )
 
 
@@ -99,6 +103,10 @@ class _Walk:
             if self.has_room():
                 found.append(self._node(one, task_id, lambda record: self.waiting(record.task_id)))
         return tuple(found)
+
+    def made(self, record: TaskRecord) -> tuple[TreeNode, ...]:
+        """Tasks that one has made, each with those that it has made itself."""
+        return tuple(self._node(one.task_id, record.task_id, self.made) for one in record.children if self.has_room())
 
     def _node(self, task_id: str, edge: Awaited | str, below: Callable[[TaskRecord], tuple[TreeNode, ...]]) -> TreeNode:
         is_repeated = task_id in self._seen

@@ -1,4 +1,4 @@
-"""`tree`: what a task waits for, and what waits for it."""
+"""`tree`: what a task waits for, what waits for it, and what it has made."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 
 
 def tree(task_id: TaskId, as_json: AsJson = False) -> None:
-    """Show what a task waits for, and what waits for it.
+    """Show what a task waits for, what waits for it, and what it has made.
 
     Over all tasks between, with what a failure means on each edge.
     """
@@ -30,12 +30,18 @@ def tree(task_id: TaskId, as_json: AsJson = False) -> None:
         print_json(found.model_dump(mode="json"))
         return
     out.print(harmless(f"{short_id(found.task_id)}  {found.status.value}  {found.name}", "bold"))
-    for heading, nodes in (("waits for", found.waits_for), ("awaited by", found.awaited_by)):
+    for heading, nodes in (
+        ("waits for", found.waits_for),
+        ("awaited by", found.awaited_by),
+        ("has made", found.subtasks),
+    ):
         if nodes:
             out.print(f"{INDENT}{heading}")
             _show(nodes, 2)
-    if not found.waits_for and not found.awaited_by:
-        hint("it waits for no task, and none waits for it", "dim")
+    if found.made_by is not None:
+        out.print(harmless(f"{INDENT}made by {short_id(found.made_by)}"))
+    if not found.waits_for and not found.awaited_by and not found.subtasks:
+        hint("it waits for no task, none waits for it, and it has made none", "dim")
     if found.is_cut:
         hint("there are more than are shown", "dim")
 

@@ -30,6 +30,8 @@ def why_paused(detail: PausedDetail, now_ms: int) -> str:
         return f"{told_to_people(detail.anomaly)}. It was paused for that {ago}; a message or a resume counts anew."
     if detail.reason == "recovery":
         return f"Its worker died, and the recovery policy left it to a person {ago}."
+    if detail.reason == "parent":
+        return f"It was paused {ago} with the task that has made it, and goes on with that."
     return f"A person paused it {ago}."
 
 

@@ -6,7 +6,8 @@ from neuraphage.decide.duration import duration
 from neuraphage.model.dependency import Awaited, DependencyState
 from neuraphage.model.explanation import Forecast, TaskFacts
 from neuraphage.model.lock import LockState, TaskLocks
-from neuraphage.model.task import BlockedDetail
+from neuraphage.model.subtask import ChildWait
+from neuraphage.model.task import BlockedDetail, Status
 
 SHOWN = 5
 """Tasks that are named of those that are waited for."""
@@ -20,6 +21,8 @@ def why_blocked(facts: TaskFacts, wait_poll_ms: int) -> tuple[list[str], list[Fo
         wait_poll_ms: the setting wait_poll_s, milliseconds.
     """
     record = facts.record
+    if facts.children:
+        return _for_children(facts)
     held_up = [edge for edge in record.dependencies if edge.holds_up]
     if held_up:
         return _for_tasks(facts, held_up)
@@ -45,6 +48,30 @@ def _for_locks(facts: TaskFacts, locks: TaskLocks) -> tuple[list[str], list[Fore
         f" instead that names {holder}, and the model decides what to do."
     )
     return because, [Forecast(text=text, in_ms=left_ms)]
+
+
+def _for_children(facts: TaskFacts) -> tuple[list[str], list[Forecast]]:
+    """It waits for subtasks: how each of them stands, those that need a person first."""
+    detail, stood = facts.record.detail, facts.children
+    since = f" {duration(facts.now_ms - detail.waiting_since_ms)}" if isinstance(detail, BlockedDetail) else ""
+    asks = [task_id for task_id, status in stood.items() if status == Status.WAITING_FOR_USER]
+    stands = [task_id for task_id, status in stood.items() if status == Status.PAUSED]
+    number = "a subtask" if len(stood) == 1 else f"{len(stood)} subtasks"
+    because = [f"It has waited{since} for {number} to end, and holds no worker."]
+    for task_id in sorted(stood, key=lambda one: (one not in asks, one not in stands))[:SHOWN]:
+        short = task_id.rpartition("-")[2]
+        if task_id in asks:
+            because.append(f"{short} waits for a person: `neuraphage inbox` shows what it asks.")
+        elif task_id in stands:
+            because.append(f"{short} is paused: `neuraphage why {short}` says why.")
+        else:
+            because.append(f"{short} is {stood[task_id]}.")
+    until = "the first one that it waits for" if _waits_for_any(facts) else "the last one"
+    return because, [Forecast(text=f"It goes on with the end of {until}.")]
+
+
+def _waits_for_any(facts: TaskFacts) -> bool:
+    return any(one.wait is ChildWait.ANY for one in facts.record.children)
 
 
 def _for_tasks(facts: TaskFacts, held_up: list[Awaited]) -> tuple[list[str], list[Forecast]]:

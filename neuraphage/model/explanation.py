@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from neuraphage.model.base import Frozen
 from neuraphage.model.capacity import CapacityReason
 from neuraphage.model.effect import ToolEffect
@@ -44,6 +46,7 @@ class TaskFacts(Frozen):
         awaits_model: whose calls these are; empty for the task's own model.
         last_sweep_ms: when a sweep last ended; 0 for never.
         decisions: of the sweep and the watchers, oldest first.
+        children: those that it waits for now, with their statuses.
     """
 
     record: TaskRecord
@@ -60,6 +63,7 @@ class TaskFacts(Frozen):
     awaits_model: str = ""
     last_sweep_ms: int = 0
     decisions: tuple[LoggedDecision, ...] = ()
+    children: dict[str, str] = Field(default_factory=dict)
 
 
 class Clocks(Frozen):

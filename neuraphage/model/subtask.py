@@ -11,7 +11,7 @@ from neuraphage.model.dependency import DependencyState
 class ChildWait(StrEnum):
     """How a parent waits for one of its children now."""
 
-    NONE = "later"
+    LATER = "later"
     """Not now: a later call may."""
     ALL = "all"
     """Until this one, and all others that it waits for so, are over."""
@@ -49,8 +49,13 @@ class Child(Frozen):
     """
 
     task_id: str
-    wait: ChildWait = ChildWait.NONE
+    wait: ChildWait = ChildWait.LATER
     state: DependencyState = DependencyState.OPEN
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is not over."""
+        return self.state is DependencyState.OPEN
 
 
 class ChildOutcome(Frozen):

@@ -38,6 +38,8 @@ class TaskTree(Frozen):
         status: where it stands.
         waits_for: tasks that it waits or has waited for, each with those that it waits for itself.
         awaited_by: tasks that wait for it, each with those that wait for it in turn.
+        made_by: the task that has made it, if one has.
+        subtasks: tasks that it has made, each with those that it has made itself.
         is_cut: whether there are more than are shown.
     """
 
@@ -46,4 +48,6 @@ class TaskTree(Frozen):
     status: Status
     waits_for: tuple[TreeNode, ...] = ()
     awaited_by: tuple[TreeNode, ...] = ()
+    made_by: str | None = None
+    subtasks: tuple[TreeNode, ...] = ()
     is_cut: bool = False

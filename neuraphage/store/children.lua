@@ -86,3 +86,56 @@ leave_children = function()
   end
   redis.call('HSET', TASK, 'children', edge_text(children))
 end
+
+local function each_child(act, now, limits)
+  for _, child in ipairs(children_of()) do
+    if child.state == EDGE.open then as_task(child.id, act, now, limits) end
+  end
+end
+-- A pause goes down the tree, and a resume to those that it had paused: the flag and the detail of such a pause say `parent`.
+local pause_below
+pause_below = function(now, limits)
+  if type(redis.pcall('HGET', TASK, 'seq')) ~= 'string' then return end
+  local row = read(COMMON)
+  if not row.status or TERMINAL[row.status] or row.status == STATUS.Paused then return end
+  tells(CAUSE.person, row.iteration)
+  if not has_lease() then
+    pause_task(row, now, 'parent', { seq = row.seq + 1 }, limits.events_max)
+  elseif not row.pause then
+    redis.call('HSET', TASK, 'pause', 'parent')
+    redis.call('PUBLISH', NUDGE, ID)
+  end
+  each_child(pause_below, now, limits)
+end
+local function paused_with_parent(row)
+  if row.status ~= STATUS.Paused then return false end
+  local readable, detail = pcall(cjson.decode, redis.call('HGET', TASK, 'detail') or '')
+  return readable and type(detail) == 'table' and detail.reason == 'parent'
+end
+local resume_below
+resume_below = function(now, limits)
+  if type(redis.pcall('HGET', TASK, 'seq')) ~= 'string' then return end
+  local row = read(COMMON)
+  if not row.status or TERMINAL[row.status] then return end
+  tells(CAUSE.person, row.iteration)
+  if paused_with_parent(row) then
+    local set = { seq = row.seq + 1 }
+    event(EVENT.TaskUnpaused, '{}', limits.events_max)
+    if #open_prompts() > 0 and not inbox_ready() then
+      status_fields(set, row, STATUS.WaitingForUser, now)
+      write(set)
+      move_status(row, STATUS.WaitingForUser, now)
+      place(WAITS, now)
+    elseif waits_for_tasks() then
+      hold_back(row, now, set, limits.events_max)
+    else
+      queue_task(row, now, STATUS.Queued, REASON.resumed, set, limits)
+      woken[#woken + 1] = ID .. ' ' .. set.seq .. ' ' .. row.iteration
+    end
+  elseif row.pause == 'parent' then
+    redis.call('HDEL', TASK, 'pause')
+  else
+    return
+  end
+  each_child(resume_below, now, limits)
+end

@@ -235,6 +235,7 @@ end
 
 -- Puts a task into Paused. `why` is user, recovery or money; the latter with the pool that has run out.
 local function pause_task(row, now, why, set, events_max, about)
+  if why == 'user' and row.pause == 'parent' then why = row.pause end
   status_fields(set, row, STATUS.Paused, now)
   local detail = { reason = why, from = row.status }
   detail[why == 'money' and 'shortage' or SUSPEND_TO.anomaly] = about

@@ -22,6 +22,7 @@ local function pause()
   else
     pause_task(row, now, 'user', { seq = seq }, given.events_max)
   end
+  each_child(pause_below, now, given)
   return with_woken(accepted())
 end
 

@@ -39,6 +39,7 @@ elseif row.pause then
   apply(groups, set, true)
   change_children(groups.children, now)
   pause_task(row, now, 'user', {}, given.events_max)
+  if #groups.children > 0 then each_child(pause_below, now, given) end
 elseif to == SUSPEND_TO.money then
   local short = shortage(0, added(groups).cost_microusd or 0, now)
   if short and tonumber(short[3]) >= tonumber(short[2]) then

@@ -12,6 +12,7 @@ from neuraphage.model.effect import EffectState, Journal, ToolEffect
 from neuraphage.model.explanation import Holder, TaskFacts
 from neuraphage.model.place import Place
 from neuraphage.model.recovery import LoggedDecision, RecoveryDecision
+from neuraphage.model.subtask import ChildWait, holds_parent
 from neuraphage.model.task import TaskRecord
 from neuraphage.store import processes
 from neuraphage.store.client import corrupt, translated
@@ -53,7 +54,20 @@ def task_facts(context: StoreContext, task_id: str) -> TaskFacts:
         awaits_model=awaited_model(waiting, record.choice.model),
         last_sweep_ms=last_sweep_ms(context),
         decisions=task_decisions(context, task_id),
+        children=_children(context, record),
     )
+
+
+def _children(context: StoreContext, record: TaskRecord) -> dict[str, str]:
+    """Where the children stand that a task waits for."""
+    if not holds_parent(record.children):
+        return {}
+    waited = [one.task_id for one in record.children if one.wait is not ChildWait.LATER and one.is_open]
+    with translated("read how subtasks stand"), context.client.pipeline(transaction=False) as pipe:
+        for task_id in waited:
+            pipe.hget(context.keys.task(task_id), "status")
+        found = pipe.execute()
+    return {task_id: raw.decode() for task_id, raw in zip(waited, found, strict=True) if raw}
 
 
 def task_decisions(context: StoreContext, task_id: str) -> tuple[LoggedDecision, ...]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 
 from clikit import Bench, CommandLine
-from neuraphage.errors import CircularDependency, TaskNotFound
+from neuraphage.decide.children import child_id
+from neuraphage.errors import BadInput, CircularDependency, TaskNotFound
 from neuraphage.model.dependency import Dependency, OnFailure
-from neuraphage.model.task import Status
-from neuraphage.ports import SignalKind
+from neuraphage.model.subtask import ChildWait
+from neuraphage.model.task import Status, TaskSpec
+from neuraphage.ports import Changes, ChildChanges, SignalKind, SuspendTo
+from storekit import question
 
 
 def short(task_id: str) -> str:
@@ -113,7 +116,10 @@ def test_tree_and_list(cli: CommandLine, bench: Bench) -> None:
         "  awaited by",
         f"    {short(last)}  Blocked (block)  the last",
     ]
-    assert "it waits for no task, and none waits for it" in cli("tree", bench.kit.put(Status.COMPLETED)).err
+    assert (
+        "it waits for no task, none waits for it, and it has made none"
+        in cli("tree", bench.kit.put(Status.COMPLETED)).err
+    )
     ready = [row["spec"]["task_id"] for row in cli("list", "--ready", "--json").json]
     assert ready == [first]
     assert {row["spec"]["task_id"] for row in cli("list", "--blocked", "--json").json} == {middle, last}
@@ -121,3 +127,40 @@ def test_tree_and_list(cli: CommandLine, bench: Bench) -> None:
     bench.kit.store.delete(first, force=True)
     assert f"    {short(first)}  deleted" in cli("tree", middle).out
     bench.kit.send(middle, SignalKind.CANCEL)
+
+
+def test_subtasks_are_shown_with_who_made_them(cli: CommandLine, bench: Bench) -> None:
+    """tree shows those below and who is above; a person's subtask has its parent's directory, and its own limits."""
+    parent = bench.client.submit("the parent", working_dir="/w/p", max_cost_usd=1)
+    child = bench.client.submit("a part", parent=parent)
+    below = bench.client.submit("a part of it", parent=child)
+    assert cli("tree", parent).out.splitlines() == [
+        f"{short(parent)}  Queued  the parent",
+        "  has made",
+        f"    {short(child)}  Queued  a part",
+        f"      {short(below)}  Queued  a part of it",
+    ]
+    assert f"made by {short(parent)}" in cli("tree", child).out
+    spec = bench.client.get(child).spec
+    assert (spec.working_dir, spec.depth, spec.limits.max_cost_microusd) == ("/w/p", 1, 1_000_000)
+    deepest = bench.client.submit("deeper", parent=below)
+    with pytest.raises(BadInput, match="max_task_depth"):
+        bench.client.submit("too deep", parent=deepest)
+
+
+def test_why_names_the_subtasks_that_need_a_person(cli: CommandLine, bench: Bench) -> None:
+    """The parent is Blocked, and says which of them asks."""
+    parent, lease = bench.kit.running()
+    names = ("a", "b")
+    specs = [
+        TaskSpec(task_id=child_id(parent, name), name=name, prompt=name, model="m", parent_id=parent, depth=1)
+        for name in names
+    ]
+    new = tuple((spec, ChildWait.ALL) for spec in specs)
+    bench.kit.suspend(lease, SuspendTo.SUBTASKS, Changes(children=ChildChanges(new=new)))
+    asking = bench.kit.claim(specs[1].task_id)
+    bench.kit.suspend(asking, SuspendTo.WAIT, Changes(prompts_opened=(question(),)))
+    said = cli("why", parent).out
+    assert "2 subtasks to end, and holds no worker" in said
+    assert f"{short(specs[1].task_id)} waits for a person: `neuraphage inbox` shows what it asks." in said
+    assert f"{short(specs[0].task_id)} is Queued." in said

@@ -87,6 +87,7 @@ def test_tree(cli: CommandLine, bench: Bench) -> None:
     first = bench.kit.create()
     middle = bench.kit.after(first)
     bench.kit.after(middle)
+    bench.client.submit("A part.", parent=middle)
     assert set(paths(cli("tree", middle, "--json").json)) == documented("tree")
 
 

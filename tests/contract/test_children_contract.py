@@ -13,9 +13,9 @@ from neuraphage.model.limits import LimitChange, Limits
 from neuraphage.model.subtask import ChildWait, OnParentEnd
 from neuraphage.model.task import CancelledDetail, Status, TaskSpec
 from neuraphage.ports import Changes, ChildChanges, ClaimVerdict, CommitVerdict, FinishTo, Lease, SignalKind, SuspendTo
-from storekit import MODEL_CALL, StoreKit
+from storekit import MODEL_CALL, StoreKit, question
 
-ALL, ANY, NONE = ChildWait.ALL, ChildWait.ANY, ChildWait.NONE
+ALL, ANY, NONE = ChildWait.ALL, ChildWait.ANY, ChildWait.LATER
 BLOCKED, QUEUED, OUTBOX = (Status.BLOCKED, "waits"), (Status.QUEUED, "outbox"), (Status.RUNNING, "outbox")
 CALL_COST = {"model_calls": 1, "cost_microusd": 60}
 
@@ -125,8 +125,9 @@ def test_one_of_any_is_enough(kit: StoreKit) -> None:
 def test_the_outcome_outlives_the_child(kit: StoreKit) -> None:
     """It stands with the parent, which may be paused for longer than an ended task is kept."""
     parent, (child,) = parent_of(kit, "a")
+    lease = kit.claim(child)
     kit.send(parent, SignalKind.PAUSE)
-    kit.end(child, Status.COMPLETED)
+    kit.finish(lease, FinishTo.COMPLETED, summary="Done.")
     assert kit.store.delete(child, force=True)
     kit.send(parent, SignalKind.RESUME)
     assert stands(kit, parent) == QUEUED
@@ -149,6 +150,7 @@ def test_a_pause_that_came_before_the_write_makes_the_children_too(kit: StoreKit
     kit.send(parent, SignalKind.PAUSE)
     assert kit.suspend(lease, SuspendTo.SUBTASKS, spawning(parent, "a")).status is Status.PAUSED
     assert kit.field(child_id(parent, "a"), "parent") == parent
+    assert kit.status(child_id(parent, "a")) is Status.PAUSED
     kit.send(parent, SignalKind.RESUME)
     assert stands(kit, parent) == BLOCKED
 
@@ -317,7 +319,36 @@ def test_an_orphan_takes_its_reservation_along(kit: StoreKit) -> None:
 def test_a_tree_at_its_limit_is_not_led_back_to_work(kit: StoreKit) -> None:
     """What children have spent counts as spent."""
     parent, (child,) = parent_of(kit, "a", wait=NONE)
+    kit.store.commit(kit.claim(child), Changes(add=CALL_COST))
     kit.send(parent, SignalKind.PAUSE)
     kit.send(parent, SignalKind.LIMIT, limits=LimitChange(max_turns=None, max_cost_microusd=60))
-    kit.store.commit(kit.claim(child), Changes(add=CALL_COST))
     assert kit.send(parent, SignalKind.RESUME).verdict.value == "AT_LIMIT"
+
+
+def test_a_pause_goes_down_and_a_resume_too(kit: StoreKit) -> None:
+    """Who has a lease finds a flag; a child that a person has paused stays so."""
+    parent, (waits, runs, asks, other) = parent_of(kit, "a", "b", "c", "d")
+    kit.suspend(kit.claim(waits), SuspendTo.SUBTASKS, spawning(waits, "below"))
+    below = child_id(waits, "below")
+    lease = kit.claim(runs)
+    kit.suspend(kit.claim(asks), SuspendTo.WAIT, Changes(prompts_opened=(question(),)))
+    kit.send(other, SignalKind.PAUSE)
+    kit.send(parent, SignalKind.PAUSE)
+    assert [kit.status(one) for one in (waits, below, asks, other)] == [Status.PAUSED] * 4
+    assert kit.suspend(lease, SuspendTo.PAUSE).status is Status.PAUSED
+    woken = kit.send(parent, SignalKind.RESUME).woken
+    assert {turn.task_id for turn in woken} == {below, runs}
+    stood = [kit.status(one) for one in (parent, waits, below, runs, asks, other)]
+    blocked, queued = Status.BLOCKED, Status.QUEUED
+    assert stood == [blocked, blocked, queued, queued, Status.WAITING_FOR_USER, Status.PAUSED]
+
+
+def test_a_pause_that_no_worker_has_seen_is_taken_back_from_children(kit: StoreKit) -> None:
+    """The flag goes with the resume; one of a person stays."""
+    parent, (one, two) = parent_of(kit, "a", "b")
+    kit.claim(one)
+    kit.claim(two)
+    kit.send(two, SignalKind.PAUSE)
+    kit.send(parent, SignalKind.PAUSE)
+    kit.send(parent, SignalKind.RESUME)
+    assert [kit.store.get(child).pause_requested for child in (one, two)] == [False, True]

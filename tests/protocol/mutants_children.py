@@ -91,6 +91,31 @@ CHILD_MUTANTS = (
         "", "a_person_makes_a_child",
     ),
     _children(
+        "a pause goes down", "stop", "  each_child(pause_below, now, given)\n", "",
+        "a_pause_goes_down_and_a_resume_too",
+    ),
+    _children(
+        "a resume goes down", "resume", "  each_child(resume_below, now, given)\n", "",
+        "a_pause_goes_down_and_a_resume_too",
+    ),
+    _children(
+        "what a person has paused stays so", "children", " and detail.reason == 'parent'\n", "\n",
+        "a_pause_goes_down_and_a_resume_too",
+    ),
+    _children(
+        "a person's flag stays", "children", "  elseif not row.pause then\n", "  else\n",
+        "a_pause_that_no_worker_has_seen_is_taken_back_from_children",
+    ),
+    _children(
+        "a flag is taken back", "children", "    redis.call('HDEL', TASK, 'pause')\n", "",
+        "a_pause_that_no_worker_has_seen_is_taken_back_from_children",
+    ),
+    _children(
+        "children of a paused turn are paused", "suspend",
+        "  if #groups.children > 0 then each_child(pause_below, now, given) end\n", "",
+        "a_pause_that_came_before_the_write_makes_the_children_too",
+    ),
+    _children(
         "what is spent counts above", "money", "  add_above(row.parent, 'below', cost)\n", "",
         "what_is_spent_counts_for_all_above",
     ),
