@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from neuraphage.setting_values import Seconds, ToolReferences
+from neuraphage.setting_values import Seconds, ShellHookLines, ToolReferences
 
 
 class HookSettings(BaseModel):
@@ -12,6 +12,8 @@ class HookSettings(BaseModel):
 
     hooks: ToolReferences = ()
     """Hooks of one's own, each as package.module:object; workers import them. Installed packages announce theirs."""
+    shell_hooks: ShellHookLines = ()
+    """Programs that are hooks, each as `guard PreToolUse 5s: /home/me/check.py`; JSON on standard input and output."""
     observe_s: Seconds = 1.0
     """How often observers are told of new events, where there are any."""
     observer_attempts: int = Field(default=5, ge=1, le=100)

@@ -20,6 +20,7 @@ from neuraphage.decide.own_anomalies import read_anomaly_rule
 from neuraphage.decide.own_prices import read_label_limit, read_price
 from neuraphage.decide.request_extra import check_extra
 from neuraphage.decide.rules.reading import read_rule
+from neuraphage.decide.shell_hooks import read_shell_hook
 from neuraphage.errors import BadInput
 from neuraphage.model.model_choice import MAX_FALLBACKS
 
@@ -98,6 +99,8 @@ def _readable_by(read: Callable[[str], object]) -> AfterValidator:
 _MANY = Field(max_length=1_000)
 RuleLines = Annotated[tuple[str, ...], _MANY, BeforeValidator(_lines), _readable_by(read_rule)]
 """Rules, each as `EFFECT TOOL` or `EFFECT TOOL: PATTERN`."""
+ShellHookLines = Annotated[tuple[str, ...], _MANY, BeforeValidator(_lines), _readable_by(read_shell_hook)]
+"""Programs that are hooks, each as `guard PreToolUse 5s: /home/me/check.py`."""
 AllowedHosts = Annotated[tuple[str, ...], _MANY, BeforeValidator(_words), _readable_by(read_allowed_host)]
 """Hosts, each as `pypi.org`, `*.pythonhosted.org` or `host:port`."""
 BlockedHosts = Annotated[tuple[str, ...], _MANY, BeforeValidator(_words), _readable_by(read_denied_host)]

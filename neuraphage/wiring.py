@@ -5,16 +5,19 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuraphage.client_wiring import build_store, price_table, redactor
 from neuraphage.data_folder import SANDBOX, SPOOL, WAYS
 from neuraphage.decide.server_url import socket_of
+from neuraphage.decide.shell_hooks import read_shell_hook
 from neuraphage.errors import SpoolError
 from neuraphage.hooks.guards import LoadedGuards
-from neuraphage.hooks.loading import load_hooks
+from neuraphage.hooks.loading import LoadedHooks, load_hooks
 from neuraphage.hooks.observers import LoadedObservers
+from neuraphage.hooks.shell_hook import numbered
 from neuraphage.llm import ModelTable
 from neuraphage.model.sandbox import CommandLimits, SandboxKind
 from neuraphage.model_access import require_access
@@ -30,6 +33,7 @@ from neuraphage.ports import (
     Sandbox,
     ShellReader,
     Spool,
+    SpoolCommand,
     ToolBox,
 )
 from neuraphage.redaction.ends import Redact
@@ -45,6 +49,7 @@ from neuraphage.runtime.sweep import Sweep
 from neuraphage.runtime.watcher import Watcher
 from neuraphage.sandbox.choice import choose_sandbox
 from neuraphage.sandbox.confinement import Bubblewrap, Landlock
+from neuraphage.sandbox.limits import let_begin
 from neuraphage.sandbox.task_folders import TaskFolders
 from neuraphage.sandbox.way_folder import WayFolders
 from neuraphage.sandbox.way_out import WayOut
@@ -146,11 +151,33 @@ def build_toolbox(settings: Settings, redact: Redact, sandbox: Sandbox | None = 
     )
 
 
-def build_guards(settings: Settings, redact: Redact) -> Guards:
-    """The guards of this process. Where a hook cannot be loaded all is blocked, since it may be one that forbids."""
+def all_hooks(settings: Settings, redact: Redact, sandbox: Sandbox | None = None) -> LoadedHooks:
+    """The hooks of this process: those of packages, those of the setting `hooks`, and programs.
+
+    Args:
+        settings: name them.
+        redact: takes secrets out of what the code of others says.
+        sandbox: that programs run in; None makes it, where there are any.
+    """
     loaded = load_hooks(settings.hooks, redact=redact)
     for problem in loaded.problems:
         log.error("hook not loaded: %s", problem)
+    if not settings.shell_hooks:
+        return loaded
+    found = sandbox or build_sandbox(settings)
+
+    def confined(command: SpoolCommand) -> SpoolCommand:
+        inside = found.confined(command)
+        return replace(inside, argv=let_begin(inside.argv)) if inside.gate else inside
+
+    lines = {line: read_shell_hook(line) for line in settings.shell_hooks}
+    programs = numbered(lines, confined, frozenset(hook.name for hook in loaded.hooks))
+    return replace(loaded, hooks=(*loaded.hooks, *programs))
+
+
+def build_guards(settings: Settings, redact: Redact, sandbox: Sandbox | None = None) -> Guards:
+    """The guards of this process. Where a hook cannot be loaded all is blocked, since it may be one that forbids."""
+    loaded = all_hooks(settings, redact, sandbox)
     if not loaded.hooks and not loaded.problems:
         return NoGuards()
     return LoadedGuards(loaded.hooks, loaded.problems)
@@ -158,9 +185,7 @@ def build_guards(settings: Settings, redact: Redact) -> Guards:
 
 def build_observing(settings: Settings) -> Observing:
     """What tells the observers of this process of events."""
-    loaded = load_hooks(settings.hooks, redact=redactor().text)
-    for problem in loaded.problems:
-        log.error("hook not loaded: %s", problem)
+    loaded = all_hooks(settings, redactor().text)
     store = build_store(settings)
     return Observing(
         RedisObservers(store.context),
@@ -181,7 +206,7 @@ def build_shell() -> ShellReader:
 
 def build_services(settings: Settings, store: RedisStore) -> Services:
     """Every port of a worker process."""
-    redaction, relay = redactor(), build_relay(settings)
+    redaction, relay, sandbox = redactor(), build_relay(settings), build_sandbox(settings)
     access = require_access(settings)
     services = Services(
         settings=settings,
@@ -189,7 +214,7 @@ def build_services(settings: Settings, store: RedisStore) -> Services:
         store=store,
         dispatcher=build_dispatcher(settings),
         model=build_model(settings, relay),
-        tools=build_toolbox(settings, redaction.text, build_sandbox(settings)),
+        tools=build_toolbox(settings, redaction.text, sandbox),
         spool=build_spool(settings, redaction.text),
         shell=build_shell(),
         files=LocalTurnFiles(),
@@ -200,7 +225,7 @@ def build_services(settings: Settings, store: RedisStore) -> Services:
         project_rules=TrustedRules(trust_file()),
         notices=build_notices(settings, store),
         relay=relay or NoRelay(),
-        guards=build_guards(settings, redaction.text),
+        guards=build_guards(settings, redaction.text, sandbox),
         model_facts=ModelTable.packaged().facts,
         can_call=lambda model: access.problem_of(model) is None,
         key_pool=settings.key_pool or key_pool(settings),

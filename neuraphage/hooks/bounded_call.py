@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from neuraphage.hooks.declaring import Hook
+from neuraphage.hooks.shell_hook import ProgramFailed
 from neuraphage.model.hook_payload import Payload
 from neuraphage.ports import Interrupt
 
@@ -59,6 +60,8 @@ class BoundedCalls:
             thread.join(min(POLL_S, left_s))
             if interrupt is not None:
                 interrupt.check()
+        if raised and isinstance(raised[0], ProgramFailed):
+            raise HookFailed(str(raised[0]))
         if raised:
             raise HookFailed(f"it failed with {type(raised[0]).__name__}: {raised[0]}".rstrip(": ")) from raised[0]
         if not returned:

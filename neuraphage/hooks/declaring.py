@@ -6,13 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from neuraphage.decide.shell_hooks import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S
 from neuraphage.errors import BadInput
 from neuraphage.model.event import EventKind
 from neuraphage.model.hook import GUARD_POINTS, OBSERVER_POINTS, HookKind, Verdict, VerdictKind
 from neuraphage.model.hook_payload import Payload
-
-DEFAULT_TIMEOUT_S = 10.0
-MAX_TIMEOUT_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ guard_flower(at_start=_flower_starts)
 app = make_app(settings)
 app.conf.imports = ("neuraphage.worker.tasks", "neuraphage.worker.beat")
 app.conf.beat_scheduler = "neuraphage.worker.beat:Scheduler"
-if are_any(settings.hooks):
+if are_any((*settings.hooks, *settings.shell_hooks)):
     app.conf.beat_schedule |= {
         "observe": {
             "task": OBSERVE,
