@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from platformdirs import user_data_path
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from neuraphage.decide.admission import read_label_slots
 from neuraphage.decide.allowed_hosts import read_allowed_host, read_denied_host
 from neuraphage.decide.loopback import check_loopback_url
 from neuraphage.decide.model_ids import check_model
@@ -163,6 +164,8 @@ Prices = Annotated[tuple[str, ...], _MANY, BeforeValidator(_lines), _readable_by
 """Prices of models, each as `MODEL INPUT OUTPUT [CACHE_WRITE CACHE_READ [HOUR_WRITE]]`."""
 LabelLimits = Annotated[tuple[str, ...], _MANY, BeforeValidator(_lines), _readable_by(read_label_limit)]
 """Limits of labels, each as `team=web 5000000`."""
+LabelSlots = Annotated[tuple[str, ...], _MANY, BeforeValidator(_lines), _readable_by(read_label_slots)]
+"""Most tasks of a label at work, each as `repo=web 1` or `repo=* 1`."""
 
 
 def _shell_words(value: Any) -> Any:

@@ -9,18 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    ConfigDict,
-    Field,
-    SecretStr,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import ConfigDict, Field, SecretStr, ValidationInfo, field_validator, model_validator
 
 from neuraphage.decide.server_pair import beside, refuse_one_database
 from neuraphage.decide.server_url import check_server_url
 from neuraphage.errors import SettingsError
+from neuraphage.setting_admission import AdmissionSettings
 from neuraphage.setting_anomalies import AnomalySettings
 from neuraphage.setting_context import ContextSettings
 from neuraphage.setting_graph import GraphSettings
@@ -50,7 +44,9 @@ from neuraphage.setting_values import (
 )
 
 
-class Settings(AnomalySettings, ContextSettings, GraphSettings, HookSettings, MoneySettings, ProviderSettings):
+class Settings(
+    AdmissionSettings, AnomalySettings, ContextSettings, GraphSettings, HookSettings, MoneySettings, ProviderSettings
+):
     """All settings. Every limit of the product is here, named, with its unit last.
 
     pydantic-settings is not used: it doubles the time until a command begins, and the layers need checks of their own.

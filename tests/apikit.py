@@ -10,6 +10,7 @@ from typing import Any
 from neuraphage.api import Api, ApiPorts
 from neuraphage.decide.files_seen import SeenFile
 from neuraphage.errors import StoreUnavailable, TaskNotFound
+from neuraphage.model.admission import AdmissionState, LinePlace
 from neuraphage.model.attachment import Attachment
 from neuraphage.model.capacity import GateView
 from neuraphage.model.effect import JournalEntry, Marker, MarkerName
@@ -103,6 +104,12 @@ class Rows:
 
     def decisions(self, task_id: str) -> Sequence[LoggedDecision]:
         return ()
+
+    def admission(self) -> AdmissionState:
+        return AdmissionState()
+
+    def line_place(self, task_id: str) -> LinePlace | None:
+        return None
 
     def capacity(self) -> Sequence[GateView]:
         return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from neuraphage.api.admission import Admission
 from neuraphage.api.approving import Approving
 from neuraphage.api.batch import Batches
 from neuraphage.api.follow import Follow
@@ -12,7 +13,7 @@ from neuraphage.api.money import Money
 from neuraphage.api.recovering import Recovering
 
 
-class Api(Recovering, Approving, Batches, Follow, Graph, Hooks, Locks, Money):
+class Api(Admission, Recovering, Approving, Batches, Follow, Graph, Hooks, Locks, Money):
     """All that surfaces ask of the tasks of one namespace. Thread-safe; use it as a context manager.
 
     Args:

@@ -27,6 +27,9 @@ _SHORTENED: dict[str, str] = {
 
 _TEXTS: dict[str, EventText] = {
     EventKind.TASK_CREATED: lambda d: f"created: {d['name']}",
+    EventKind.TASK_SCHEDULED: lambda d: (
+        "has a slot" + (f", after {duration(d['waited_ms'])}" if d["waited_ms"] else "")
+    ),
     EventKind.TASK_STARTED: lambda d: f"claimed by a worker ({d['reason']}, lease {d['fence']})",
     EventKind.TASK_RESUMED: lambda d: (
         f"goes on in a worker ({d['reason']}, lease {d['fence']})" if d else "resumed"  # empty: of release 0.1.0

@@ -25,14 +25,21 @@ from neuraphage.cli.console import (
 )
 from neuraphage.cli.hints import command_line
 from neuraphage.decide.asking import asks_line
+from neuraphage.decide.line_text import place_text
 from neuraphage.decide.selection import Selection, Sort
 from neuraphage.errors import BadInput
 from neuraphage.model.lock import LockState
+from neuraphage.model.place import Place
 from neuraphage.model.task import Status, TaskRecord
 
 if TYPE_CHECKING:
-    from neuraphage.api import Api
+    from collections.abc import Sequence
 
+    from neuraphage.api import Api
+    from neuraphage.model.admission import LinePlace
+
+PLACES_TOLD = 10
+"""Tasks whose place in line a list tells; each costs a read."""
 QUOTED_PROMPT = '"..."'
 _AGE = re.compile(r"(\d{1,9})\s*([smhdw])")
 _UNITS_S = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 7 * 86_400}
@@ -84,6 +91,7 @@ def list_tasks(  # noqa: PLR0913, PLR0917 - every way to filter; typer passes th
         if as_json:
             print_json([_as_json(api, record) for record in records])
             return
+        places = _places(api, records)
     if not records and out.is_terminal:
         out.print(_nothing(selection, page))
         return
@@ -103,17 +111,26 @@ def list_tasks(  # noqa: PLR0913, PLR0917 - every way to filter; typer passes th
     if not records:
         hint(_nothing(selection, page))
     for record in records:
-        _waits(record)
+        _waits(record, places.get(record.task_id))
     if len(found) > limit:
         hint(f"there are more: --page {page + 1}", "dim")
 
 
-def _waits(record: TaskRecord) -> None:
+def _places(api: Api, records: Sequence[TaskRecord]) -> dict[str, LinePlace]:
+    """Where the first few of those that wait for a slot stand in line."""
+    waiting = [record.task_id for record in records if (record.status, record.place) == (Status.QUEUED, Place.WAITS)]
+    found = ((task_id, api.line_place(task_id)) for task_id in waiting[:PLACES_TOLD])
+    return {task_id: place for task_id, place in found if place is not None}
+
+
+def _waits(record: TaskRecord, place: LinePlace | None) -> None:
     """What a task waits for that somebody can do something about."""
     for prompt in record.prompts if record.status is Status.WAITING_FOR_USER else ():
         hint(f"{answer_command(record, prompt)}  # {asks_line(prompt)}")
     if record.locks is not None and record.locks.state is LockState.WAITING:
         hint(f"{short_id(record.task_id)} waits for {short_id(record.locks.holder_task)}: {record.locks.resource}")
+    if place is not None:
+        hint(f"{short_id(record.task_id)}: {place_text(place)}")
 
 
 def _as_json(api: Api, record: TaskRecord) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from neuraphage.api.recovering import PutBack
 from neuraphage.client.async_graph import AsyncGraph
 from neuraphage.client.following import AsyncFollowing
 from neuraphage.decide.selection import Selection
+from neuraphage.model.admission import AdmissionState, LinePlace
 from neuraphage.model.capacity import GateView
 from neuraphage.model.context_size import ContextSize
 from neuraphage.model.effect import JournalEntry
@@ -165,6 +166,14 @@ class AsyncClient(AsyncFollowing, AsyncGraph):
     async def is_priced(self, model: str) -> bool:
         """As `Client.is_priced`."""
         return await self._call(self._api.is_priced, model)
+
+    async def admission(self) -> AdmissionState:
+        """As `Client.admission`."""
+        return await self._call(self._api.admission)
+
+    async def line_place(self, task_id: str) -> LinePlace | None:
+        """As `Client.line_place`."""
+        return await self._call(self._api.line_place, task_id)
 
     async def pools(self) -> Sequence[PoolState]:
         """As `Client.pools`."""

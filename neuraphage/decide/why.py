@@ -14,6 +14,7 @@ from neuraphage.decide.duration import duration
 from neuraphage.decide.going_on import going_on
 from neuraphage.decide.pool_text import pool_text, why_paused
 from neuraphage.decide.why_blocked import why_blocked
+from neuraphage.decide.why_in_line import why_in_line
 from neuraphage.model.dependency import SKIPPED
 from neuraphage.model.effect import MarkerName
 from neuraphage.model.explanation import Clocks, Explanation, Forecast, Holder, TaskFacts
@@ -76,8 +77,9 @@ def explain(facts: TaskFacts, rules: Rules, *, is_priced: bool = True) -> Explan
             because, following = _paused(facts)
         case Status.WAITING_FOR_USER, _:
             because, following = _waits_for_person(facts)
-        case Status.BLOCKED, _:
-            because, following = why_blocked(facts, rules.wait_poll_ms)
+        case (Status.BLOCKED, _) | (Status.QUEUED, Place.WAITS):
+            is_in_line = record.status is Status.QUEUED
+            because, following = why_in_line(facts) if is_in_line else why_blocked(facts, rules.wait_poll_ms)
         case _, Place.OUTBOX:
             because, following = _waits_for_worker(facts, rules)
         case _, Place.TIMERS:

@@ -52,6 +52,8 @@ class EventKind(StrEnum):
     """Its first turn began; told once in its life."""
     TASK_RESUMED = "TaskResumed", EventGroup.LIFECYCLE
     """A later stretch of work began, with its reason."""
+    TASK_SCHEDULED = "TaskScheduled", EventGroup.LIFECYCLE
+    """It may begin or go on: it has a slot. Only where settings limit how many tasks are at work."""
     TASK_BLOCKED = "TaskBlocked", EventGroup.LIFECYCLE
     """It waits for a lock or another task."""
     TASK_PAUSED = "TaskPaused", EventGroup.LIFECYCLE
@@ -177,6 +179,8 @@ class Cause(StrEnum):
     """A lock that it waited for came free."""
     DEPENDENCY = "dependency"
     """The end of a task that it waits for."""
+    SLOT = "slot"
+    """A slot that another task has given back, or a higher limit of those at work."""
     REPAIR = "repair"
     """`neuraphage repair`."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from neuraphage.model.admission import LinePlace
 from neuraphage.model.base import Frozen
 from neuraphage.model.capacity import CapacityReason
 from neuraphage.model.effect import ToolEffect
@@ -44,6 +45,7 @@ class TaskFacts(Frozen):
         awaits: of a task in timers that waits for its model: what for, and until when the provider asked everybody to
             wait (server time; 0 for no such time).
         awaits_model: whose calls these are; empty for the task's own model.
+        line: where it stands among those that wait for a slot; None where it does not.
         last_sweep_ms: when a sweep last ended; 0 for never.
         decisions: of the sweep and the watchers, oldest first.
         children: those that it waits for now, with their statuses.
@@ -61,6 +63,7 @@ class TaskFacts(Frozen):
     held: ToolEffect | None = None
     awaits: tuple[CapacityReason, int] | None = None
     awaits_model: str = ""
+    line: LinePlace | None = None
     last_sweep_ms: int = 0
     decisions: tuple[LoggedDecision, ...] = ()
     children: dict[str, str] = Field(default_factory=dict)

@@ -18,11 +18,11 @@ class Place(StrEnum):
     TIMERS = "timers"
     """It waits for a time."""
     WAITS = "waits"
-    """It waits for a person, a lock or another task."""
+    """It waits for a person, a lock, another task or a slot."""
 
 
 PLACES_OF: Mapping[Status, tuple[Place, ...]] = {
-    Status.QUEUED: (Place.OUTBOX, Place.TIMERS),
+    Status.QUEUED: (Place.OUTBOX, Place.TIMERS, Place.WAITS),
     Status.RUNNING: (Place.LEASES, Place.OUTBOX, Place.TIMERS),
     Status.WAITING_FOR_USER: (Place.WAITS,),
     Status.BLOCKED: (Place.WAITS,),

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:  # every process imports the ports, and many of them show nobody a task
+    from neuraphage.model.admission import AdmissionState, LinePlace
     from neuraphage.model.capacity import GateView
     from neuraphage.model.effect import JournalEntry
     from neuraphage.model.event import Event
@@ -55,6 +56,14 @@ class ReadStore(Protocol):
 
     def locks(self) -> Sequence[HeldResource]:
         """Every resource that a task holds or waits for, by name."""
+        ...
+
+    def admission(self) -> AdmissionState:
+        """Slots, and the parts of the line of those that wait for one."""
+        ...
+
+    def line_place(self, task_id: str) -> LinePlace | None:
+        """Where a task stands in line; None where it does not."""
         ...
 
     def conversation(self, task_id: str, first: int = 0) -> Sequence[dict[str, Any]]:

@@ -135,6 +135,10 @@ class SweepStore(Protocol):
         """Move a due timer (`timers`) or a blocked task (`blocked`) to the outbox."""
         ...
 
+    def adjust(self) -> tuple[NextTurn, ...]:
+        """Have the settings' limits of tasks at work hold; messages of those in line that begin, some at a time."""
+        ...
+
     def due_deadlines(self, until_ms: int, limit: int) -> list[tuple[str, str, str]]:
         """(task, prompt, default answer) of prompts whose deadline has passed."""
         ...

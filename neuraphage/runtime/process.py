@@ -58,6 +58,7 @@ class WorkerProcess:
         self._registry = registry
         self._relay = services.relay
         self._row = row
+        self._limits_work = settings.slot_rules is not None
         self._exit_process = exit_process
         self._entered = False
         self._entering = threading.Lock()
@@ -101,6 +102,8 @@ class WorkerProcess:
             if not self._entered:
                 self._registry.check_access()  # before any work: a turn that could not be stored is not begun
                 self._registry.register(self._row)
+                if self._limits_work:
+                    self._registry.adjust()  # before a claim, which is held against it; who begins, the sweep publishes
                 self._entered = True
 
     def _beat(self) -> None:

@@ -35,6 +35,8 @@ T = TypeVar("T")
 
 BATCH = 1_000
 """Most entries of one place handled by one sweep; the next one takes the rest."""
+ADJUSTED_MAX = 100
+"""Times that one sweep looks who may begin; many do where limits were raised."""
 STUCK_MAX = 100_000
 """Most entries that nothing can move which a sweep reads past, in one place."""
 TOLD_MAX = 10_000
@@ -69,13 +71,11 @@ class Sweep:
         self._clock = clock
         self._settings = settings
         self._full = False
-        self._named: set[str] = set()
-        """Tasks whose broken record the log names already."""
+        self._named: set[str] = set()  # tasks whose broken record the log names already
         self._told: set[tuple[str, str]] = set()
         """What the audit found and the log names already."""
         self._stuck: dict[str, int] = {}
-        """By place: entries of the last batch that nothing has moved. They are always the first ones due, and a batch
-        full of them would keep every other task waiting."""
+        """By place: entries of the last batch that nothing has moved. They are always due first, and could fill it."""
 
     def run(self, *, guarded: bool = True) -> RecoveryReport | None:
         """Sweep once.
@@ -95,6 +95,7 @@ class Sweep:
         now_ms = self._store.now_ms()
         verdicts = self.expired(now_ms)
         fired = self.timers(now_ms) + self._blocked(now_ms)
+        self._adjust()
         self._deadlines(now_ms)
         republished = self.outbox(now_ms)
         self._retention(now_ms)
@@ -171,6 +172,14 @@ class Sweep:
         return self._each(
             Place.OUTBOX, due, lambda task_id: self._store.republish(task_id, ahead_ms), "no claim in time"
         )
+
+    def _adjust(self) -> None:
+        """Have the limits of tasks at work hold; who begins by that is published."""
+        for _ in range(ADJUSTED_MAX):
+            for turn in (begun := self._store.adjust()):
+                self._publish(turn, "a slot was free")
+            if not begun:
+                return
 
     def _blocked(self, now_ms: int) -> int:
         since_ms = now_ms - int(self._settings.wait_poll_s * 1000)

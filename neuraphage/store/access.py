@@ -11,6 +11,7 @@ from neuraphage.store.context import StoreContext
 from neuraphage.store.encode import dumps
 from neuraphage.store.failover import GREETING
 from neuraphage.store.scripts import script
+from neuraphage.store.uses import slot_uses
 
 PROBE = "task-00000000-0000-0000-0000-000000000000"
 """Id of no task: create makes time-ordered ones."""
@@ -46,6 +47,8 @@ def check_access(context: StoreContext) -> bool:
         *((command, keys.pools) for command in ("HGETALL", "HSET", "HDEL")),
         ("HGETALL", keys.ledger),
         ("ZRANGEBYLEX", keys.edges),
+        *((command, getattr(keys, key.lower())) for command, key in slot_uses()),
+        *((command, keys.line) for command in ("ZSCAN", "ZRANGE", "ZCARD")),
         *((command, keys.notice(PROBE, PROBE, "opened")) for command in ("GET", "SET")),
         *((command, keys.cooling) for command in ("HKEYS", "HGET", "HGETALL", "HSET", "HDEL", "PTTL", "PEXPIRE")),
         *((command, keys.queue(PROBE)) for command in ("ZADD", "ZRANK", "ZRANGE", "ZREM", "PEXPIRE", "DEL")),

@@ -15,9 +15,11 @@ from neuraphage.store.uses import Asks
 
 PRELUDE, ACCESS, CHANGES, SIGNALS = "prelude", "access", "changes", "signals"
 FINISHING, CLAIMING, GAUGE, HEARD = "finishing", "claiming", "gauge", "heard"
-MONEY, WAKING, EDGES, LOCKS = "money", "waking", "edges", "locks"
-CHILDREN, CREATING, SPAWNING = "children", "creating", "spawning"
-GRAPH = (WAKING, EDGES, CHILDREN, LOCKS)
+MONEY, WAKING, SLOTS, EDGES, LOCKS = "money", "waking", "slots", "edges", "locks"
+CHILDREN, CREATING, SPAWNING, SLOT_CHECKS = "children", "creating", "spawning", "slot_checks"
+WORK = (WAKING, SLOTS)
+"""What scripts are made of that put a task to work: others may have to wait for that."""
+GRAPH = (*WORK, EDGES, CHILDREN, LOCKS)
 """What scripts are made of that end or stop a task: others may wait for that."""
 LIMITS = ("#events_max", "#republish_ms", "#exec_ms", "#conversation_ms")
 """Most events kept of a task, when an unclaimed message is sent again, and how long an ended task's keys are kept."""
@@ -100,6 +102,8 @@ class Binding:
         if CHANGES in self.parts:
             groups = (f"{{ '{name}', {width} }}" for name, width in CHANGE_GROUPS.items())
             lines.append(f"local GROUPS = {{ {', '.join(groups)} }}")
+        if SLOTS in self.parts:
+            lines.append(uses.SLOT_HEAD)
         asking = uses.head(self.asks, self.asks_more, looks=not self.repairs) if ACCESS in self.parts else ""
         return "\n".join(lines) + "\n" + asking
 
@@ -120,7 +124,7 @@ def _change(name: str, *arguments: str, parts: tuple[str, ...] = (), **further: 
 
 
 def _signal(name: str, *arguments: str, parts: tuple[str, ...] = ()) -> Binding:
-    return Binding(name, (*_SIGNAL, *arguments), (PRELUDE, ACCESS, *parts, SIGNALS))
+    return Binding(name, (*_SIGNAL, *arguments), (PRELUDE, ACCESS, *(parts or WORK), SIGNALS))
 
 
 BINDINGS = {
@@ -128,8 +132,8 @@ BINDINGS = {
     for binding in (
         Binding(
             "create",
-            ("spec", "entry", "name", "labels", *_MOST, "reason", "after", "#dependants_max", "parent", "on_parent_end",
-             "#max_children", *LIMITS, "#key_ttl_ms", _ALL_EVENTS),
+            ("spec", "entry", "name", "labels", "priority", *_MOST, "reason", "after", "#dependants_max", "parent",
+             "on_parent_end", "#max_children", *LIMITS, "#key_ttl_ms", _ALL_EVENTS),
             (PRELUDE, ACCESS, *GRAPH, CREATING),
             keys=("CREATED", "TOMBSTONES"),
         ),
@@ -140,7 +144,7 @@ BINDINGS = {
         ),
         _change(
             "commit", "#events_max", "#republish_ms", "#lease_ms", "#slack_ms",
-            parts=(WAKING, LOCKS), asks=Asks.COMMIT, asks_more=Asks.TURN,
+            parts=(*WORK, LOCKS), asks=Asks.COMMIT, asks_more=Asks.TURN,
         ),
         _change(
             "suspend", *LIMITS, "to", "#due_ms", "reason", "detail", "unsent",
@@ -172,10 +176,11 @@ BINDINGS = {
         ),
         Binding("republish", ("#ahead_ms", "#first_ms", "#max_ms", "#why_max")),
         Binding("fire", ("source", "#why_max", *LIMITS), (PRELUDE, ACCESS, *GRAPH)),
+        Binding("adjust", ("rules", "#events_max", "#republish_ms"), (PRELUDE, ACCESS, *WORK)),
         Binding("delete", ("#tombstone_ms", "force"), keys=("TOMBSTONES",)),
         Binding(
-            "repair", ("mode", "deadlines", "edges", "locks", "aside", "#lease_ms", "#why_max", *LIMITS),
-            (PRELUDE, ACCESS, *GRAPH), repairs=True,
+            "repair", ("mode", "deadlines", "edges", "locks", "line", "aside", "#lease_ms", "#why_max", *LIMITS),
+            (PRELUDE, ACCESS, *GRAPH, SLOT_CHECKS), repairs=True,
         ),
         Binding("allowed", ("commands",), called="ask what this user may do"),
         Binding(

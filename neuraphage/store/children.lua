@@ -129,8 +129,7 @@ resume_below = function(now, limits)
     elseif waits_for_tasks() then
       hold_back(row, now, set, limits.events_max)
     else
-      queue_task(row, now, STATUS.Queued, REASON.resumed, set, limits)
-      woken[#woken + 1] = ID .. ' ' .. set.seq .. ' ' .. row.iteration
+      if queue_task(row, now, STATUS.Queued, REASON.resumed, set, limits) then wake_later(set.seq, row.iteration) end
     end
   elseif row.pause == 'parent' then
     redis.call('HDEL', TASK, 'pause')

@@ -57,6 +57,8 @@ local function claim_at(row, seq, claim)
     return { has_lease() and 'LEASED' or 'NOT_RUNNABLE' }
   end
   local now = now_ms()
+  local refusing = (row.cancel or row.pause or row.status == STATUS.Queued) and unfit()
+  if refusing then return refusing end
   tells(CAUSE.worker, row.iteration)
   if row.cancel then
     end_task(row, STATUS.Cancelled, now, cancel_detail(row), { seq = row.seq + 1 }, given)
@@ -64,6 +66,11 @@ local function claim_at(row, seq, claim)
   end
   if row.pause then
     pause_task(row, now, 'user', { seq = row.seq + 1 }, given.events_max)
+    return { 'NOT_RUNNABLE' }
+  end
+  -- made where no limit was known yet
+  if row.status == STATUS.Queued and not row.admission and not enter(row, now) then
+    write({ seq = row.seq + 1 })
     return { 'NOT_RUNNABLE' }
   end
   tells(CAUSE.worker, row.iteration, row.fence + 1)

@@ -56,7 +56,7 @@ end
 
 local taken
 if after then
-  refused = refusal_of(MORE)
+  refused = refusal_of(MORE) or unfit()
   if refused then return refused end
   local asked, locks = cjson.decode(after), locking(now)
   if locks.obstacle(asked.needs) then return block(asked, locks) end

@@ -27,7 +27,7 @@ class StoreContext:
         settings: limits and times.
 
     `round_trips` is how scripts are sent, over a connection a thread; `conversations` spares a claim reading what
-    this process has written itself.
+    this process has written itself; `slot_rules` is how many tasks may be at work, as scripts are told.
     """
 
     client: RedisClient
@@ -36,12 +36,15 @@ class StoreContext:
     round_trips: RoundTrips = field(init=False, repr=False, compare=False)
     conversations: Conversations = field(init=False, repr=False, compare=False)
     _pools: bytes = field(init=False, repr=False, compare=False)
+    slot_rules: bytes = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "round_trips", RoundTrips(self.client))
         object.__setattr__(self, "conversations", Conversations())
         limits = self.settings.pool_limits
         object.__setattr__(self, "_pools", dumps(limits) if limits else b"")
+        rules = self.settings.slot_rules
+        object.__setattr__(self, "slot_rules", dumps(rules) if rules else b"")
 
     @property
     def lease_ms(self) -> int:

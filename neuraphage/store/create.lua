@@ -3,6 +3,8 @@
 -- of its end, and that it is cancelled with.
 refused = not_allowed('GET', CREATED) or not_allowed('SET', CREATED) or not_allowed('ZSCORE', TOMBSTONES)
 if refused then return refused end
+refused = unfit()
+if refused then return refused end
 local first = redis.call('GET', CREATED)
 if first then return { 'EXISTS', first } end
 if redis.call('EXISTS', TASK) == 1 or redis.call('ZSCORE', TOMBSTONES, ID) then return { 'EXISTS', ID } end
@@ -25,7 +27,7 @@ if parent then
 end
 local now = now_ms()
 create_task({
-  spec = given.spec, entry = given.entry, name = given.name, labels = given.labels, reason = given.reason,
+  spec = given.spec, entry = given.entry, name = given.name, labels = given.labels, priority = given.priority, held = held, reason = given.reason,
   max_turns = given.max_turns, max_cost_microusd = given.max_cost_microusd,
   parent = parent, on_parent_end = given.on_parent_end ~= '' and given.on_parent_end or nil,
 }, now, CAUSE.person)

@@ -1,4 +1,4 @@
--- Included by create and suspend: writes a new task into the outbox. `new` has what it is made of.
+-- Included by create and suspend: writes a new task into the outbox, or in line; `held`: it waits for others. `new` has what it is made of.
 local function create_task(new, now, cause)
   write({
     spec = new.spec, max_turns = new.max_turns, max_cost_microusd = new.max_cost_microusd,
@@ -8,12 +8,13 @@ local function create_task(new, now, cause)
     parent = new.parent, on_parent_end = new.on_parent_end,
   })
   if new.labels ~= '' then write({ labels = new.labels }) end
+  if tostring(new.priority) ~= PRIORITY then write({ priority = new.priority }) end
   redis.call('RPUSH', MESSAGES, new.entry)
   redis.call('ZADD', IDS, now, ID)
   redis.call('ZADD', STATUS_KEY[STATUS.Queued], now, ID)
-  redis.call('ZADD', OUTBOX, now + given.republish_ms, ID)
   tells(cause, 0)
   event(EVENT.TaskCreated, cjson.encode({ name = new.name }), given.events_max)
+  if not new.held and enter({ fence = '0' }, now) then put(OUTBOX, now + given.republish_ms) end
 end
 
 -- Notes a new child with its parent, which is the present task.

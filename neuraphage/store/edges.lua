@@ -67,8 +67,7 @@ local function reconsider(now, limits, ended)
     end_task(row, STATUS.Cancelled, now, cjson.encode({ reason = why }), set, limits)
   elseif row.status == STATUS.Blocked and not waits then
     set.seq = row.seq + 1
-    queue_task(row, now, STATUS.Queued, REASON.unblocked, set, limits)
-    woken[#woken + 1] = ID .. ' ' .. set.seq .. ' ' .. row.iteration
+    if queue_task(row, now, STATUS.Queued, REASON.unblocked, set, limits) then wake_later(set.seq, row.iteration) end
   elseif next(set) then
     write(set)
   end

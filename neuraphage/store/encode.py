@@ -212,6 +212,7 @@ def _child_rows(children: ChildChanges) -> Iterator[tuple[Any, ...]]:
         made = {
             "name": spec.name,
             "labels": "\n".join(label_texts(spec.labels)),
+            "priority": spec.priority,
             **spec.limits.model_dump(),
             "wait": wait.value,
             "on_parent_end": spec.on_parent_end,

@@ -11,6 +11,7 @@ local function finish()
   if to == FINISH_TO.limited then to = at_limit(set) and FINISH_TO.failed or 'again' end
   local is_plain = to == FINISH_TO.next and not row.pause and not row.cancel and not row.locks
   refusing = not is_plain and MORE and refusal_of(MORE) -- what a plain end does not send
+  refusing = refusing or (not is_plain and unfit())
   if refusing then return refusing end
   -- a failed turn can be retried from its journal, so it isn't counted
   local ends = to ~= FINISH_TO.failed and to ~= 'again'

@@ -1,5 +1,7 @@
 -- fire: a due timer, or the fallback poll of a Blocked task (wake), to the outbox. One that waits for tasks is held against
 -- their records, and waits on while they are not over.
+refused = unfit()
+if refused then return refused end
 local row = read(COMMON)
 if not row.status or TERMINAL[row.status] then return { 'STALE' } end
 local now = now_ms()
@@ -38,4 +40,5 @@ note_decision(cjson.encode({
   saved_age_ms = now - (tonumber(row.saved_at) or now), recoveries = tonumber(row.recoveries),
   reason = is_timer and SAY.timer or SAY.poll,
 }), now, given.why_max)
+if not redis.call('ZSCORE', OUTBOX, ID) then return { 'STALE' } end -- it stands in line
 return { 'FIRED', tostring(row.seq + 1), row.iteration }

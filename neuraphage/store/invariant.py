@@ -14,6 +14,7 @@ from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.edge_rules import edge_violations
 from neuraphage.store.encode import loads
+from neuraphage.store.line_rules import line_violations
 from neuraphage.store.lock_rules import lock_violations
 from neuraphage.store.queries import PLACES
 
@@ -36,6 +37,8 @@ class _Picture:
     edges: set[tuple[str, str]]
     reserved: dict[str, int]
     locks: dict[bytes, bytes]
+    line: set[str]
+    lanes: set[str]
 
     @property
     def placed(self) -> set[str]:
@@ -57,6 +60,7 @@ def violations(context: StoreContext) -> list[str]:
     for name, members in picture.places.items():
         found += [f"{m}: in {name}, but there is no such task" for m in members if not picture.records.get(m)]
     found += [f"{d}: a deadline of a prompt that is not open" for d in picture.deadlines if not _open(d, picture)]
+    found += line_violations(picture.records, picture.line, picture.lanes, picture.places)
     found += _money_violations(picture) + edge_violations(picture.records, picture.edges)
     found += child_violations(picture.records)
     return found + lock_violations(picture.records, picture.locks)
@@ -96,7 +100,7 @@ def _read(context: StoreContext, ids: Iterable[str]) -> _Picture:
     keys = context.keys
     ids = list(ids)
     zsets = [*(getattr(keys, place) for place in PLACES), *map(keys.status, Status), keys.retention]
-    zsets += [keys.ids, keys.deadlines]
+    zsets += [keys.line, keys.lanes, keys.ids, keys.deadlines]
     with context.client.pipeline(transaction=True) as pipe:
         for zset in zsets:
             pipe.zrange(zset, 0, -1)
@@ -111,7 +115,9 @@ def _read(context: StoreContext, ids: Iterable[str]) -> _Picture:
     return _Picture(
         places={name: set(members[i]) for i, name in enumerate(PLACES)},
         by_status={status: set(statuses[i]) for i, status in enumerate(Status)},
-        retention=set(members[-3]),
+        retention=set(members[-5]),
+        line=set(members[-4]),
+        lanes=set(members[-3]),
         ids=set(members[-2]),
         deadlines=members[-1],
         records=dict(zip(ids, replies[len(zsets) :], strict=True)),

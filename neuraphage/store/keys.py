@@ -26,6 +26,9 @@ All keys begin with `np:{<namespace>}:`; the braces are the hash tag, so one nam
 | ledger             | hash   | permanent | what was spent, by day, model and label; old days as one, see money.lua |
 | edges              | zset   | permanent | `<awaited task> <waiting task>`, see edges.lua; all scores are 0       |
 | locks              | hash   | permanent | by resource, who holds it and who waits for it, see locks.lua            |
+| admission          | hash   | permanent | limits of tasks at work, and whose turn it is; only where there are some |
+| admission:line     | zset   | permanent | slots that tasks hold, and tasks in line, see slots.lua; all scores are 0 |
+| admission:lanes    | zset   | permanent | what parts of the line have a turn; score = priority and round          |
 | pools              | hash   | permanent | limits of pools of money, what is used and reserved of each            |
 | create:<key>       | string | expires   | task id made under this idempotency key                                |
 | processes          | hash   | permanent | process id -> host, pid, start time                                    |
@@ -94,6 +97,9 @@ class Keys:
         self.pools = self.prefix + "pools"
         self.edges = self.prefix + "edges"
         self.locks = self.prefix + "locks"
+        self.admission = self.prefix + "admission"
+        self.line = self.prefix + "admission:line"
+        self.lanes = self.prefix + "admission:lanes"
         self.all_events = self.prefix + "events"
         self.observers = self.prefix + "observers"
         self.put_by = self.prefix + "put_by"
@@ -175,14 +181,14 @@ class Keys:
 
 _OF_TASK = ("TASK", "MESSAGES", "TURN", "INBOX", "EVENTS", "SIGNALS", "WHY", "LIVE")
 _OF_NAMESPACE = ("OUTBOX", "LEASES", "TIMERS", "WAITS", "DEADLINES", "SUSPECTS", "RETENTION", "NUDGE", "IDS", "LEDGER",
-                 "POOLS", "EDGES", "LOCKS", "ALL_EVENTS")  # fmt: skip
+                 "POOLS", "EDGES", "LOCKS", "ADMISSION", "ALL_EVENTS")  # fmt: skip
 TASK_KEY_NAMES = _OF_TASK + _OF_NAMESPACE
 """What Lua calls the keys that every script about one task is given; the method or field of Keys has the same name."""
 
 _TASK_PART = r"task:task-[0-9a-f-]{36}(:(messages|turn|inbox|events|signals|why))?"
 _PERMANENT_PART = (
     r"outbox|leases|timers|waits|deadlines|suspects|retention|tombstones|processes|report|recoveries|sweep|ids"
-    r"|ledger|pools|edges|locks|events|observers|put_by"
+    r"|ledger|pools|edges|locks|admission|admission:line|admission:lanes|events|observers|put_by"
     r"|status:\w+"
 )
 PERMANENT = re.compile(rf"^np:\{{[a-z0-9_-]+\}}:({_PERMANENT_PART}|{_TASK_PART})$")

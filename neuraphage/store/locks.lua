@@ -86,9 +86,9 @@ local function locking(now)
     if not tonumber(row.seq) or obstacle(own.needs) then return nil end
     tells(CAUSE.lock, row.iteration)
     local set = { seq = row.seq + 1, locks = take(own.needs) }
-    queue_task(row, now, STATUS.Queued, REASON.unblocked, set, given)
+    local may_begin = queue_task(row, now, STATUS.Queued, REASON.unblocked, set, given)
     event(EVENT.ResourceLockAcquired, cjson.encode({ resources = names_of(own.needs) }), given.events_max)
-    woken[#woken + 1] = ID .. ' ' .. set.seq .. ' ' .. row.iteration
+    if may_begin then wake_later(set.seq, row.iteration) end
     return true
   end
   local function try(resource, answer) answer[1] = grant(resource) end

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from neuraphage.decide.lifecycle import MOVES
+from neuraphage.model.admission import ALL_TASKS, USUAL_PRIORITY
 from neuraphage.model.base import SCHEMA_VERSION
 from neuraphage.model.capacity import CapacityReason
 from neuraphage.model.dependency import DependencyState, OnFailure
@@ -54,13 +55,13 @@ WORDS: Mapping[str, type[StrEnum]] = {
     "PARENT_END": OnParentEnd,
 }
 """Enums by what Lua calls them; a word of one follows a dot, by its value."""
-_WORD = re.compile(rf"\b({'|'.join(WORDS)})\.(\w+)|\b(MODEL_ENTRY|OTHERS|FAMILY|PLACES)\b")
+_WORD = re.compile(rf"\b({'|'.join(WORDS)})\.(\w+)|\b(MODEL_ENTRY|OTHERS|FAMILY|PLACES|ALL|PRIORITY)\b")
 _ENDS = tuple(EventKind(f"Task{status.value}") for status in TERMINAL)
 """Kinds of events that a script makes of a status: `EVENT['Task' .. status]`."""
 
 
 def spelled_out(text: str) -> str:
-    """The text of a script with its words in place, two constants, and PLACES: the key of each place by its name.
+    """The text of a script with its words in place, four constants, and PLACES: the key of each place by its name.
 
     Raises:
         ValueError: the text uses a word that there is not.
@@ -72,8 +73,9 @@ def _spelled(found: re.Match[str]) -> str:
     name, word, other = found.groups()
     if other == "MODEL_ENTRY":
         return f"'{MODEL_ENTRY}'"
-    if other in {"OTHERS", "FAMILY"}:
-        return f"'{OTHERS if other == 'OTHERS' else FAMILY}'"
+    constants = {"OTHERS": OTHERS, "FAMILY": FAMILY, "ALL": ALL_TASKS, "PRIORITY": USUAL_PRIORITY}
+    if other in constants:
+        return f"'{constants[other]}'"
     if other == "PLACES":
         return f"{{ {', '.join(f'{place.value} = {place.value.upper()}' for place in Place)} }}"
     try:

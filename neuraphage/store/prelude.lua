@@ -20,7 +20,7 @@ end
 
 local COMMON = { 'status', 'since', 'fence', 'claim', 'token', 'verdict', 'owner', 'pause', 'cancel', 'seq',
   'iteration', 'prompts', 'recoveries', 'recoveries_total', 'marker', 'saved_at', 'reason', 'retry_count',
-  'lease_ms', 'stalls', 'trail', 'short', 'locks' }
+  'lease_ms', 'stalls', 'trail', 'short', 'locks', 'admission' }
 
 -- One command with any number of arguments, in as many calls as it takes: Lua unpacks no more than 8,000 at once,
 -- and an error in mid-script would leave it half done. The part is even, since HSET takes pairs.
@@ -126,12 +126,19 @@ local function move_status(row, new, now)
   end
 end
 
--- Puts the task in one of the four places (nil: none) and takes it out of the others.
-local function place(target, score)
+local enter, leave -- of slots.lua: whether a task may begin, and what it gives back when it is at rest
+
+local function put(target, score)
   for _, zset in pairs(PLACES) do
     if zset ~= target then redis.call('ZREM', zset, ID) end
   end
   if target then redis.call('ZADD', target, score, ID) end
+end
+
+-- Puts the task in one of the four places (nil: none) and takes it out of the others. At rest it holds no slot.
+local function place(target, score)
+  put(target, score)
+  if target == WAITS or not target then leave() end
 end
 
 local function has_lease() return redis.call('ZSCORE', LEASES, ID) end
@@ -249,13 +256,15 @@ local function pause_task(row, now, why, set, events_max, about)
   if row.locks then give_locks_up(now) end
 end
 
--- Puts the task in the outbox; the caller publishes.
+-- Puts the task in the outbox, for the caller to publish, or in line for a slot. Answers whether it is in the outbox.
 local function queue_task(row, now, new, reason, set, limits)
   status_fields(set, row, new, now)
   if reason then set.reason = reason end
   write(set)
   move_status(row, new, now)
-  place(OUTBOX, now + limits.republish_ms)
+  local may_begin = new ~= STATUS.Queued or enter(row, now)
+  if may_begin then place(OUTBOX, now + limits.republish_ms) end
+  return may_begin
 end
 
 -- Keeps a decision of the sweep with its readings, for people who ask why. `text` is JSON, see model/recovery.py.

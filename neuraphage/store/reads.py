@@ -9,6 +9,7 @@ from neuraphage.store import listing, queries
 from neuraphage.store.context import StoreContext
 
 if TYPE_CHECKING:
+    from neuraphage.model.admission import AdmissionState, LinePlace
     from neuraphage.model.capacity import GateView
     from neuraphage.model.effect import JournalEntry
     from neuraphage.model.event import Event
@@ -58,6 +59,18 @@ class RedisReads:
         from neuraphage.store import lock_text  # noqa: PLC0415 - as above
 
         return lock_text.all_locks(self._context)
+
+    def admission(self) -> AdmissionState:
+        """See admission_view.admission_state."""
+        from neuraphage.store import admission_view  # noqa: PLC0415 - as above
+
+        return admission_view.admission_state(self._context)
+
+    def line_place(self, task_id: str) -> LinePlace | None:
+        """See admission_view.line_place."""
+        from neuraphage.store import admission_view  # noqa: PLC0415 - as above
+
+        return admission_view.line_place(self._context, task_id)
 
     def conversation(self, task_id: str, first: int = 0) -> Sequence[dict[str, Any]]:
         """See queries.conversation."""

@@ -1,5 +1,7 @@
 -- recover: take a lease away from a process that is gone, or whose lease ran out (two visits).
 -- evidence: expired, stalled, gone or absent.
+refused = unfit()
+if refused then return refused end
 local evidence, policy = given.evidence, given.policy
 local stalled = evidence == EVIDENCE.stalled -- expired, and its process was seen alive: frozen, hung or cut off
 local row = read(COMMON)

@@ -1,8 +1,8 @@
 -- repair: hold one task against its record, and put right what contradicts it. The record is believed; places, indexes
 -- and expiries follow from it. Beside running workers nothing is lost: a lease whose record agrees is left alone, and
 -- where it is not clear who acts, fence and seq are raised, so that a former holder can write no more.
--- mode: look (only tell), list (only add to the index of all ids), repair. deadlines, edges: members in question, locks:
--- resources at which it stands for no reason (JSON lists).
+-- mode: look (only tell), list (only add to the index of all ids), repair. deadlines, edges, line: members in question,
+-- locks: resources at which it stands for no reason (JSON lists).
 -- Answers: verdict (SOUND, FOUND, REPAIRED, LEFT: a person must look; NEWER), then one sentence a finding.
 local mode, aside = given.mode, given.aside
 local fix = mode == REPAIR_MODE.repair
@@ -17,6 +17,8 @@ for _, key in ipairs({ TASK, EVENTS }) do
   refused = not_allowed('PTTL', key) or not_allowed('RENAME', key, aside .. '0')
   if refused then return refused end
 end
+refused = unfit()
+if refused then return refused end
 
 -- keys of another type
 local lost = {}
@@ -82,6 +84,7 @@ for _, member in ipairs(cjson.decode(given.edges)) do
     if fix then redis.call('ZREM', EDGES, member) end
   end
 end
+check_line(row.admission, fix, tell)
 -- locks: of the hash of all locks only what the record says, and of the record what a task of its status may say
 local locks, own_locks = locking(now), nil
 if row.locks then
@@ -187,6 +190,7 @@ end
 local function right_place()
   local keep
   for _, name in ipairs(PLACES_OF[status]) do keep = keep or (inside[name] and name) end
+  if status == STATUS.Queued and is_out_of_line(row.admission, keep == PLACE.waits, count) then keep = nil end
   if count == 1 and keep then return true end
   tell(count > 1 and SAY.wrong_places or SAY.wrong_place, status, names_of(inside))
   if not fix then return false end
@@ -235,6 +239,7 @@ local function alive()
   local text = broken()
   if text then return fail(text) end
   local placed = right_place()
+  if placed then check_slot(row.admission, status, inside.waits, fix, tell) end
   prompts()
   if placed and not inside.leases and (row.cancel or row.pause) then
     tell(SAY.stray_flag)
@@ -260,6 +265,7 @@ local function alive()
 end
 
 local function over()
+  check_slot(row.admission, status, nil, fix, tell)
   if count > 0 then
     tell(SAY.still_placed, status, names_of(inside))
     if fix then place(nil) end

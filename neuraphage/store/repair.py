@@ -16,6 +16,7 @@ from neuraphage.store.context import WHY_MAX, StoreContext
 from neuraphage.store.edge_scan import scan_edges, waiting_of
 from neuraphage.store.encode import dumps
 from neuraphage.store.keys import Keys
+from neuraphage.store.line_rules import scan_line
 from neuraphage.store.lock_scan import Named, scan_locks
 from neuraphage.store.scripts import script
 
@@ -29,6 +30,7 @@ def examine(
     deadlines: Sequence[str] = (),
     edges: Sequence[str] = (),
     locks: Sequence[Named] = (),
+    line: Sequence[str] = (),
 ) -> list[RepairResult]:
     """Look at tasks, each at one instant, and repair them if asked to.
 
@@ -37,7 +39,7 @@ def examine(
         task_ids: which; they need not exist.
         mode: what may be changed.
         deadlines: members of the index of deadlines that are in question.
-        edges: the same of the index of edges.
+        edges, line: the same of the index of edges, and of the line of admission.
         locks: tasks and resources of the hash of locks that are in question.
 
     Raises:
@@ -51,6 +53,7 @@ def examine(
             "deadlines": dumps(mine),
             "edges": dumps([member for member in edges if waiting_of(member) == task_id]),
             "locks": dumps([resource for holder, resource in locks if holder == task_id]),
+            "line": dumps([member for member in line if member.rpartition(" ")[2] == task_id]),
             "aside": context.keys.damaged,
             "lease_ms": context.lease_ms,
             "why_max": WHY_MAX,
@@ -78,15 +81,12 @@ def damaged_indexes(context: StoreContext, mode: RepairMode) -> list[RepairResul
 
 def _kinds(keys: Keys) -> dict[str, str]:
     zsets = (keys.outbox, keys.leases, keys.timers, keys.waits, keys.deadlines, keys.retention, keys.tombstones)
-    kinds = dict.fromkeys((*zsets, keys.ids, keys.edges, *keys.statuses), "zset")
-    return (
-        kinds
-        | dict.fromkeys(
-            (keys.suspects, keys.processes, keys.sweep, keys.cooling, keys.kept, keys.ledger, keys.pools, keys.locks),
-            "hash",
-        )
-        | {keys.report: "string", keys.all_events: "stream"}
+    kinds = dict.fromkeys((*zsets, keys.ids, keys.edges, keys.line, keys.lanes, *keys.statuses), "zset")
+    hashes = (
+        *(keys.suspects, keys.processes, keys.sweep, keys.cooling, keys.kept, keys.ledger),
+        *(keys.pools, keys.locks, keys.admission),
     )
+    return kinds | dict.fromkeys(hashes, "hash") | {keys.report: "string", keys.all_events: "stream"}
 
 
 def survey(context: StoreContext, mode: RepairMode, batch: int) -> Iterator[list[RepairResult]]:
@@ -121,12 +121,13 @@ def survey_step(context: StoreContext, mode: RepairMode, batch: int, step: str) 
     Returns:
         What was found, and where the next one begins; empty at the end.
     """
-    phases = ("records", *_indexes(context.keys), "edges", "locks")
+    phases = ("records", *_indexes(context.keys), "edges", "locks", "line")
     phase, _, cursor = step.partition("@")
     at = phases.index(phase) if phase in phases else 0
     cursor_number = int(cursor) if cursor.isdecimal() else 0
     edges: list[str] = []
     locks: list[Named] = []
+    line: list[str] = []
     if phases[at] == "records":
         cursor_number, ids, deadlines = _scan_records(context, cursor_number, batch)
     elif phases[at] == "edges":
@@ -135,9 +136,12 @@ def survey_step(context: StoreContext, mode: RepairMode, batch: int, step: str) 
     elif phases[at] == "locks":
         cursor_number, locks = scan_locks(context, cursor_number, batch)
         ids, deadlines = sorted({task_id for task_id, _ in locks}), []
+    elif phases[at] == "line":
+        cursor_number, line = scan_line(context, cursor_number, batch)
+        ids, deadlines = sorted({member.rpartition(" ")[2] for member in line}), []
     else:
         cursor_number, ids, deadlines = _scan_index(context, phases[at], cursor_number, batch)
-    looked = examine(context, ids, mode, deadlines, edges, locks)
+    looked = examine(context, ids, mode, deadlines, edges, locks, line)
     if cursor_number:
         return looked, f"{phases[at]}@{cursor_number}"
     return looked, f"{phases[at + 1]}@0" if at + 1 < len(phases) else ""

@@ -9,6 +9,7 @@ from neuraphage.model.repairing import RepairMode, RepairResult, RepairVerdict
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.edge_scan import edges_in_question
+from neuraphage.store.line_rules import line_in_question
 from neuraphage.store.listing import find, fitting
 from neuraphage.store.lock_scan import locks_in_question
 from neuraphage.store.repair import WHOLE_ID, damaged_indexes, examine, record_ids
@@ -35,7 +36,8 @@ def survey_some(
         return
     ids = list(dict.fromkeys(_meant(context, part, batch) for part in parts))
     edges, locks = edges_in_question(context, ids, batch), locks_in_question(context, ids, batch)
-    looked = examine(context, ids, mode, _questioned(context, ids, batch), edges, locks)
+    line = line_in_question(context, ids, batch)
+    looked = examine(context, ids, mode, _questioned(context, ids, batch), edges, locks, line)
     sound = [row.name for row in looked if row.verdict is RepairVerdict.SOUND]
     with translated("look at tasks"):
         missing = [name for name in sound if not context.client.exists(context.keys.task(name))]

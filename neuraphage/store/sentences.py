@@ -53,6 +53,12 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "goes_on": "The task goes on from its marker.",
         "begins": "The task had not begun and starts over.",
     },
+    "slot_checks": {
+        "stray_line": "in the line of admission for what its record does not have",
+        "no_slot": "its slot is not counted",
+        "no_line": "waits for a slot in no line",
+        "at_rest": "has a slot or stands in line, and is not to work",
+    },
     "repair": {
         "record": "record",
         "conversation": "conversation",

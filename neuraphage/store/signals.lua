@@ -1,6 +1,8 @@
 -- Included by deliver, stop, resume, revive, supersede, limit and model: what people send, once under each key.
 local row = read(COMMON)
 if not row.status then return { 'NOT_FOUND' } end
+refused = unfit()
+if refused then return refused end
 local now = now_ms()
 local seq = row.seq + 1
 tells(given.by == 'timeout' and CAUSE.deadline or CAUSE.person, row.iteration)

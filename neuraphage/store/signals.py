@@ -61,6 +61,7 @@ def create(context: StoreContext, spec: TaskSpec, key: str, attachments: Sequenc
         "entry": entry,
         "name": spec.name,
         "labels": "\n".join(label_texts(spec.labels)),
+        "priority": spec.priority,
         **spec.limits.model_dump(),
         "reason": StartedReason.USER_REQUEST.value,
         "after": after_text(spec.blocked_by),

@@ -11,7 +11,7 @@ local function change_children(rows, now)
       new.parent, new.reason, new.spec, new.entry = ID, REASON.user_request, rows[i + 3], rows[i + 4]
       as_task(id, create_task, new, now, CAUSE.worker)
       add_child(children, id, new.wait)
-      woken[#woken + 1] = id .. ' 1 0'
+      if redis.call('ZSCORE', OUTBOX, id) then woken[#woken + 1] = id .. ' 1 0' end -- else it stands in line
     elseif what == CHILD.wait and known[id] then
       known[id].rule = more
     end

@@ -2,6 +2,8 @@
 refused = refusal()
 if refused == 'REPLAY' then return replayed() end
 if refused then return { refused } end
+refused = unfit()
+if refused then return refused end
 local groups, to = (parse_groups()), given.to
 local now = now_ms()
 local set = change_fields(groups, now)

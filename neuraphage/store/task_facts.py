@@ -15,6 +15,7 @@ from neuraphage.model.recovery import LoggedDecision, RecoveryDecision
 from neuraphage.model.subtask import ChildWait, holds_parent
 from neuraphage.model.task import TaskRecord
 from neuraphage.store import processes
+from neuraphage.store.admission_view import line_place
 from neuraphage.store.client import corrupt, translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.places import now_ms
@@ -52,6 +53,7 @@ def task_facts(context: StoreContext, task_id: str) -> TaskFacts:
         held=_held(waiting),
         awaits=awaited(waiting),
         awaits_model=awaited_model(waiting, record.choice.model),
+        line=line_place(context, task_id) if record.place == Place.WAITS else None,
         last_sweep_ms=last_sweep_ms(context),
         decisions=task_decisions(context, task_id),
         children=_children(context, record),

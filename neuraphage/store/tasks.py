@@ -32,6 +32,7 @@ from neuraphage.ports import (
 from neuraphage.settings import Settings
 from neuraphage.store import (
     access,
+    admission,
     audit,
     claim,
     commit,
@@ -228,6 +229,10 @@ class RedisStore(CapacityCalls):
     def begin_sweep(self, guard_ms: int) -> bool:
         """See reports.begin_sweep."""
         return reports.begin_sweep(self.context, guard_ms)
+
+    def adjust(self) -> tuple[NextTurn, ...]:
+        """See admission.adjust."""
+        return admission.adjust(self.context)
 
     def audit(self) -> list[tuple[str, str]]:
         """See audit.audit."""

@@ -54,6 +54,7 @@ _TABLE: dict[str, tuple[str, dict[Asks, str]]] = {
     "POOLS": ("hash", {_COMMIT: "HMGET HSET", _ALL: "HDEL"}),
     "EDGES": ("zset", {_TURN: "ZRANGEBYLEX ZREM", _ALL: "ZADD ZLEXCOUNT ZSCORE"}),
     "LOCKS": ("hash", {_TURN: "HSET HDEL"}),
+    "ADMISSION": ("", {_TURN: "HLEN"}),
     "IDS": ("zset", {_TURN: "ZADD", _ALL: "ZREM ZSCORE"}),
     "LIVE": ("", {_ALL: "DEL"}),
     "NUDGE": ("", {_TURN: "PUBLISH"}),
@@ -69,6 +70,12 @@ _TABLE: dict[str, tuple[str, dict[Asks, str]]] = {
     },
 }
 """By key: its type (none where it is only removed, or is no key), and what is sent to it from which extent on."""
+_SLOTS: dict[str, tuple[str, str]] = {
+    "ADMISSION": ("hash", "HGET HSET HDEL DEL"),
+    "LINE": ("zset", "ZADD ZREM ZLEXCOUNT ZRANGEBYLEX EXISTS"),
+    "LANES": ("zset", "ZADD ZREM ZRANGEBYSCORE DEL"),
+}
+"""The keys of admission, with types and commands. They are asked for where they are in use alone: see slots.lua."""
 _LOOKS = {"hash": ("HGET", "''"), "list": ("LLEN", ""), "stream": ("XLEN", ""), "zset": ("ZSCORE", "''")}
 """What fails on a key of another type, with what follows the key; it costs less than to ask for the type."""
 
@@ -95,6 +102,11 @@ def kinds(to: Asks, above: Asks | None = None) -> list[tuple[str, str]]:
         for key, (kind, sent) in _TABLE.items()
         if kind and min(sent) <= to and (above is None or min(sent) > above)
     ]
+
+
+def slot_uses() -> list[tuple[str, str]]:
+    """As `uses`, of admission."""
+    return [(command, key) for key, (kind, sent) in _SLOTS.items() for command in (_LOOKS[kind][0], *sent.split())]
 
 
 def head(to: Asks, then: Asks | None, *, looks: bool) -> str:
@@ -125,3 +137,9 @@ def _asking(asked: Iterable[tuple[str, str]], types: Iterable[tuple[str, str]]) 
   if may and not ({may}) then return false end{looks}
   return true
 end, listed = function() return {{ {rows} }}, {{ {typed} }} end }}"""
+
+
+SLOT_HEAD = f"""local function slot_asks(LINE, LANES)
+  return {_asking(dict.fromkeys(slot_uses()), [(key, kind) for key, (kind, _) in _SLOTS.items()])}
+end"""
+"""The Lua text with which a script asks for the keys of admission."""

@@ -14,6 +14,7 @@ end
 -- Tasks that this script has put to work besides its own: `<id> <seq> <iteration>` each. The caller publishes; what is lost
 -- of that, the sweep publishes later.
 local woken = {}
+local function wake_later(seq, iteration) woken[#woken + 1] = ID .. ' ' .. seq .. ' ' .. iteration end
 local function with_woken(reply)
   if #woken > 0 then reply[#reply + 1] = table.concat(woken, '\n') end
   return reply

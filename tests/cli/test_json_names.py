@@ -144,6 +144,21 @@ def test_money(cli: CommandLine, bench: Bench) -> None:
     assert listed == documented("pools")
 
 
+def test_admission(cli: CommandLine, bench: Bench) -> None:
+    """admission: slots and the line; people are told the same."""
+    assert cli("admission").out.startswith("nothing limits")
+    limited = bench.kit.under(max_running=1, label_max_running=["repo=web 1"])
+    limited.store.adjust()
+    limited.create()
+    waiting = limited.create()
+    assert set(paths(cli("admission", "--json").json)) | {"parts[].pools[]"} >= documented("admission")
+    shown = cli("admission").out
+    assert "all tasks" in shown
+    assert "repo=web" in shown
+    assert "number 1 of 1 with priority 2" in cli("list").err
+    assert "1 tasks are at work, and 1 may be (max_running)" in cli("why", waiting).out
+
+
 def test_locks(cli: CommandLine, bench: Bench) -> None:
     """locks: a list of resources."""
     holder(bench.kit).takes("file:/w/a")

@@ -15,6 +15,7 @@ DATA: Mapping[str, type[EventData]] = {
     EventKind.TASK_CREATED: lifecycle.TaskCreated,
     EventKind.TASK_STARTED: lifecycle.WorkBegun,
     EventKind.TASK_RESUMED: lifecycle.WorkBegun,
+    EventKind.TASK_SCHEDULED: lifecycle.TaskScheduled,
     EventKind.TASK_BLOCKED: lifecycle.TaskBlocked,
     EventKind.TASK_PAUSED: lifecycle.TaskPaused,
     EventKind.TASK_UNPAUSED: NoData,

@@ -33,6 +33,16 @@ class WorkBegun(EventData):
     fence: int
 
 
+class TaskScheduled(EventData):
+    """Data of TaskScheduled.
+
+    Args:
+        waited_ms: how long it had stood in line.
+    """
+
+    waited_ms: int
+
+
 class TaskBlocked(EventData):
     """Data of TaskBlocked.
 

@@ -26,6 +26,8 @@ from neuraphage.store.bindings import (
     LOCKS,
     MONEY,
     SIGNALS,
+    SLOT_CHECKS,
+    SLOTS,
     SPAWNING,
     WAKING,
 )
@@ -44,9 +46,18 @@ OTHERWISE_USED = {"pause", "cancel", "list", "model", "money", "limit", "deadlin
 why a task is paused, the limit of a pool is a field of it, and a deadline is a verdict that is kept for `why`."""
 OF_FIELDS = {"^%d+ [ml] ", "^(%d+)( .*)$", " d", " m ", " l ", "used ", "reserved ", "(%S+) (%S+) (%S+)"}
 OF_FIELDS |= {"(%S+) (%S+) (%S+) (%S+)"}
-"""Parts of the names of fields of the ledger and of pools, and of edges and lines of locks, with blanks in them."""
+OF_FIELDS |= {
+    "w%s %s%015.0f %.0f %s",
+    "round ",
+    "next ",
+    "^w(%d [^ ]* [^ ]*) ",
+    "^%d [^ ]* ",
+    "^p[^ ]* (.*)$",
+    " (%d+) [^ ]+$",
+}
+"""Parts of names of fields and members with blanks in them: of the ledger, pools, edges, locks and the line."""
 SHARED = {"prelude", "access", CHANGES, EDGES, LOCKS, WAKING, FINISHING, CLAIMING, GAUGE, HEARD, MONEY, SIGNALS}
-SHARED |= {CHILDREN, CREATING, SPAWNING}
+SHARED |= {CHILDREN, CREATING, SPAWNING, SLOTS, SLOT_CHECKS}
 
 
 _TOKEN = re.compile(r"""--[^\n]*|'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|\[\[(.*?)\]\]""", re.DOTALL)

@@ -1,0 +1,56 @@
+-- Included by repair: what a task has of admission, held against where it stands.
+local function is_in_line(held) return held and string.sub(held, 1, 1) == 'w' end
+local function own_members(held)
+  if not held or is_in_line(held) then return held and { [held] = true } or {} end
+  local own = {}
+  for pool in string.gmatch(string.sub(held, 2), '%S+') do own['s' .. pool .. ' ' .. ID] = true end
+  return own
+end
+
+local function is_counted(own)
+  for member in pairs(own) do if not redis.call('ZSCORE', slots().line, member) then return false end end
+  return true
+end
+local function is_looked_at(lane)
+  if redis.call('ZSCORE', slots().lanes, lane) then return true end
+  for pool in string.gmatch(string.match(lane, '[^ ]*$'), '[^,]+') do
+    if redis.call('ZSCORE', slots().line, 'p' .. pool .. ' ' .. lane) then return true end
+  end
+  return false
+end
+
+-- What is wrong, with what puts it right; nil where nothing is. `waits`: whether it stands in waits and nowhere else.
+local function slot_fault(held, status, waits)
+  local own = own_members(held)
+  if not held then return nil end
+  if not is_in_line(held) and (status == STATUS.Running or status == STATUS.Queued) and not waits then
+    if is_counted(own) then return nil end
+    return SAY.no_slot, function() slots().take(slots().slots_for(redis.call('HGET', TASK, 'labels'))) end
+  end
+  if is_in_line(held) and status == STATUS.Queued and waits then
+    if is_counted(own) and is_looked_at(slots().lane_in(held)) then return nil end
+    return SAY.no_line, function() slots().stand(held) end
+  end
+  return SAY.at_rest, leave
+end
+local function check_slot(held, status, waits, fix, tell)
+  local text, mend = slot_fault(held, status, waits)
+  if not text then return end
+  tell('%s', text)
+  if fix then mend() end
+end
+-- What the line has of the task that its record has not.
+local function check_line(held, fix, tell)
+  local own = own_members(held)
+  for _, member in ipairs(cjson.decode(given.line)) do
+    if not own[member] and redis.call('ZSCORE', slots().line, member) then
+      tell(SAY.stray_line)
+      if fix then redis.call('ZREM', slots().line, member) end
+    end
+  end
+end
+-- Whether a Queued task is in line and not at rest, or the other way round.
+local function is_out_of_line(held, rests, count)
+  local lined = is_in_line(held)
+  return (lined or rests) and not (lined and rests and count == 1)
+end
