@@ -7,7 +7,6 @@ import secrets
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from neuraphage.client_wiring import build_store, price_table, redactor
 from neuraphage.data_folder import SANDBOX, SPOOL, WAYS
@@ -66,9 +65,6 @@ from neuraphage.tools.registry import default_toolbox
 from neuraphage.tools.turn_files import LocalTurnFiles
 from neuraphage.trusted_projects import TrustedRules, trust_file
 from neuraphage.waking import build_dispatcher
-
-if TYPE_CHECKING:
-    pass
 
 log = logging.getLogger(__name__)
 
@@ -143,12 +139,8 @@ def build_toolbox(settings: Settings, redact: Redact, sandbox: Sandbox | None = 
     loaded = load_tools(settings.tools, redact=redact)
     for problem in loaded.problems:
         log.error("tool not loaded: %s", problem)
-    return default_toolbox(
-        extra=(one.tool for one in loaded.tools),
-        problems=loaded.problems,
-        sandbox=sandbox,
-        subtasks=settings.max_task_depth > 0,
-    )
+    own, trees = (one.tool for one in loaded.tools), settings.max_task_depth > 0
+    return default_toolbox(extra=own, problems=loaded.problems, sandbox=sandbox, subtasks=trees)
 
 
 def all_hooks(settings: Settings, redact: Redact, sandbox: Sandbox | None = None) -> LoadedHooks:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from neuraphage.api.shown_prompts import ShownPrompts
-from neuraphage.errors import BadInput, TaskNotFound
+from neuraphage.errors import BadInput, CorruptRecord, SchemaTooNew, TaskNotFound
 
 if TYPE_CHECKING:
     from neuraphage.decide.inbox import Asked
@@ -52,7 +52,20 @@ class InboxReads(ShownPrompts):
         }
         found = [(record, texts.get((record.task_id, prompt.prompt_id))) for record, prompt in asked[:limit]]
         is_whole = len(asked) <= limit and len(records) < INBOX_TASKS
-        return Inbox(tuple(OpenPrompt(record, shown) for record, shown in found if shown is not None), is_whole)
+        prompts = (OpenPrompt(record, shown, self._above(record)) for record, shown in found if shown is not None)
+        return Inbox(tuple(prompts), is_whole)
+
+    def _above(self, record: TaskRecord) -> tuple[str, ...]:
+        """The tasks that have made one, from the topmost one on; as far up as they are kept."""
+        path: list[str] = []
+        parent = record.spec.parent_id
+        while parent is not None:
+            path.insert(0, parent)
+            try:
+                parent = self._ports.reads.get(parent).spec.parent_id
+            except (TaskNotFound, CorruptRecord, SchemaTooNew):
+                break
+        return tuple(path)
 
     def _asked(self) -> tuple[Sequence[TaskRecord], Sequence[Asked]]:
         """Tasks that ask, and their open prompts, the most urgent first."""

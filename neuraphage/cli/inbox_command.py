@@ -74,7 +74,8 @@ def heading(entry: OpenPrompt) -> str:
     name = name if len(name) <= NAME_CHARS else name[: NAME_CHARS - 4] + " ..."
     state = ", paused" if record.status is Status.PAUSED else ""
     since = f"asked {local_time(entry.prompt.opened_at_ms)}"
-    return f"task {short_id(record.task_id)}, priority {record.spec.priority}{state}, {since}: {name}"
+    path = "".join(f"{short_id(one)} > " for one in entry.above)
+    return f"task {path}{short_id(record.task_id)}, priority {record.spec.priority}{state}, {since}: {name}"
 
 
 def _as_json(api: Api, limit: int) -> dict[str, Any]:
@@ -87,6 +88,7 @@ def _prompt(entry: OpenPrompt) -> dict[str, Any]:
     of_task = {
         "task_id": record.task_id,
         "task_name": record.spec.name,
+        "above": list(entry.above),
         "status": record.status.value,
         "priority": record.spec.priority,
     }

@@ -59,10 +59,12 @@ class OpenPrompt:
     Args:
         record: of the task that asks, as it was read.
         shown: the prompt, and all that a person is shown of it.
+        above: ids of the tasks that have made it, from the topmost one on; empty where no task has.
     """
 
     record: TaskRecord
     shown: ShownPrompt
+    above: tuple[str, ...] = ()
 
     @property
     def prompt(self) -> Prompt:

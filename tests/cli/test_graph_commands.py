@@ -164,3 +164,5 @@ def test_why_names_the_subtasks_that_need_a_person(cli: CommandLine, bench: Benc
     assert "2 subtasks to end, and holds no worker" in said
     assert f"{short(specs[1].task_id)} waits for a person: `neuraphage inbox` shows what it asks." in said
     assert f"{short(specs[0].task_id)} is Queued." in said
+    asked = cli("inbox").out
+    assert f"task {short(parent)} > {short(specs[1].task_id)}, priority 2" in asked
