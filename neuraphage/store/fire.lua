@@ -12,13 +12,12 @@ if is_timer then
   queue_task(row, now, row.status, nil, { seq = row.seq + 1 }, given)
 else
   if row.status ~= STATUS.Blocked or not redis.call('ZSCORE', WAITS, ID) then return { 'STALE' } end
-  if row.locks then
-    -- what a server has lost with its tail is found here, too
-    local locks, answer = locking(now), {}
-    local own = locks.own_locks(row.locks)
-    locks.try(own.resource, answer)
+  local locks, answer = row.locks and locking(now), {}
+  local own = locks and locks.own_locks(row.locks)
+  if own and own.state == LOCK.waiting then
+    locks.try(own.resource, answer) -- what a server has lost with its tail is found here, too
     if not answer[1] then
-      if own.state == LOCK.waiting and now < (tonumber(own.due_ms) or 0) then return { 'STALE' } end
+      if now < (tonumber(own.due_ms) or 0) then return { 'STALE' } end
       local _, holder = locks.obstacle(own.needs)
       own.state, own.holder_task = LOCK.late, holder or own.holder_task
       locks.leave(own.needs)

@@ -48,7 +48,7 @@ def _of_task(task_id: str, raw: Mapping[bytes, bytes], own: TaskLocks, held: Hel
     status = raw.get(b"status", b"")
     if status in _OVER:
         yield f"{task_id}: {status.decode()}, and {own.state} locks"
-    if (status == _BLOCKED) is not (own.state is LockState.WAITING):
+    if own.state is LockState.WAITING and status != _BLOCKED:
         yield f"{task_id}: {status.decode()}, and {own.state} locks"
     if own.state is LockState.LATE:
         return

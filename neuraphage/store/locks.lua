@@ -125,14 +125,15 @@ local function locking(now)
   }
 end
 
--- Whether a call of a tool has begun and nobody knows yet what came of it.
+-- Whether a call of a tool has begun and nobody knows yet what came of it. One that waits for subtasks touches nothing, and they
+-- may need what its task had.
 local function is_unsettled()
   local flat = redis.call('HGETALL', TURN)
   for i = 1, #flat, 2 do
     local readable, entry = pcall(cjson.decode, flat[i + 1])
     if not readable or type(entry) ~= 'table' then return true end
     local is_tool = flat[i] ~= MODEL_ENTRY and (entry.kind or EFFECT_KIND.tool) == EFFECT_KIND.tool
-    if is_tool and entry.state == EFFECT.started then return true end
+    if is_tool and entry.state == EFFECT.started and not entry.children then return true end
   end
   return false
 end

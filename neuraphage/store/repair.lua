@@ -89,8 +89,8 @@ check_line(row.admission, fix, tell)
 local locks, own_locks = locking(now), nil
 if row.locks then
   own_locks = locks.own_locks(row.locks)
-  local may_wait = row.status == STATUS.Blocked
-  if not own_locks.state or TERMINAL[row.status] or may_wait ~= (own_locks.state == LOCK.waiting) then
+  local is_out_of_place = own_locks.state == LOCK.waiting and row.status ~= STATUS.Blocked
+  if not own_locks.state or TERMINAL[row.status] or is_out_of_place then
     tell(SAY.stray_locks)
     if fix then give_locks_up(now, true) end
     own_locks = nil

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from eventkit import stored_events
-from lockkit import EXCLUSIVE, SHARED, Holder, allowed, announced, has_waited, holder, holders, lines
+from lockkit import EXCLUSIVE, SHARED, Holder, allowed, announced, effect, has_waited, holder, holders, lines
 from neuraphage.model.effect import EffectState, MarkerName, Permission, ToolEffect
 from neuraphage.model.lock import LockState
 from neuraphage.model.repairing import RepairMode
@@ -147,6 +147,26 @@ def test_a_call_whose_outcome_nobody_knows_keeps_its_locks(kit: StoreKit, to: Su
     next_one.writes(Changes(journal=(ToolEffect(key="mine", state=EffectState.COMPLETED),)))
     assert holders(kit, A) == [one.id]
     assert [turn.task_id for turn in next_one.ends().woken] == [two.id]
+
+
+def test_who_waits_for_subtasks_holds_nothing(kit: StoreKit) -> None:
+    """Its call is announced and not over, and touches nothing: the subtasks may need what their parent had."""
+    one, two = holder(kit).takes(A), holder(kit).waits(A)
+    awaiting = effect("spawned", one.lease.fence).model_copy(update={"children": (two.id,)})
+    assert [turn.task_id for turn in one.suspends(SuspendTo.SHUTDOWN, Changes(journal=(awaiting,))).woken] == [two.id]
+
+
+def test_one_with_an_unsettled_call_that_waits_for_others_keeps_its_locks(kit: StoreKit) -> None:
+    """The poll of blocked tasks leaves it with them: it waits for tasks, not for a lock."""
+    one, awaited = holder(kit), kit.create()
+    one.asks(A)
+    kit.recover(one.id)
+    kit.send(one.id, SignalKind.PAUSE)
+    kit.depend(one.id, awaited)
+    kit.send(one.id, SignalKind.RESUME)
+    assert one.stands == BLOCKED
+    assert kit.store.fire(one.id, "blocked") is None
+    assert (one.stands, holders(kit, A)) == (BLOCKED, [one.id])
 
 
 @pytest.mark.parametrize("is_known", [True, False])

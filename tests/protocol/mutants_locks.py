@@ -80,6 +80,20 @@ LOCK_MUTANTS = (
         "a_place_that_no_record_stands_behind_keeps_nobody_waiting",
     ),
     _locks(
+        "a call that waits for subtasks keeps none",
+        "locks",
+        " and not entry.children then return true end",
+        " then return true end",
+        "who_waits_for_subtasks_holds_nothing",
+    ),
+    _locks(
+        "the poll leaves one that holds locks with them",
+        "fire",
+        "  if own and own.state == LOCK.waiting then",
+        "  if own then",
+        "one_with_an_unsettled_call_that_waits_for_others_keeps_its_locks",
+    ),
+    _locks(
         "an unsettled call keeps its locks", "locks", "and not is_over and is_unsettled() then return end",
         "and false then return end", "a_call_whose_outcome_nobody_knows_keeps_its_locks", to=SuspendTo.SHUTDOWN,
     ),
@@ -114,7 +128,7 @@ LOCK_MUTANTS = (
     ),
     _locks(
         "a call waits until its time is over", "fire",
-        "      if own.state == LOCK.waiting and now < (tonumber(own.due_ms) or 0) then return { 'STALE' } end\n",
+        "      if now < (tonumber(own.due_ms) or 0) then return { 'STALE' } end\n",
         "", "a_call_waits_so_long_only",
     ),
     _locks(

@@ -8,6 +8,7 @@ from context_guards import CONTEXT_GUARDS
 from gate_guards import GATE_GUARDS
 from graph_guards import GRAPH_GUARDS
 from limit_guards import LIMIT_GUARDS
+from lock_guards import LOCK_GUARDS
 from people_guards import PEOPLE_GUARDS
 from relay_guards import RELAY_GUARDS
 from sandbox_guards import SANDBOX_GUARDS
@@ -21,5 +22,6 @@ GUARDS = (
     *GRAPH_GUARDS,
     *ANOMALY_GUARDS,
     *LIMIT_GUARDS,
+    *LOCK_GUARDS,
     *RELAY_GUARDS,
 )

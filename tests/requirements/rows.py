@@ -35,6 +35,13 @@ ROWS = {
     "R191": "A crash costs less than 5 % of the work that was done.",
     "R192": "A step is few and small writes, and what a task keeps in the state server is below 1 MB.",
     "R193": "No healthy task is taken for an orphan.",
+    # locks
+    "R57": "Whoever has a lock keeps others from the same thing; one that was freed goes to the next who waits.",
+    "R64": "An unlisted command is asked about, allowed, waits for its directory, and runs once.",
+    "R102": "What a call needs follows from its tool's declaration; it waits so long only, then it is told who has it.",
+    "R152": "A lock names its resource, its holder and since when it is held.",
+    "R153": "The lock of a dead worker's task is freed when its call is settled, and kept until then.",
+    "R256": "Locks are of files, directories, repositories and hosts, and nobody waits in a circle for them.",
     # edge cases
     "R211": "Any number of recoverers take a task once.",
     "R212": "A write lands whole or not at all.",

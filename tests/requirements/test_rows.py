@@ -36,7 +36,27 @@ BUG = "tests/requirements/test_known_bugs.py::"
 MEASURE = "tests/requirements/test_measures.py::"
 SHAPES = "tests/benchmarks/test_shapes.py::"
 
+LOCKS = "tests/contract/test_locks_contract.py::"
+
 SHOWN_BY: dict[str, list[str]] = {
+    # locks
+    "R57": [
+        LOCKS + "test_a_release_hands_over_to_the_next_in_order",
+        "tests/chaos/test_locks_torture.py::test_tasks_of_killed_workers_never_meet_at_a_file",
+    ],
+    "R64": [
+        "tests/stack/test_locks_of_tasks.py::test_an_unlisted_command_is_asked_about_waits_for_its_directory_and_runs"
+    ],
+    "R102": [
+        "tests/unit/decide/test_lock_needs.py::test_needs_follow_from_the_declaration",
+        "tests/unit/runtime/test_locked_calls.py::test_a_call_that_waits_too_long_gets_an_error_that_names_the_holder",
+    ],
+    "R152": ["tests/cli/test_locks_command.py::test_locks_shows_holders_and_those_who_wait"],
+    "R153": [LOCKS + "test_recovery_frees_the_locks_of_a_dead_holder_when_its_call_is_settled"],
+    "R256": [
+        "tests/unit/decide/test_lock_needs.py::test_needs_follow_from_the_declaration",
+        "tests/protocol/test_locks_property.py::test_no_two_calls_meet_and_every_task_comes_to_its_end",
+    ],
     # the recovery matrix
     "R134": [PLACES + "test_republish_doubles_up_to_the_limit", MACHINE + "test_every_row_is_reached"],
     "R135": [ABSENT + "test_a_call_whose_process_died_is_made_again_and_counted"],
