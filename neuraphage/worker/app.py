@@ -35,6 +35,7 @@ from neuraphage.runtime.process import WorkerProcess
 from neuraphage.runtime.watcher import Watcher
 from neuraphage.trusted_projects import TrustedRules, trust_file
 from neuraphage.wiring import build_health, build_process, build_sandbox, build_watcher
+from neuraphage.worker.hook_check import why_hooks_fail
 from neuraphage.worker.logs import configure
 from neuraphage.worker.model_sdk import expect_turns
 from neuraphage.worker.options import refusal
@@ -134,6 +135,9 @@ def _model_problem() -> str | None:
         TrustedRules(trust_file())
     except BadInput as error:
         return str(error)
+    hooks_problem = why_hooks_fail() if are_any(settings.hooks) else None
+    if hooks_problem is not None:
+        return hooks_problem
     expect_turns(eager_providers(settings, model_access(settings)))
     return None
 
