@@ -38,9 +38,10 @@ def installed_tools(settings: Settings) -> LoadedTools:
 def installed_hooks(settings: Settings) -> LoadedHooks:
     """The hooks of a worker with these settings, in the order of their registration."""
     if settings.shell_hooks:
-        from neuraphage.wiring import all_hooks  # noqa: PLC0415 - programs run in the sandbox of a worker
+        from neuraphage.hook_wiring import all_hooks  # noqa: PLC0415 - programs run in the sandbox of a worker
+        from neuraphage.wiring import build_sandbox  # noqa: PLC0415 - as above
 
-        return all_hooks(settings, _redacted)
+        return all_hooks(settings, _redacted, lambda: build_sandbox(settings))
     from neuraphage.hooks.loading import load_hooks  # noqa: PLC0415 - as above
 
     return load_hooks(settings.hooks, redact=_redacted)

@@ -5,26 +5,19 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 from neuraphage.client_wiring import build_store, price_table, redactor
 from neuraphage.data_folder import SANDBOX, SPOOL, WAYS
 from neuraphage.decide.server_url import socket_of
-from neuraphage.decide.shell_hooks import read_shell_hook
 from neuraphage.errors import SpoolError
-from neuraphage.hooks.guards import LoadedGuards
-from neuraphage.hooks.loading import LoadedHooks, load_hooks
-from neuraphage.hooks.observers import LoadedObservers
-from neuraphage.hooks.shell_hook import numbered
+from neuraphage.hook_wiring import build_guards
 from neuraphage.llm import ModelTable
 from neuraphage.model.sandbox import CommandLimits, SandboxKind
 from neuraphage.model_access import require_access
 from neuraphage.model_wiring import build_model, build_relay, key_pool
 from neuraphage.own_rules import OwnRules, rules_file
 from neuraphage.ports import (
-    Guards,
-    NoGuards,
     NoNotices,
     NoRelay,
     ProcessRow,
@@ -32,7 +25,6 @@ from neuraphage.ports import (
     Sandbox,
     ShellReader,
     Spool,
-    SpoolCommand,
     ToolBox,
 )
 from neuraphage.redaction.ends import Redact
@@ -40,7 +32,6 @@ from neuraphage.runtime.election import HostElection
 from neuraphage.runtime.health import HealthReporter, health_folder
 from neuraphage.runtime.host import host_id, this_process
 from neuraphage.runtime.notice_desk import NoticeDesk
-from neuraphage.runtime.observing import Observing
 from neuraphage.runtime.owners import Owners
 from neuraphage.runtime.process import WorkerProcess
 from neuraphage.runtime.services import Services
@@ -48,7 +39,6 @@ from neuraphage.runtime.sweep import Sweep
 from neuraphage.runtime.watcher import Watcher
 from neuraphage.sandbox.choice import choose_sandbox
 from neuraphage.sandbox.confinement import Bubblewrap, Landlock
-from neuraphage.sandbox.limits import let_begin
 from neuraphage.sandbox.task_folders import TaskFolders
 from neuraphage.sandbox.way_folder import WayFolders
 from neuraphage.sandbox.way_out import WayOut
@@ -56,7 +46,6 @@ from neuraphage.settings import Settings
 from neuraphage.shell import ShfmtReader
 from neuraphage.spool.command_spool import CommandSpool
 from neuraphage.standby import StandbyProcess
-from neuraphage.store.observers import RedisObservers
 from neuraphage.store.presence import NamedConnection
 from neuraphage.store.standby_order import standby_order
 from neuraphage.store.tasks import RedisStore
@@ -143,51 +132,6 @@ def build_toolbox(settings: Settings, redact: Redact, sandbox: Sandbox | None = 
     return default_toolbox(extra=own, problems=loaded.problems, sandbox=sandbox, subtasks=trees)
 
 
-def all_hooks(settings: Settings, redact: Redact, sandbox: Sandbox | None = None) -> LoadedHooks:
-    """The hooks of this process: those of packages, those of the setting `hooks`, and programs.
-
-    Args:
-        settings: name them.
-        redact: takes secrets out of what the code of others says.
-        sandbox: that programs run in; None makes it, where there are any.
-    """
-    loaded = load_hooks(settings.hooks, redact=redact)
-    for problem in loaded.problems:
-        log.error("hook not loaded: %s", problem)
-    if not settings.shell_hooks:
-        return loaded
-    found = sandbox or build_sandbox(settings)
-
-    def confined(command: SpoolCommand) -> SpoolCommand:
-        inside = found.confined(command)
-        return replace(inside, argv=let_begin(inside.argv)) if inside.gate else inside
-
-    lines = {line: read_shell_hook(line) for line in settings.shell_hooks}
-    programs = numbered(lines, confined, frozenset(hook.name for hook in loaded.hooks))
-    return replace(loaded, hooks=(*loaded.hooks, *programs))
-
-
-def build_guards(settings: Settings, redact: Redact, sandbox: Sandbox | None = None) -> Guards:
-    """The guards of this process. Where a hook cannot be loaded all is blocked, since it may be one that forbids."""
-    loaded = all_hooks(settings, redact, sandbox)
-    if not loaded.hooks and not loaded.problems:
-        return NoGuards()
-    return LoadedGuards(loaded.hooks, loaded.problems)
-
-
-def build_observing(settings: Settings) -> Observing:
-    """What tells the observers of this process of events."""
-    loaded = all_hooks(settings, redactor().text)
-    store = build_store(settings)
-    return Observing(
-        RedisObservers(store.context),
-        LoadedObservers(loaded.hooks, redactor().text),
-        store.clock,
-        settings.observer_attempts,
-        int(settings.observer_retry_s * 1000),
-    )
-
-
 def build_shell() -> ShellReader:
     """Reads command lines; without its parser every one of them is asked about, which is told once."""
     reader = ShfmtReader()
@@ -217,7 +161,7 @@ def build_services(settings: Settings, store: RedisStore) -> Services:
         project_rules=TrustedRules(trust_file()),
         notices=build_notices(settings, store),
         relay=relay or NoRelay(),
-        guards=build_guards(settings, redaction.text, sandbox),
+        guards=build_guards(settings, redaction.text, lambda: sandbox),
         model_facts=ModelTable.packaged().facts,
         can_call=lambda model: access.problem_of(model) is None,
         key_pool=settings.key_pool or key_pool(settings),

@@ -11,11 +11,12 @@ import secrets
 from functools import cache
 
 from neuraphage.client import Client
+from neuraphage.hook_wiring import build_observing
 from neuraphage.queue.names import CHECKPOINT_TASK, OBSERVE, RECOVERY_REPORT, RESUME_TASK, RUN_TURN, START_TASK, SWEEP
 from neuraphage.runtime.observing import Observing
 from neuraphage.runtime.outcome import FAILED
 from neuraphage.runtime.sweep import SKIPPED, Sweep, summary
-from neuraphage.wiring import build_observing, build_sweep
+from neuraphage.wiring import build_sandbox, build_sweep
 from neuraphage.worker.app import app, settings, worker_process
 
 
@@ -52,7 +53,7 @@ def sweep() -> str:
 @cache
 def _observing(pid: int) -> Observing:
     """What tells observers in one process, by its id: their code is loaded once, after the fork."""
-    return build_observing(settings)
+    return build_observing(settings, lambda: build_sandbox(settings))
 
 
 @app.task(name=OBSERVE, ignore_result=True, send_events=False, Request="neuraphage.worker.quiet:ObserveRequest")

@@ -14,13 +14,14 @@ import pytest
 
 from neuraphage.decide.shell_hooks import read_shell_hook
 from neuraphage.errors import BadInput, SpoolError
+from neuraphage.hook_wiring import all_hooks
 from neuraphage.hooks.declaring import Hook
 from neuraphage.hooks.observers import LoadedObservers
 from neuraphage.hooks.shell_hook import numbered
 from neuraphage.model.hook_payload import Observed
 from neuraphage.ports import SpoolCommand
 from neuraphage.settings import Settings
-from neuraphage.wiring import all_hooks
+from neuraphage.wiring import build_sandbox
 from turnkit import FakeTool, Rig, calls, says, until
 
 MakeRig = Callable[..., Rig]
@@ -195,7 +196,7 @@ print(json.dumps({{"verdict": "block", "reason": "it has tried"}}))
         sandbox="require",
         shell_hooks=(f"guard PreToolUse: {program(work, source)}",),
     )
-    loaded = all_hooks(settings, str)
+    loaded = all_hooks(settings, str, lambda: build_sandbox(settings))
     rig = make_rig(calls(CALL), says("Done."), extra=[FakeTool()], hooks=loaded.hooks)
     text = rig.results(rig.run(working_dir=str(work)))["t1"]["content"]
     assert "Its reason: it has tried" in text
