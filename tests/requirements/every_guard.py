@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import guards
 from anomaly_guards import ANOMALY_GUARDS
+from child_guards import CHILD_GUARDS
 from context_guards import CONTEXT_GUARDS
 from gate_guards import GATE_GUARDS
 from graph_guards import GRAPH_GUARDS
@@ -20,6 +21,7 @@ GUARDS = (
     *CONTEXT_GUARDS,
     *GATE_GUARDS,
     *GRAPH_GUARDS,
+    *CHILD_GUARDS,
     *ANOMALY_GUARDS,
     *LIMIT_GUARDS,
     *LOCK_GUARDS,

@@ -260,5 +260,5 @@ def test_a_tree_spends_one_pool(tmp_path: Path) -> None:
     assert record.status is Status.FAILED
     assert (record.counters.cost_microusd, record.below_microusd) == (100, 100)
     assert isinstance(record.detail, FailedDetail)
-    assert "with its subtasks" in record.detail.error
+    assert "spent $0.0002 with its subtasks, its limit is $0.0002" in record.detail.error
     rig.check()
