@@ -92,6 +92,7 @@ ROWS_OF_CONTRIBUTING = {
     "other interpreters": ".ci/other-pythons",
     "stored states of a release": "tests/release/record_states.py",
     "the page of the events, from their types": "docs/make_events.py",
+    "the tables of the hooks, from their types": "docs/make_hooks.py",
     "the picture of the README": "docs/record_demo.py",
 }
 """What stands behind each row of the table of commands: a block of the README, a path, or an option of the tests."""
