@@ -14,7 +14,7 @@ local function create_task(new, now, cause)
   redis.call('ZADD', STATUS_KEY[STATUS.Queued], now, ID)
   tells(cause, 0)
   event(EVENT.TaskCreated, cjson.encode({ name = new.name }), given.events_max)
-  if not new.held and enter({ fence = '0' }, now) then put(OUTBOX, now + given.republish_ms) end
+  if not new.held and enter({ fence = '0' }, now) then redis.call('ZADD', OUTBOX, now + given.republish_ms, ID) end
 end
 
 -- Notes a new child with its parent, which is the present task.
