@@ -12,7 +12,6 @@ from neuraphage.cli.connection import connect, connect_to_read
 from neuraphage.cli.console import hint, one_line, out, plain_table, print_json, print_table, short_id
 from neuraphage.cli.hints import command_line
 from neuraphage.decide.duration import duration
-from neuraphage.model.lock import LockState
 
 Resource = Annotated[str, typer.Argument(metavar="RESOURCE", help="What is locked, as `locks` names it.")]
 
@@ -49,9 +48,9 @@ def show(ctx: typer.Context, as_json: AsJson = False) -> None:
             since = duration(max(0, now_ms - line.since_ms))
             table.add_row(one_line(resource.resource), short_id(line.task_id), line.state.value, line.mode.value, since)
     print_table(table)
-    waited_for = [one for one in found if any(line.state is LockState.WAITING for line in one.lines)]
-    for line in (line for one in waited_for[:1] for line in one.lines[:1]):
-        hint(f"{command_line('why', short_id(line.task_id))}  # what the first holder is at")
+    waited_for = [one.lines[0] for one in found if len({line.state for line in one.lines}) > 1]  # holders come first
+    for line in waited_for[:1]:
+        hint(f"{command_line('why', short_id(line.task_id))}  # what it is at that others wait for")
 
 
 def break_lock(resource: Resource) -> None:

@@ -22,9 +22,12 @@ def test_locks_shows_holders_and_those_who_wait(cli: CommandLine, bench: Bench) 
     """In their order; without any it says so."""
     assert "no task holds a lock" in cli("locks").out
     one, other = two(bench)
-    rows = [line for line in cli("locks").out.splitlines() if FILE in line]
+    holder(bench.kit).waits(FILE, "file:/w/a")
+    ran = cli("locks")
+    assert f"why {short(one.id)}  # what it is at that others wait for" in ran.out + ran.err
+    rows = [line for line in ran.out.splitlines() if FILE in line]
     assert [(short(row_id) in row, word in row) for row, row_id, word in zip(
-        rows, (one.id, other.id), ("holds", "waiting"), strict=True
+        rows[:2], (one.id, other.id), ("holds", "waiting"), strict=True
     )] == [(True, True)] * 2  # fmt: skip
 
 
