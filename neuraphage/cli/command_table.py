@@ -51,7 +51,7 @@ TABLE = {
     "model": CommandEntry("task_commands", "Set which model a task calls, from its next request on.", orders=True),
     "limit": CommandEntry("task_commands", "Set the limits of a task, from its next model call on.", orders=True),
     "deps": CommandEntry("deps_commands", "Have tasks wait for tasks.", orders=True),
-    "tree": CommandEntry("tree_command", "Show what a task waits for, and what waits for it."),
+    "tree": CommandEntry("tree_command", "Show what a task waits for, and what it has made."),
     "locks": CommandEntry("locks_commands", "Show who holds what, and who waits for it; or break a lock."),
     "admission": CommandEntry("admission_command", "Show how many tasks are at work, and who waits in line for that."),
     "list": CommandEntry("list_command", "List tasks, newest first."),

@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 
 
 def tree(task_id: TaskId, as_json: AsJson = False) -> None:
-    """Show what a task waits for, what waits for it, and what it has made.
+    """Show what a task waits for, and what it has made.
 
     Over all tasks between, with what a failure means on each edge.
     """

@@ -13,7 +13,6 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from neuraphage.errors import SchemaTooNew
 from neuraphage.model.base import SCHEMA_VERSION
 from neuraphage.model.effect import MODEL_ENTRY, EffectKind, JournalEntry, Marker
-from neuraphage.model.message import Entry
 from neuraphage.model.money import label_texts
 from neuraphage.model.prompt import InboxItem
 from neuraphage.model.subtask import ChildChange
@@ -22,6 +21,7 @@ from neuraphage.store.bindings import CHANGE_GROUPS
 from neuraphage.store.client import corrupt
 
 if TYPE_CHECKING:
+    from neuraphage.model.message import Entry
     from neuraphage.model.model_choice import ModelChoice
     from neuraphage.ports import Changes, ChildChanges, ModelChange
 
@@ -79,6 +79,8 @@ def spec_bytes(spec: TaskSpec) -> bytes:
 
 def first_entry(prompt: str) -> Entry:
     """How the conversation of a task begins that is given nothing but words."""
+    from neuraphage.model.message import Entry  # noqa: PLC0415 - what lists tasks needs none
+
     return Entry(role="user", content=[{"type": "text", "text": prompt}])
 
 
