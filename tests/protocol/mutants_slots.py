@@ -81,7 +81,7 @@ SLOT_MUTANTS = (
         "limits_that_change_hold_at_once", "claiming",
     ),
     _slots(
-        "new limits hold in line", "if lane ~= first.lane then", "if false then",
+        "new limits hold in line", "stand('w' .. lane .. string.sub(first.member, #first.lane + 2))", "",
         "a_limit_of_a_label_that_comes_later_holds_for_those_in_line",
     ),
 )  # fmt: skip
