@@ -71,7 +71,7 @@ EDGE_MUTANTS = (
         "each_way_to_end_releases",
     ),
     _edges(
-        "messages of those who were woken", "edges", "    woken[#woken + 1] = ID", "    local _ = ID",
+        "messages of those who were woken", "waking", " woken[#woken + 1] = ID", " local _ = ID",
         "each_way_to_end_releases",
     ),
     _edges(
