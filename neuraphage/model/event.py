@@ -187,12 +187,10 @@ class Cause(StrEnum):
 
 RESERVED = frozenset(
     {
-        EventKind.SUBTASK_SPAWNED,
         EventKind.LEARNING_EXTRACTED,
         EventKind.KNOWLEDGE_QUERY,
         EventKind.KNOWLEDGE_INJECTED,
         EventKind.PERMISSION_REQUEST,
-        EventKind.ANOMALY_DETECTED,
     }
 )
 """Kinds that have their name, and that no run of this release writes yet. Who writes one takes it out of here."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
+import neuraphage
 from neuraphage.model.event import RESERVED, Event, EventGroup, EventKind
 from neuraphage.model.event_data import DATA, EventData, NoData
 from neuraphage.model.event_data.lifecycle import TaskFailed
@@ -15,6 +17,16 @@ def test_every_kind_that_is_written_says_what_it_carries() -> None:
     """And nothing has data that is no kind."""
     assert set(EventKind) - RESERVED <= set(DATA)
     assert set(DATA) <= set(EventKind)
+
+
+def test_no_kind_that_is_written_is_reserved() -> None:
+    """docs/events.md would not tell of it."""
+    package = Path(neuraphage.__file__).parent
+    sources = [path for path in package.rglob("*.py") if path.name not in {"event.py", "hook.py", "hook_payload.py"}]
+    texts = [path.read_text(encoding="utf-8") for path in sources if path.parent.name != "event_data"]
+    texts += [path.read_text(encoding="utf-8") for path in package.rglob("*.lua")]
+    words = {kind: (f"EventKind.{kind.name}", f"EVENT.{kind.value}") for kind in RESERVED}
+    assert [kind for kind, names in words.items() if any(name in text for text in texts for name in names)] == []
 
 
 def test_every_group_has_kinds() -> None:
