@@ -16,7 +16,7 @@ def register(app: typer.Typer) -> None:
 
 
 def admission(as_json: AsJson = False) -> None:
-    """Show how many tasks are at work, and who waits in line for that.
+    """Show the slots of tasks at work, and who waits for one.
 
     Limits are the settings max_running and label_max_running of the workers (docs/admission.md).
     """

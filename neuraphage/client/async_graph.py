@@ -1,4 +1,4 @@
-"""The part of the client for asyncio that is about tasks which wait for others, and about many tasks at once."""
+"""The part of the client for asyncio that is about what is between tasks: waiting, locks, batches, observers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from neuraphage.ports import Signalled
 
 if TYPE_CHECKING:
     from neuraphage.model.batch import BatchReport, BatchRow
+    from neuraphage.model.observed import PutBy
 
 
 class AsyncGraph(ClientThreads):
-    """Dependencies, locks and batches; see `AsyncClient`."""
+    """Dependencies, locks, batches and observers; see `AsyncClient`."""
 
     async def map(
         self,
@@ -51,3 +52,11 @@ class AsyncGraph(ClientThreads):
     async def break_lock(self, resource: str, *, key: str | None = None) -> Sequence[str]:
         """As `Client.break_lock`."""
         return await self._call(self._api.break_lock, resource, key=key)
+
+    async def failed_hooks(self) -> Sequence[PutBy]:
+        """As `Client.failed_hooks`."""
+        return await self._call(self._api.failed_hooks)
+
+    async def retry_hooks(self, name: str | None = None) -> int:
+        """As `Client.retry_hooks`."""
+        return await self._call(self._api.retry_hooks, name)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from neuraphage.model.lock import HeldResource, LockLine, TaskLocks
-from neuraphage.ports import Changes
-from neuraphage.settings import Settings
 from neuraphage.store.client import corrupt, translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.encode import dumps, journal_bytes, loads, marker_bytes
+
+if TYPE_CHECKING:
+    from neuraphage.ports import Changes
+    from neuraphage.settings import Settings
 
 _LINE = re.compile(r"(\w+) (\w+) (\S+) (\d+)")
 

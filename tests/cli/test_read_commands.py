@@ -378,6 +378,8 @@ def test_every_reading_command_has_json() -> None:
     """Programs never have to read text."""
     group = get_command(app)
     reading = {
+        "admission",
+        "locks",
         "list",
         "cost",
         "pools",

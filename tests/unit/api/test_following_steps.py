@@ -13,7 +13,7 @@ from apikit import ApiBench
 from neuraphage.api import steps
 from neuraphage.api.steps import Change, Pause, Read, blocking
 from neuraphage.api.task_steps import TaskSteps
-from neuraphage.client import AsyncClient
+from neuraphage.client import AsyncClient, Client
 from neuraphage.errors import StoreUnavailable
 from neuraphage.model.event import Event
 from neuraphage.model.task import Status, TaskRecord
@@ -132,3 +132,9 @@ def test_who_blocks_takes_every_kind_of_step() -> None:
 
     assert list(blocking(found())) == [7, [line], None]  # type: ignore[arg-type]
     assert asked == [300]
+
+
+def test_both_clients_can_do_the_same() -> None:
+    """All that one has, the other has by the same name; each closes in its own way."""
+    plain, for_asyncio = ({name for name in dir(kind) if not name.startswith("_")} for kind in (Client, AsyncClient))
+    assert (plain - for_asyncio, for_asyncio - plain) == ({"close"}, {"aclose", "settings"})
