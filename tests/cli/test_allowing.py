@@ -10,7 +10,7 @@ from neuraphage.errors import BadInput
 
 def test_what_is_offered() -> None:
     """The tools that would ask; others need no --allow."""
-    assert set(side_effecting_tools()) == {"write_file", "edit", "run_command"}
+    assert set(side_effecting_tools()) == {"write_file", "edit", "run_command", "spawn_task"}
     assert side_effecting_tools("wr") == ["write_file"]
 
 

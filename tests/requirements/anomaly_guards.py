@@ -11,27 +11,28 @@ TURNS = "tests/unit/runtime/test_anomalies_in_turns.py::"
 ANOMALY_GUARDS = (
     Bug(
         "what-is-repeated-changes-nothing", SEEN,
-        "if not is_pure and _is_new(calls, at):", "if not is_pure and not call.is_error:",
+        "if not is_pure and _is_new(self.calls, at):", "if not is_pure and not call.is_error:",
         READ + "test_a_cycle_of_calls_is_seen",
     ),
     Bug(
         "a-look-changes-nothing", SEEN,
-        "if not is_pure and _is_new(calls, at):", "if _is_new(calls, at):",
+        "if not is_pure and _is_new(self.calls, at):", "if _is_new(self.calls, at):",
         READ + "test_the_same_call_that_fails_again_is_seen",
     ),
     Bug(
         "a-told-half-counts-on", SEEN,
-        "and one.acted and one.kind is kind)", "and one.kind is kind)",
+        "if note.acted and note.kind is kind)", "if note.kind is kind)",
         READ + "test_the_model_is_told_once_when_half_is_reached",
     ),
     Bug(
         "each-kind-counts-for-itself", SEEN,
-        "and one.acted and one.kind is kind)", "and one.acted)",
+        "if note.acted and note.kind is kind)", "if note.acted)",
         READ + "test_what_was_acted_on_is_counted_anew_and_a_person_clears_all",
     ),
     Bug(
         "a-turn-is-not-stopped-twice-for-the-same", SEEN,
-        "if kind in _OF_THE_TURN and any(note.turn == turn for note in told):", "if False:",
+        "if kind in _OF_THE_TURN and any(note.kind is kind and note.turn == turn for note in history.notes):",
+        "if False:",
         READ + "test_what_a_turn_was_paused_for_does_not_pause_it_again",
     ),
     Bug(

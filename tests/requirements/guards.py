@@ -31,7 +31,7 @@ GUARDS = (
     ),
     Bug(
         "rate-forgets-what-was-put-back", "neuraphage/runtime/tool_step.py",
-        '            "began": None,\n', "",
+        '"put_back": True, "began": None}', '"put_back": True}',
         UNIT + "test_rates_in_turns.py::test_what_was_put_back_counts_from_its_real_begin",
     ),
     Bug(
