@@ -40,6 +40,8 @@ class Locked(RuleBasedStateMachine):
         self.kit = self.new_kit()
         self.tasks = [self.kit.create() for _ in range(TASKS)]
         self.leases: dict[str, Lease] = {}
+        self.read: dict[str, Changes] = {}
+        """What a turn takes in by its end: the inbox as its claim had it, and the questions answered there."""
         self.open: dict[str, Call] = {}
         """Calls that were announced, and whose outcome nobody has stored."""
         self.broken: set[tuple[str, str]] = set()
@@ -56,6 +58,9 @@ class Locked(RuleBasedStateMachine):
         if claimed.lease is not None:
             assert claimed.verdict is ClaimVerdict.GRANTED
             self.leases[task] = claimed.lease
+            answered = tuple(item.prompt_id for _, item in claimed.inbox if item.prompt_id is not None)
+            taken = tuple(raw for raw, _ in claimed.inbox)
+            self.read[task] = Changes(add=MODEL_CALL, consumed=taken, prompts_closed=answered)
 
     @rule(number=PICK, needs=NEEDS, mode=MODES, twice=st.booleans())
     def a_call_begins(self, number: int, needs: set[str], mode: LockMode, twice: bool) -> None:
@@ -90,7 +95,7 @@ class Locked(RuleBasedStateMachine):
         task = self.task(number)
         if task in self.leases and task not in self.open:
             detail = {"error": "No.", "recoverable": True, "summary": "Done."}
-            self._woken(self.kit.finish(self.leases.pop(task), to, Changes(add=MODEL_CALL), **detail).woken)
+            self._woken(self.kit.finish(self.leases.pop(task), to, self.read[task], **detail).woken)
             self._settled(task)
 
     @rule(number=PICK, to=st.sampled_from([SuspendTo.WAIT, SuspendTo.TIMER, SuspendTo.SHUTDOWN, SuspendTo.PAUSE]))
