@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from operator import attrgetter
-from typing import Any
 
 from neuraphage.hooks.declaring import Hook
-from neuraphage.proc.foreign_code import ForeignCodeFailed, foreign_code
+from neuraphage.proc.foreign_code import ForeignCodeFailed
+from neuraphage.proc.named_objects import are_announced, objects, references
 from neuraphage.redaction.ends import Redact
 
 GROUP = "neuraphage.hooks"
@@ -32,7 +29,7 @@ class LoadedHooks:
 
 def are_any(named: Iterable[str]) -> bool:
     """Whether there may be hooks, without loading one."""
-    return any(True for _ in named) or bool(entry_points(group=GROUP))
+    return any(True for _ in named) or are_announced(GROUP)
 
 
 def load_hooks(named: Iterable[str], *, redact: Redact = str) -> LoadedHooks:
@@ -45,9 +42,9 @@ def load_hooks(named: Iterable[str], *, redact: Redact = str) -> LoadedHooks:
     hooks: list[Hook] = []
     problems: list[str] = []
     names: set[str] = set()
-    for origin, reference in _references(named):
+    for origin, reference in references(GROUP, named):
         try:
-            found = _objects(reference)
+            found = objects(reference)
         except ForeignCodeFailed as failed:
             problems.append(f"{origin}: it cannot be imported: {redact(str(failed))[:_MAX_REASON_CHARS]}")
             continue
@@ -60,27 +57,3 @@ def load_hooks(named: Iterable[str], *, redact: Redact = str) -> LoadedHooks:
                 names.add(one.name)
                 hooks.append(replace(one, origin=origin))
     return LoadedHooks(tuple(hooks), tuple(problems))
-
-
-def _references(named: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """(where it comes from, package.module:object), each object once."""
-    seen = set()
-    for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
-        if point.value not in seen:
-            seen.add(point.value)
-            yield f"{point.value} ({_package(point)})", point.value
-    for one in named:
-        if one not in seen:
-            seen.add(one)
-            yield one, one
-
-
-def _package(point: EntryPoint) -> str:
-    return f"{point.dist.name} {point.dist.version}" if point.dist is not None else "an installed package"
-
-
-def _objects(reference: str) -> list[Any]:
-    module, _, path = reference.partition(":")
-    with foreign_code():
-        found = attrgetter(path)(import_module(module))
-    return list(found) if isinstance(found, list | tuple) else [found]

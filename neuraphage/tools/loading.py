@@ -6,10 +6,7 @@ that calls it. It never keeps a worker from starting.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from operator import attrgetter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +14,7 @@ from neuraphage.model.effect import TOOL_CLASSES, EffectClass
 from neuraphage.model.tool import ToolDeclaration
 from neuraphage.ports import DetachedTool, LoadedTool, LoadedTools, ToolProblem
 from neuraphage.proc.foreign_code import ForeignCodeFailed, foreign_code
+from neuraphage.proc.named_objects import objects, references
 from neuraphage.redaction.ends import Redact
 from neuraphage.tools.builtin_traits import BUILTIN_TRAITS
 from neuraphage.tools.function_tool import FunctionTool
@@ -42,7 +40,7 @@ def load_tools(named: Iterable[str], taken: Iterable[str] = BUILTIN_TRAITS, *, r
     tools: list[LoadedTool] = []
     problems: list[ToolProblem] = []
     names = set(taken)
-    for origin, reference in _references(named):
+    for origin, reference in references(GROUP, named):
         try:
             found = _tools_of(reference, redact)
         except _NotATool as error:
@@ -58,37 +56,17 @@ def load_tools(named: Iterable[str], taken: Iterable[str] = BUILTIN_TRAITS, *, r
     return LoadedTools(tuple(tools), tuple(problems))
 
 
-def _references(named: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """(where it comes from, package.module:object), each object once."""
-    seen = set()
-    for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
-        if point.value not in seen:
-            seen.add(point.value)
-            yield f"{point.value} ({_package(point)})", point.value
-    for one in named:
-        if one not in seen:
-            seen.add(one)
-            yield one, one
-
-
-def _package(point: EntryPoint) -> str:
-    return f"{point.dist.name} {point.dist.version}" if point.dist is not None else "an installed package"
-
-
 def _tools_of(reference: str, redact: Redact) -> list[Any]:
     """Import what is named.
 
     Raises:
         _NotATool: it cannot be imported, or is something else.
     """
-    module, _, path = reference.partition(":")
     try:
-        with foreign_code():
-            found = attrgetter(path)(import_module(module))
+        return objects(reference)
     except ForeignCodeFailed as failed:
         why = f"{_said(failed, redact)}{_in_this_folder(failed.error)}"
         raise _NotATool(f"it cannot be imported: {why}") from failed.error
-    return list(found) if isinstance(found, list | tuple) else [found]
 
 
 def _said(failed: ForeignCodeFailed, redact: Redact) -> str:

@@ -12,6 +12,7 @@ from neuraphage.hooks.guards import LoadedGuards
 from neuraphage.hooks.loading import are_any, load_hooks
 from neuraphage.model.hook import GUARD_POINTS, VerdictKind
 from neuraphage.model.hook_payload import PreToolUse
+from neuraphage.proc import named_objects
 
 PLUGIN = """
 from neuraphage.hooks import block, guard, observer
@@ -37,7 +38,7 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "friday_plugin.py").write_text(PLUGIN, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     points = EntryPoints([EntryPoint("friday", "friday_plugin:both", loading.GROUP)])
-    monkeypatch.setattr(loading, "entry_points", lambda group: points.select(group=group))
+    monkeypatch.setattr(named_objects, "entry_points", lambda group: points.select(group=group))
 
 
 def test_a_package_announces_its_hooks() -> None:
@@ -73,6 +74,6 @@ def test_what_cannot_be_loaded_blocks_everything(named: str, why: str) -> None:
 def test_that_there_are_none_is_known_without_loading(monkeypatch: pytest.MonkeyPatch) -> None:
     """So beat sends nothing for nobody."""
     assert are_any([])
-    monkeypatch.setattr(loading, "entry_points", lambda group: EntryPoints([]).select(group=group))
+    monkeypatch.setattr(named_objects, "entry_points", lambda group: EntryPoints([]).select(group=group))
     assert not are_any([])
     assert are_any(["x:y"])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from neuraphage.proc import named_objects
 from neuraphage.redaction.redactor import Redactor
 from neuraphage.tools import loading
 from neuraphage.tools.loading import load_tools
@@ -104,7 +105,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def announce(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
     points = EntryPoints(EntryPoint(name, value, loading.GROUP) for name, value in values.items())
-    monkeypatch.setattr(loading, "entry_points", lambda group: points.select(group=group))
+    monkeypatch.setattr(named_objects, "entry_points", lambda group: points.select(group=group))
 
 
 def names(*references: str) -> list[str]:
