@@ -37,14 +37,13 @@ class BoundedCalls:
         """
         with self._lock:
             hanging = self._hanging.get(hook.name, 0)
-        if hanging >= MOST_HANGING:
-            raise HookFailed(f"{hanging} calls of it have not come back, so it was not asked again")
+            if hanging >= MOST_HANGING:
+                raise HookFailed(f"{hanging} calls of it have not come back, so it was not asked again")
+            self._hanging[hook.name] = hanging + 1  # here, since its thread may begin late
         returned: list[Any] = []
         raised: list[BaseException] = []
 
         def run() -> None:
-            with self._lock:
-                self._hanging[hook.name] = self._hanging.get(hook.name, 0) + 1
             try:
                 returned.append(hook.call(payload))
             except BaseException as error:  # noqa: BLE001 - code of others may raise anything, and ends no thread of ours
@@ -54,7 +53,12 @@ class BoundedCalls:
                     self._hanging[hook.name] -= 1
 
         thread = threading.Thread(target=run, name=f"hook {hook.name}", daemon=True)
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError as error:  # no thread is to be had
+            with self._lock:
+                self._hanging[hook.name] -= 1
+            raise HookFailed(f"it was not asked: {error}") from error
         deadline_s = time.monotonic() + hook.timeout_s
         while thread.is_alive() and (left_s := deadline_s - time.monotonic()) > 0:
             thread.join(min(POLL_S, left_s))

@@ -21,6 +21,7 @@ RUN_S = 20.0
 MOST_PUT_BY = 1_000
 """Events that observers failed on and that are kept; of more the oldest is let go, which is logged."""
 MAX_ERROR_CHARS = 2_000
+ENDED = "the process that told it ended before it came back"
 SKIPPED, NOTHING = "another one tells events", "nothing to tell"
 
 
@@ -131,15 +132,26 @@ class Observing:
 
     def _event(self, name: str, place: ObserverPlace, event: Event) -> ObserverPlace:
         event_id = event.event_id or ""
-        again = place.begun == event_id
-        self._note(name, ObserverPlace(after=place.after, begun=event_id))  # a repeat can tell that it is one
-        error = self.observers.tell(name, observed(event, attempt=1, recovered=again))
         after = ObserverPlace(after=event_id)
+        if place.begun == event_id:
+            self._died(_row(name, event), after)
+            return after
+        self._note(name, ObserverPlace(after=place.after, begun=event_id))
+        error = self.observers.tell(name, observed(event, attempt=1, recovered=False))
         if not error:
             self._told.events += 1
             return after  # with the next event, or at the end of the page, it is noted
         self._failed(_row(name, event), error, after)
         return after
+
+    def _died(self, row: PutBy, after: ObserverPlace) -> None:
+        """The process that told the event has ended since, which is a try: an event that ends every process would else
+        be told for ever, and hold up all that came behind it."""
+        due_ms = None if self.max_attempts <= 1 else self.store.now_ms()
+        begun = row.model_copy(update={"attempts": 1, "due_ms": due_ms, "error": ENDED})
+        self._put_by(begun, after)
+        if due_ms is not None:
+            self._try(begun)
 
     # --- events that were failed on ---
 
@@ -150,19 +162,22 @@ class Observing:
                 continue
             if self.clock.boottime_s() >= until_s:
                 return
-            # counted before it is tried: a try that ends its process is one
-            begun = row.model_copy(update={"attempts": row.attempts + 1, "due_ms": self._due_ms(row.attempts + 1)})
-            self._put_by(begun, None)
-            event = Event(
-                kind=row.kind, data=row.data, event_id=row.event_id, at_ms=row.at_ms, task_id=row.task_id, turn=row.turn
-            )
-            error = self.observers.tell(row.observer, observed(event, attempt=begun.attempts, recovered=True))
-            if error:
-                self._failed(row, error, None)
-            else:
-                self._told.events += 1
-                if not self.store.settle(self._token, row, self._hold_ms):
-                    raise _Followed
+            self._try(row)
+
+    def _try(self, row: PutBy) -> None:
+        # counted before it is tried: a try that ends its process is one
+        begun = row.model_copy(update={"attempts": row.attempts + 1, "due_ms": self._due_ms(row.attempts + 1)})
+        self._put_by(begun, None)
+        event = Event(
+            kind=row.kind, data=row.data, event_id=row.event_id, at_ms=row.at_ms, task_id=row.task_id, turn=row.turn
+        )
+        error = self.observers.tell(row.observer, observed(event, attempt=begun.attempts, recovered=True))
+        if error:
+            self._failed(row, error, None)
+        else:
+            self._told.events += 1
+            if not self.store.settle(self._token, row, self._hold_ms):
+                raise _Followed
 
     def _failed(self, row: PutBy, error: str, place: ObserverPlace | None) -> None:
         self._told.failed += 1

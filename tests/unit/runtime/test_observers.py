@@ -72,6 +72,34 @@ def test_an_event_whose_telling_was_cut_off_is_told_again_as_such(make_rig: Make
     assert told == [("TaskCreated", False), ("TaskCompleted", False), ("TaskCompleted", True)]
 
 
+def test_an_event_that_ends_each_process_is_put_by_in_the_end(make_rig: MakeRig) -> None:
+    """Its tries are counted before they are made, so what came behind it is told, and nothing dies for ever."""
+    told: list[tuple[str, int]] = []
+    hook = keeping([], "TaskCreated", "TaskCompleted")
+
+    def deadly(_: Hook, payload: Observed, __: Any) -> None:
+        told.append((payload.event, payload.attempt))
+        if payload.event == "TaskCreated":
+            raise Killed
+
+    rig = make_rig(says("Done."))
+    observing(rig, hook).run("a")
+    rig.run()
+    deaths = 0
+    for token in "bcdefg":
+        one = observing(rig, hook)
+        one.observers._calls.call = deadly  # type: ignore[attr-defined]  # as code that ends its process
+        try:
+            one.run(token)
+        except Killed:
+            deaths += 1
+            rig.client.delete(rig.store.context.keys.observing)  # its hold runs out
+    assert deaths == 3
+    assert told == [("TaskCreated", 1), ("TaskCreated", 2), ("TaskCreated", 3), ("TaskCompleted", 1)]
+    (row,) = RedisObservers(rig.store.context).put_by()
+    assert (row.kind, row.attempts, row.due_ms) == ("TaskCreated", 3, None)
+
+
 def test_only_one_process_tells_and_one_that_was_overtaken_notes_nothing(make_rig: MakeRig) -> None:
     """So no place is ever set back."""
     rig = make_rig(says("Done."))
