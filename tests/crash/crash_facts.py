@@ -41,6 +41,7 @@ class Facts:
         told_again: notices beyond the first of a prompt.
         superseded: replies that another try took the place of.
         compacted: how the conversation was made shorter, and by whom, each time.
+        scheduled: whether it was ever given slots; the invariant says that none is left.
         follower: where the task stands that waited for this one, its seq, and what it knows of the end.
         requests: ids of model requests.
         evidence: of each recovery.
@@ -60,6 +61,7 @@ class Facts:
     told_again: int
     superseded: int
     compacted: list[str]
+    scheduled: bool
     follower: list[Any]
     requests: list[str]
     evidence: list[str]
@@ -81,9 +83,8 @@ def facts_of(site: Site) -> Facts:
     counters = record.counters.model_dump()
     entries = queries.conversation(context, site.task_id)
     conversation, interrupted = _normal(entries)
-    requests = {
-        str(event.data["request_id"]) for event in queries.events(context, site.task_id) if event.kind == "RequestSent"
-    }
+    events = queries.events(context, site.task_id)
+    requests = {str(event.data["request_id"]) for event in events if event.kind == "RequestSent"}
     decisions = [row["reading"] for row in queries.decisions(context, site.task_id)]
     rings = site.outside / "rings"
     told = site.told.read_text(encoding="utf-8").splitlines() if site.told.exists() else []
@@ -101,6 +102,7 @@ def facts_of(site: Site) -> Facts:
         told_again=len(told) - len(set(told)),
         superseded=sum(entry.get("supersedes") is not None for entry in entries),
         compacted=[_compacted(entry["compaction"]) for entry in entries if entry.get("compaction")],
+        scheduled=any(event.kind == "TaskScheduled" for event in events),
         follower=_follower(store, site),
         requests=sorted(requests),
         evidence=[row["evidence"] for row in decisions if row["verdict"] == "recovered"],

@@ -139,6 +139,7 @@ class Site:
             max_republish_s=3_600.0,
             anthropic_base_url=self.model_url,
             turns_per_message="auto",
+            max_running=2,  # so that slots are taken, kept through deaths, and given back
             context_window_tokens=200_000,  # so that a reply fills it, see crash_effects.LONG
             live_ttl_s=3_600.0,
         )
