@@ -25,7 +25,7 @@ def spawn_problem(
     record: TaskRecord,
     params: Mapping[str, Any],
     *,
-    before: int,
+    made: int,
     max_depth: int,
     max_children: int,
     tiers: Mapping[str, Sequence[str]],
@@ -35,14 +35,13 @@ def spawn_problem(
     Args:
         record: the task.
         params: of the call, checked by the tool.
-        before: children that calls of the same reply make before.
+        made: children that it has made, with those that calls of the same reply make before.
         max_depth, max_children: the settings max_task_depth and max_children.
         tiers: names for models.
     """
     if record.spec.depth >= max_depth:
         above = record.spec.depth
         return f"This task has {above} tasks above it, and max_task_depth allows {max_depth}: do the work here."
-    made = len(record.children) + before
     if made >= max_children:
         return f"This task has made {made} subtasks, as many as max_children allows. Do what is left here."
     if rest_microusd(record) <= 0:

@@ -49,6 +49,8 @@ class CommitVerdict(StrEnum):
     """A pool has no room for the call that a commit announces: nothing was written, and the lease stands."""
     BLOCKED = "BLOCKED"
     """Another task has what the call needs that a commit announces: the rest was written, and the lease is over."""
+    NO_ROOM = "NO_ROOM"
+    """The task has no room for the children that a suspend makes: nothing was written, and the lease stands."""
     CANCELLED = "CANCELLED"
     """The task is over: nothing was written by commit; suspend and finish ended it as Cancelled."""
 
@@ -151,11 +153,12 @@ class Settled:
     """Answer of suspend and finish.
 
     Args:
-        verdict: COMMITTED, STALE, LOST or CANCELLED.
+        verdict: COMMITTED, STALE, LOST, CANCELLED or NO_ROOM.
         status: where the task stands now.
         place: outbox, timers, waits, or empty when over.
         seq, iteration: for the next message, when place is outbox.
         woken: messages of other tasks, which had waited for the end of this one.
+        children: NO_ROOM: how many the task has made by now.
     """
 
     verdict: CommitVerdict
@@ -164,6 +167,7 @@ class Settled:
     seq: int = 0
     iteration: int = 0
     woken: tuple[NextTurn, ...] = ()
+    children: int = 0
 
 
 @dataclass(frozen=True, slots=True)

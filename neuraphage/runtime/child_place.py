@@ -47,7 +47,7 @@ def why_no_child(services: Services, work: UnitOfWork, call: ToolCall) -> str | 
     return _dir_problem(record.spec.working_dir, call.params.get("working_dir")) or spawn_problem(
         record,
         call.params,
-        before=new.index(call.tool_use_id),
+        made=work.children_made + new.index(call.tool_use_id),
         max_depth=settings.max_task_depth,
         max_children=settings.max_children,
         tiers=settings.tiers,

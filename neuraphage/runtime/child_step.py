@@ -12,6 +12,8 @@ from neuraphage.model.subtask import ChildWait
 from neuraphage.model.tool import ToolCall, ToolResult
 from neuraphage.ports import ChildChanges, Settled, SuspendTo
 from neuraphage.runtime.child_place import child_dir
+from neuraphage.runtime.no_room import NoRoom
+from neuraphage.runtime.savepoint import savepoint
 from neuraphage.runtime.seals import Seals
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_step import ToolStep
@@ -39,6 +41,7 @@ class ChildStep:
 
         Raises:
             LeaseLost, StoreUnavailable: as UnitOfWork.suspend.
+            NoRoom: somebody else has made children of this task meanwhile; nothing is noted.
         """
         match action:
             case Spawn():
@@ -51,11 +54,15 @@ class ChildStep:
 
     def _spawn(self, action: Spawn) -> Settled:
         """Make the children in the write that gives the lease back; nothing of them is there before or without it."""
-        waited = 0
+        waited, take_back = 0, savepoint(self._work)
         for call, rules in action.calls:
             self._seals.decided(call, Permission.GRANTED, rules)
             waited += self._made(call)
-        return self._suspend(waited)
+        try:
+            return self._suspend(waited)
+        except NoRoom:
+            take_back()
+            raise
 
     def _wait(self, action: AwaitChildren) -> Settled:
         """Give the lease back until children are over."""

@@ -53,6 +53,7 @@ from neuraphage.runtime.gates import Gates
 from neuraphage.runtime.guard_step import GuardStep
 from neuraphage.runtime.model_step import ModelStep
 from neuraphage.runtime.no_money import NoMoney
+from neuraphage.runtime.no_room import NoRoom
 from neuraphage.runtime.people_step import PeopleStep
 from neuraphage.runtime.relayed_call import begun_call
 from neuraphage.runtime.seals import Seals
@@ -165,12 +166,21 @@ class Turn:
             case AskPeople() | AskHosts() | AskWhatHappened():
                 return self._ask(action)
             case Spawn() | AwaitChildren() | TakeChildren():
-                return self._children.carry_out(action)
+                return self._of_children(action)
             case NextTurn() | PauseFor() | Complete() | Fail() | StopAtLimit() | Rest():
                 return self._end.end(action)
             case _:
                 assert_never(action)
         return None
+
+    def _of_children(self, action: Spawn | AwaitChildren | TakeChildren) -> Settled | None:
+        """How many others have made meanwhile is a fact of the next decision."""
+        try:
+            return self._children.carry_out(action)
+        except NoRoom as full:
+            self._work.children_made = full.made
+            self._facts.forget()
+            return None
 
     def _wait(self, action: WaitUntil | WaitForRate | WaitForCapacity | WaitForMoney) -> Settled:
         """A timer or a person wakes the task; until then no process is busy with it."""

@@ -35,6 +35,7 @@ from neuraphage.ports import (
 from neuraphage.runtime.call_locks import Blocked
 from neuraphage.runtime.held_lease import HeldLease
 from neuraphage.runtime.no_money import NoMoney
+from neuraphage.runtime.no_room import NoRoom
 from neuraphage.runtime.noted import Noted
 from neuraphage.runtime.patience import persistently
 from neuraphage.runtime.services import Services
@@ -74,6 +75,8 @@ class UnitOfWork(Noted):
         """Gates of models that take no calls now."""
         self.kept = claimed.kept
         """Limits of models that workers keep as they were learned, by gate."""
+        self.children_made = len(self.record.children)
+        """Tasks that this one has made, as the store last told."""
         self.error = ""
         """Why the turn has failed its task, if it has."""
         self._services = services
@@ -172,6 +175,7 @@ class UnitOfWork(Noted):
 
         Raises:
             LeaseLost: another lease has taken over.
+            NoRoom: for the children that are made; nothing was written, all stays noted.
             StoreUnavailable: the store stayed away; the lease runs out and the sweep takes over.
         """
         pending, unsent = self._pending, self._announced is not None
@@ -182,6 +186,9 @@ class UnitOfWork(Noted):
                 self.held.lease, pending, to, due_ms=due_ms, reason=reason, detail=detail, unsent=unsent
             ),
         )
+        if settled.verdict is CommitVerdict.NO_ROOM:
+            self.held.settling = False
+            raise NoRoom(settled.children)
         return self._told(settled, pending.prompts_opened)
 
     def finish(self, to: FinishTo, detail: Mapping[str, Any] | None = None) -> Settled:
@@ -244,7 +251,7 @@ class UnitOfWork(Noted):
             self.held.flag(lost=True)
             lost = WriteLost if answer.verdict is CommitVerdict.LOST else LeaseLost
             raise lost(f"{self.held.lease.task_id}: {what} answered {answer.verdict.value}")
-        if answer.verdict is not CommitVerdict.NO_MONEY:
+        if answer.verdict not in (CommitVerdict.NO_MONEY, CommitVerdict.NO_ROOM):
             self.held.advance_token()
             when_written, self._when_written = self._when_written, []
             for told in when_written:

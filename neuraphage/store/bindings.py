@@ -147,7 +147,7 @@ BINDINGS = {
             parts=(*WORK, LOCKS), asks=Asks.COMMIT, asks_more=Asks.TURN,
         ),
         _change(
-            "suspend", *LIMITS, "to", "#due_ms", "reason", "detail", "unsent",
+            "suspend", *LIMITS, "to", "#due_ms", "reason", "detail", "unsent", "#max_children",
             parts=(*GRAPH, CREATING, SPAWNING), asks=Asks.TURN,
         ),
         _change("finish", *_FINISH, parts=(*GRAPH, FINISHING), asks=Asks.NEXT, asks_more=Asks.TURN),

@@ -109,6 +109,8 @@ def settled_of(reply: Sequence[bytes]) -> Settled:
     texts = [part.decode() for part in reply[:5]]
     if len(texts) == 1:
         return Settled(CommitVerdict(texts[0]))
+    if texts[0] == CommitVerdict.NO_ROOM:
+        return Settled(CommitVerdict.NO_ROOM, children=int(texts[1]))
     seq, iteration = int(float(texts[3])), int(float(texts[4]))
     return Settled(CommitVerdict(texts[0]), Status(texts[1]), texts[2], seq, iteration, woken_of(reply[5:]))
 
@@ -143,6 +145,7 @@ def suspend(
         "due_ms": due_ms,
         "reason": reason,
         "detail": dumps(detail or {}),
+        "max_children": context.settings.max_children,
     }
     reply = _write("suspend", context, lease, changes, **further)
     return _settle(context, lease, changes, reply)

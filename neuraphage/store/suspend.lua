@@ -5,6 +5,8 @@ if refused then return { refused } end
 refused = unfit()
 if refused then return refused end
 local groups, to = (parse_groups()), given.to
+local too_many = #groups.children > 0 and not row.cancel and made_too_many(groups.children)
+if too_many then return { 'NO_ROOM', tostring(too_many) } end
 local now = now_ms()
 local set = change_fields(groups, now)
 local seq = row.seq + 1

@@ -12,6 +12,10 @@ def _children(name: str, script: str, old: str, new: str, test: str, **given: ob
     return Mutant(name, script, old, new, f"children::test_{test}", given)
 
 
+def _bounds(name: str, script: str, old: str, new: str, test: str) -> Mutant:
+    return Mutant(name, script, old, new, f"tree_bounds::test_{test}")
+
+
 CHILD_MUTANTS = (
     _children(
         "all are waited for", "children", "    if child.rule == WAIT.all and open then return true end\n", "",
@@ -64,7 +68,7 @@ CHILD_MUTANTS = (
     ),
     _children(
         "a child is made once", "spawning",
-        "not known[id] and redis.call('HEXISTS', key_of(id), 'status') == 0 then", "true then",
+        "not known[id] and redis.call('HEXISTS', key_of(id), 'status') == 0\n", "true\n",
         "a_child_that_is_there_is_not_made_again",
     ),
     _children(
@@ -84,6 +88,19 @@ CHILD_MUTANTS = (
     _children(
         "who is full takes no child", "create", "  if made >= given.max_children then", "  if false then",
         "a_person_makes_a_child",
+    ),
+    _bounds(
+        "a turn makes no more than there is room for", "suspend",
+        "if too_many then return", "if false then return", "a_turn_makes_no_more_children_than_there_is_room_for",
+    ),
+    _bounds(
+        "who is cancelled needs no room", "suspend", " and not row.cancel and made", " and made",
+        "a_cancelled_task_is_over_also_without_room",
+    ),
+    _bounds(
+        "children that are there take no second place", "spawning",
+        "    if is_new_child(known, rows[i], rows[i + 1]) then", "    if true then",
+        "children_that_are_there_take_no_second_place",
     ),
     _children(
         "who is gone takes no child", "create",

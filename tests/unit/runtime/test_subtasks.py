@@ -168,6 +168,28 @@ def test_depth_and_width_are_limited(tmp_path: Path) -> None:
     rig.check()
 
 
+def test_a_turn_that_somebody_has_forestalled_makes_what_there_is_room_for(tmp_path: Path) -> None:
+    """A person made a child while the model was writing: the rest is made, and the model is told of what was not."""
+
+    class Forestalled(ByTask):
+        def call(self, request: ModelRequest, on_delta: Callable[[Delta], None], interrupt: Interrupt) -> ModelReply:
+            reply = super().call(request, on_delta, interrupt)
+            if not rig.get(parent).children:
+                rig.submit("Do mine.", parent_id=parent, depth=1)
+            return reply
+
+    replies = {"Do it.": [spawns("a", "b"), says("Done.")], "Do a.": [says("a done")], "Do mine.": [says("ok")]}
+    rig = new_rig(tmp_path, Forestalled(replies), max_children=2)
+    parent = rig.submit()
+    rig.drain()
+    assert len(rig.get(parent).children) == 2
+    assert "a done" in text_of(rig, parent, "a")
+    assert "2 subtasks, as many as max_children allows" in text_of(rig, parent, "b")
+    assert rig.kinds(parent).count(EventKind.SUBTASK_SPAWNED) == 2
+    assert rig.get(parent).status is Status.COMPLETED
+    rig.check()
+
+
 def test_a_child_works_inside_its_parents_directory_with_its_rights(tmp_path: Path) -> None:
     """A directory outside, and a tier that there is not, are refused; limits come out of the parent's."""
     (tmp_path / "sub").mkdir()
