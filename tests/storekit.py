@@ -11,6 +11,7 @@ from typing import Any
 import fakeredis
 
 from eventkit import index_faults, stamp_faults, stored_events
+from everykind import missing_kinds
 from neuraphage.decide.superseding import superseding
 from neuraphage.model.dependency import Dependency, OnFailure
 from neuraphage.model.message import Entry
@@ -357,6 +358,7 @@ class StoreKit:
             assert self.leftovers() == []
             assert index_faults(self.store.context) == []
             assert [fault for event in stored_events(self.store.context) for fault in stamp_faults(event)] == []
+            assert missing_kinds(self.store.context) == []
 
 
 def item(raw: bytes) -> InboxItem:

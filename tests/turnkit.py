@@ -19,6 +19,7 @@ import orjson
 from celery.exceptions import WorkerTerminate
 
 from eventkit import data_faults, index_faults, stamp_faults, stored_events
+from everykind import missing_kinds
 from neuraphage.api.service import TaskService
 from neuraphage.client_wiring import new_task_id
 from neuraphage.decide.conversation import tool_calls
@@ -288,13 +289,17 @@ class Rig:
         try:
             self.drain()
         except Killed:
-            record = self.get(task_id)
-            following = self.recover(task_id) if record.place == "leases" else self.reborn()
-            if record.place == "outbox":
-                following.dispatcher.messages[:] = [(task_id, record.seq)]
-            following.drain()
-            return following
+            return self.after_death(task_id)
         return self
+
+    def after_death(self, task_id: str) -> Rig:
+        """Handle messages until there are none in the process that follows a dead one, wherever the task is."""
+        record = self.get(task_id)
+        following = self.recover(task_id) if record.place == "leases" else self.reborn()
+        if record.place == "outbox":
+            following.dispatcher.messages[:] = [(task_id, record.seq)]
+        following.drain()
+        return following
 
     def dies(self) -> None:
         """Handle the oldest message in a process that is killed on the way."""
@@ -372,6 +377,7 @@ class Rig:
         assert index_faults(self.store.context) == []
         told = [*stored_events(self.store.context)]
         assert [fault for event in told for fault in stamp_faults(event) + data_faults(event)] == []
+        assert missing_kinds(self.store.context) == []
 
 
 def new_rig(

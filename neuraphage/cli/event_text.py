@@ -70,6 +70,7 @@ _TEXTS: dict[str, EventText] = {
     ),
     EventKind.ANSWER_TAKEN: lambda d: f"the answer{_said(d)}",
     EventKind.INPUT_RECEIVED: lambda d: f"message from {d['by']}",
+    EventKind.PERMISSION_REQUEST: lambda d: f"asks a person about {d['tool']}",
     EventKind.PERMISSION_GRANTED: lambda d: f"{d['tool']} allowed by {_who(d)}",
     EventKind.PERMISSION_DENIED: lambda d: (
         f"{d['tool']} not allowed by {_who(d)}" if d["by"] != TIMEOUT else f"{d['tool']} not run: nobody had allowed it"
@@ -77,7 +78,7 @@ _TEXTS: dict[str, EventText] = {
     EventKind.SECURITY_POLICY_CHECK: lambda d: (
         f"{d['tool']}: guards of {d['point']} say {d['verdict']}" + (f" ({d['by']})" if d.get("by") else "")
     ),
-    EventKind.SECURITY_VIOLATION: lambda d: f"{d['tool']} was against {d['by']}, and not run",
+    EventKind.SECURITY_VIOLATION: lambda d: f"{d['tool']} was against {_policy(d)}, and not run",
     EventKind.PERMISSION_VOIDED: lambda d: f"{d['tool']} is asked about again: {d['why']}",
     EventKind.TASK_RECOVERED: lambda d: f"recovered: its worker is {d['evidence']}. {d['reason']}",
     EventKind.TASK_PAUSED: lambda d: (
@@ -168,6 +169,10 @@ def _who(data: dict[str, Any]) -> str:
     return f"the rule `{data['rule']}`" if data.get("rule") else str(data.get("who") or data["by"])
 
 
+def _policy(data: dict[str, Any]) -> str:
+    return f"the rule `{data['by']}`" if data.get("source") else str(data["by"])
+
+
 def _said(data: dict[str, Any]) -> str:
     return f": {' '.join(str(data['answer']).split())}" if data.get("answer") else ""
 
@@ -200,10 +205,21 @@ def routine(event: Event) -> bool:
             return event.data.get("reason") in ("user_request", "user_input")
         case EventKind.PERMISSION_GRANTED:
             return bool(event.data.get("rule"))
+        case EventKind.SECURITY_VIOLATION:
+            return bool(event.data.get("source"))  # of rules; PermissionDenied tells of them
+        case EventKind.SECURITY_POLICY_CHECK:
+            return event.data.get("verdict") in ("allow", "block")  # SecurityViolation tells of a block
         case EventKind.REQUEST_SENT:
             return bool(event.data.get("attempt") == 1)
         case _:
             return event.kind in _ROUTINE
 
 
-_ROUTINE = frozenset({EventKind.RESPONSE_RECEIVED, EventKind.USER_INPUT_NEEDED, EventKind.ANSWER_TAKEN})
+_ROUTINE = frozenset(
+    {
+        EventKind.RESPONSE_RECEIVED,
+        EventKind.USER_INPUT_NEEDED,
+        EventKind.PERMISSION_REQUEST,  # a view shows the prompt
+        EventKind.ANSWER_TAKEN,
+    }
+)

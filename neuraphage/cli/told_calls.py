@@ -15,9 +15,11 @@ _OF_CALLS = frozenset(
         EventKind.TOOL_ATTACHED,
         EventKind.TOOL_SETTLED,
         EventKind.TOOL_COMPLETED,
+        EventKind.PERMISSION_REQUEST,
         EventKind.PERMISSION_GRANTED,
         EventKind.PERMISSION_DENIED,
         EventKind.PERMISSION_VOIDED,
+        EventKind.SECURITY_VIOLATION,
     }
 )
 

@@ -137,7 +137,7 @@ class EventKind(StrEnum):
     HOST_REFUSED = "HostRefused", EventGroup.SECURITY
     """A command in the sandbox asked for a host that it may not reach."""
     SECURITY_POLICY_CHECK = "SecurityPolicyCheck", EventGroup.SECURITY
-    """A guard has judged a call."""
+    """Guards have judged a call."""
     SECURITY_VIOLATION = "SecurityViolation", EventGroup.SECURITY
     """A call was against a policy, and was not run."""
 
@@ -190,10 +190,9 @@ RESERVED = frozenset(
         EventKind.LEARNING_EXTRACTED,
         EventKind.KNOWLEDGE_QUERY,
         EventKind.KNOWLEDGE_INJECTED,
-        EventKind.PERMISSION_REQUEST,
     }
 )
-"""Kinds that have their name, and that no run of this release writes yet. Who writes one takes it out of here."""
+"""Kinds of what tasks learn, which have their name and wait for a store of it: no run of this release writes them."""
 
 
 class Event(Frozen):

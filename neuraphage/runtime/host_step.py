@@ -13,7 +13,7 @@ from neuraphage.model.event import Event
 from neuraphage.model.message import Entry
 from neuraphage.model.prompt import PERMISSION_OPTIONS, InboxItem, Prompt, PromptKind
 from neuraphage.model.tool import ToolCall
-from neuraphage.runtime.seals import PERMISSION_EVENTS, author
+from neuraphage.runtime.seals import PERMISSION_EVENTS, author, requested
 from neuraphage.runtime.unit_of_work import UnitOfWork
 
 
@@ -38,7 +38,7 @@ class HostStep:
         record, now_ms = self._work.record, self._work.now_ms()
         timeout_s = record.spec.permission_timeout_s
         name = call_name(call.tool_use_id, record.resets)
-        self._work.open_prompts(
+        opened = [
             Prompt(
                 prompt_id=prompt_id(record.task_id, record.counters.iteration, name, subject(place)),
                 kind=PromptKind.PERMISSION,
@@ -52,7 +52,9 @@ class HostStep:
                 call_index=index,
             )
             for place in places
-        )
+        ]
+        self._work.open_prompts(opened)
+        self._work.note(events=map(requested, opened))
 
     def answered(self, call: ToolCall, place: str, prompt: Prompt, item: InboxItem, text: str) -> None:
         """Note what a person says of a host, and tell the model.

@@ -21,7 +21,7 @@ from neuraphage.model.tool_traits import ToolTraits
 from neuraphage.ports import Settled, SuspendTo
 from neuraphage.runtime.host_step import HostStep
 from neuraphage.runtime.input_guard import judged_input
-from neuraphage.runtime.seals import PERMISSION_EVENTS, SAID_CHARS, Seals, author
+from neuraphage.runtime.seals import PERMISSION_EVENTS, SAID_CHARS, Seals, author, requested
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.tool_step import ToolStep
 from neuraphage.runtime.unit_of_work import UnitOfWork
@@ -210,7 +210,8 @@ class PeopleStep:
             if prompt.kind is PromptKind.PERMISSION:
                 entry = entry.model_copy(update={"asked": entry.asked + 1})
             planned.append(entry.model_copy(update={"prompt_id": prompt.prompt_id}))
-        self._work.note(journal=planned)
+        events = [requested(prompt) for prompt in opened if prompt.kind is PromptKind.PERMISSION]
+        self._work.note(journal=planned, events=events)
 
     def _prompt(self, call: ToolCall, index: int, is_outside: bool) -> Prompt:
         record = self._work.record

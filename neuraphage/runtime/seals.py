@@ -100,8 +100,12 @@ class Seals:
             return
         sources = dict.fromkeys(rule.source.value for rule in rules)
         said = {"by": BY_RULE, "rule": "; ".join(map(str, rules))[:MOST_CHARS], "source": ", ".join(sources)}
-        data = {"tool": call.name, "id": call.tool_use_id, **said, "digest": self.digest(call)}
-        self._work.note(events=[Event(kind=PERMISSION_EVENTS[permission], data=data)])
+        of_call = {"tool": call.name, "id": call.tool_use_id}
+        events = [Event(kind=PERMISSION_EVENTS[permission], data={**of_call, **said, "digest": self.digest(call)})]
+        if permission is Permission.DENIED:
+            against = {**of_call, "by": said["rule"], "source": said["source"]}
+            events.append(Event(kind=EventKind.SECURITY_VIOLATION, data=against))
+        self._work.note(events=events)
 
     def _what_differs(self, call: ToolCall, entry: ToolEffect) -> str:
         approved, seen = approved_file(entry), files_seen(self._work.entries)
@@ -125,6 +129,12 @@ class Seals:
         if not isinstance(path, str):
             return None
         return self._services.files.sight(path, self._tools.context(call, declaration, 0))
+
+
+def requested(prompt: Prompt) -> Event:
+    """The event that tells of a permission prompt, for the write that opens it."""
+    data = {"tool": prompt.tool, "id": prompt.tool_use_id, "prompt": prompt.prompt_id, "digest": prompt.digest}
+    return Event(kind=EventKind.PERMISSION_REQUEST, data={**data, "deadline_ms": prompt.deadline_ms})
 
 
 def author(item: InboxItem, prompt: Prompt, answer: PermissionAnswer) -> dict[str, str]:

@@ -35,6 +35,10 @@ ROWS = {
     "R191": "A crash costs less than 5 % of the work that was done.",
     "R192": "A step is few and small writes, and what a task keeps in the state server is below 1 MB.",
     "R193": "No healthy task is taken for an orphan.",
+    # what is decided about calls
+    "R70": "Every point of security is an event or a guard: checks, violations, requests, grants, denials, anomalies.",
+    "R100": "A call that a rule denies is not run, is told to the model and is a violation; the next one follows.",
+    "R101": "What no rule decides is asked of a person, and what they say for later is kept.",
     # locks
     "R57": "Whoever has a lock keeps others from the same thing; one that was freed goes to the next who waits.",
     "R64": "An unlisted command is asked about, allowed, waits for its directory, and runs once.",

@@ -47,6 +47,19 @@ SHOWN_BY: dict[str, list[str]] = {
     "R64": [
         "tests/stack/test_locks_of_tasks.py::test_an_unlisted_command_is_asked_about_waits_for_its_directory_and_runs"
     ],
+    "R70": [
+        "tests/unit/model/test_event_kinds.py::test_only_what_tasks_learn_is_reserved",
+        "tests/unit/runtime/test_decision_events.py::test_a_request_is_told_once_whatever_crashes",
+    ],
+    "R100": [
+        "tests/unit/runtime/test_decision_events.py::test_what_a_rule_decides_is_told_once",
+        "tests/unit/runtime/test_decision_events.py::test_a_violation_is_told_once_whatever_crashes",
+        "tests/unit/runtime/test_project_rules.py::test_the_model_is_told_whose_rule_forbids_a_call",
+    ],
+    "R101": [
+        "tests/unit/runtime/test_decision_events.py::test_a_remembered_answer_decides_by_name",
+        "tests/unit/runtime/test_people_in_turns.py::test_an_unanswered_permission_is_denied_at_its_deadline",
+    ],
     "R102": [
         "tests/unit/decide/test_lock_needs.py::test_needs_follow_from_the_declaration",
         "tests/unit/runtime/test_locked_calls.py::test_a_call_that_waits_too_long_gets_an_error_that_names_the_holder",

@@ -46,6 +46,7 @@ DATA: Mapping[str, type[EventData]] = {
     EventKind.DEPENDENCY_ADDED: cross_task.DependencyAdded,
     EventKind.DEPENDENCY_REMOVED: cross_task.DependencyRemoved,
     EventKind.SUBTASK_SPAWNED: cross_task.SubtaskSpawned,
+    EventKind.PERMISSION_REQUEST: security.PermissionRequest,
     EventKind.PERMISSION_GRANTED: security.Decided,
     EventKind.PERMISSION_DENIED: security.Decided,
     EventKind.PERMISSION_VOIDED: security.PermissionVoided,

@@ -5,6 +5,24 @@ from __future__ import annotations
 from neuraphage.model.event_data.base import EventData
 
 
+class PermissionRequest(EventData):
+    """Data of PermissionRequest.
+
+    Args:
+        tool: its name; for a host `host: NAME:PORT`.
+        id: of the call.
+        prompt: id of the prompt that was opened.
+        digest: of the call as it is shown: tool, parameters, files and rules; none for a host.
+        deadline_ms: until when an answer is waited for; none where that is for ever.
+    """
+
+    tool: str
+    id: str
+    prompt: str
+    digest: str | None = None
+    deadline_ms: int | None = None
+
+
 class Decided(EventData):
     """Data of PermissionGranted and PermissionDenied.
 
@@ -91,11 +109,13 @@ class SecurityViolation(EventData):
     Args:
         tool: its name.
         id: of the call.
-        by: the guard or the rule that it was against.
-        why: in words.
+        by: the guard or the rules that it was against.
+        why: in words; empty where the rules say it all.
+        source: where these rules stand; empty of a guard.
     """
 
     tool: str
     id: str
     by: str
     why: str = ""
+    source: str = ""

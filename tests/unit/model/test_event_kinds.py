@@ -8,15 +8,41 @@ from pathlib import Path
 import pytest
 
 import neuraphage
+from everykind import WRITTEN_IN, missing_kinds
 from neuraphage.model.event import RESERVED, Event, EventGroup, EventKind
 from neuraphage.model.event_data import DATA, EventData, NoData
 from neuraphage.model.event_data.lifecycle import TaskFailed
+from storekit import new_kit
 
 
 def test_every_kind_that_is_written_says_what_it_carries() -> None:
     """And nothing has data that is no kind."""
     assert set(EventKind) - RESERVED <= set(DATA)
     assert set(DATA) <= set(EventKind)
+
+
+def test_only_what_tasks_learn_is_reserved() -> None:
+    """All else is written: each kind by a test that fails without it (`everykind`)."""
+    assert {kind.value for kind in RESERVED} == {"LearningExtracted", "KnowledgeQuery", "KnowledgeInjected"}
+    assert set(WRITTEN_IN) == set(EventKind) - RESERVED
+
+
+def test_each_kind_has_a_test_that_exists() -> None:
+    """Under its very name, and in a suite that looks at what was written."""
+    root = Path(__file__).parents[3]
+    for test in set(WRITTEN_IN.values()):
+        path, _, name = test.partition("::")
+        function = name.partition("[")[0]
+        assert f"def {function}(" in (root / path).read_text(encoding="utf-8"), test
+
+
+def test_a_kind_that_its_test_does_not_write_fails_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each check of a rig or a store asks; another test is asked for nothing."""
+    context = new_kit().store.context
+    monkeypatch.setenv("PYTEST_CURRENT_TEST", f"{WRITTEN_IN[EventKind.TOOL_STARTED]} (teardown)")
+    assert missing_kinds(context) == ["ToolStarted", "PermissionGranted"]
+    monkeypatch.setenv("PYTEST_CURRENT_TEST", "tests/unit/test_of_others.py::test_it (call)")
+    assert missing_kinds(context) == []
 
 
 def test_no_kind_that_is_written_is_reserved() -> None:

@@ -8,18 +8,25 @@ from typing import Any
 import pytest
 
 from neuraphage.cli.event_text import event_text, routine
+from neuraphage.hooks import PreToolUse, Verdict, allow, block, guard
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.event import Event
+from neuraphage.model.task import Status
 from neuraphage.model.tool_traits import ToolTraits
 from neuraphage.store import queries
-from turnkit import FakeTool, Killed, Rig, calls, says
+from neuraphage.testing import CrashInjector, CrashPoint, Side
+from turnkit import FakeTool, Killed, Rig, calls, killed, recorded, says
 
 MakeRig = Callable[..., Rig]
 RUN = ("t1", "run_command", {"command": "echo a | cat"})
 
 
+def history(rig: Rig, task_id: str, *kinds: str) -> list[Event]:
+    return [event for event in queries.events(rig.store.context, task_id) if event.kind in kinds]
+
+
 def decisions(rig: Rig, task_id: str) -> list[Event]:
-    return [event for event in queries.events(rig.store.context, task_id) if event.kind.startswith("Permission")]
+    return history(rig, task_id, "PermissionGranted", "PermissionDenied")
 
 
 def decided(rig: Rig, task_id: str) -> list[tuple[str, Any, Any, Any]]:
@@ -57,7 +64,10 @@ def test_what_a_rule_decides_is_told_once(
 ) -> None:
     """With all rules that allow a line together, and where they come from."""
     rig = make_rig(calls(call), says("Done."), rules=rules)
-    assert decided(rig, rig.run(allow=allow)) == [decision]
+    task_id = rig.run(allow=allow)
+    assert decided(rig, task_id) == [decision]
+    violations = [(one.data["by"], one.data["source"]) for one in history(rig, task_id, "SecurityViolation")]
+    assert violations == ([decision[2:]] if decision[0] == "Denied" else [])
 
 
 def test_what_nobody_rules_about_leaves_none(make_rig: MakeRig) -> None:
@@ -84,6 +94,7 @@ def test_a_remembered_answer_decides_by_name(make_rig: MakeRig, word: str, kind:
     task_id = rig.run(allow=())
     rig.people.answer(task_id, rig.get(task_id).prompts[0].prompt_id, word)
     rig.drain()
+    assert len(history(rig, task_id, "SecurityViolation")) == (word == "never"), "a person's no breaks no rule"
     effect = "allow" if word == "always" else "deny"
     assert decided(rig, task_id) == [(kind, "user", None, None), (kind, "rule", f"{effect} act", "answer")]
 
@@ -104,6 +115,76 @@ def test_a_decision_is_told_with_the_call_that_it_is_about(make_rig: MakeRig) ->
     rig = rig.recover(task_id)
     rig.drain()
     assert rig.kinds(task_id).count("PermissionGranted") == rig.kinds(task_id).count("ToolStarted") == 2
+
+
+@pytest.mark.parametrize("side", Side)
+def test_a_violation_is_told_once_whatever_crashes(make_rig: MakeRig, side: Side) -> None:
+    """In the write of the call's result: with the decision, or neither, and a recovered turn does not repeat it."""
+    replies = [calls(("t1", "act", {}))] * (2 if side is Side.BEFORE else 1)  # what is not stored is asked for again
+    rig = make_rig(*replies, says("Done."), extra=[FakeTool()], rules=("deny act",))
+    task_id = rig.submit()
+    recorded(rig, CrashInjector(CrashPoint("TurnStore.finish", 1, side), killed))
+    rig.dies()
+    assert rig.kinds(task_id).count("SecurityViolation") == (side is Side.AFTER)
+    rig.after_death(task_id)
+    kinds = rig.kinds(task_id)
+    assert kinds.count("SecurityViolation") == kinds.count("PermissionDenied") == 1
+    place = kinds.index("SecurityViolation")
+    assert kinds[place - 1] == "PermissionDenied"
+    assert rig.get(task_id).status is Status.COMPLETED
+
+
+def test_a_request_is_told_with_the_prompt_that_it_opens(make_rig: MakeRig) -> None:
+    """What is asked about, until when, under which prompt and digest; once a prompt, and of permissions alone."""
+    tool = FakeTool(side_effecting=True)
+    asks = ("t2", "ask_user", {"question": "Which?"})
+    rig = make_rig(calls(("t1", "act", {}), asks), says("Done."), extra=[tool])
+    task_id = rig.run(allow=())
+    (event,) = history(rig, task_id, "PermissionRequest")
+    (prompt,) = [one for one in rig.get(task_id).prompts if one.tool == "act"]
+    said = {"prompt": prompt.prompt_id, "digest": prompt.digest, "deadline_ms": prompt.deadline_ms}
+    assert event.data == {"tool": "act", "id": "t1", **said}
+    assert rig.kinds(task_id)[-2:] == ["PermissionRequest", "UserInputNeeded"]
+    assert event_text(event) == "asks a person about act"
+    assert routine(event), "a view shows the prompt itself"
+    for one in rig.get(task_id).prompts:
+        rig.people.answer(task_id, one.prompt_id, "yes")
+    rig.drain()
+    assert rig.kinds(task_id).count("PermissionRequest") == 1
+    assert rig.get(task_id).status is Status.COMPLETED
+
+
+@pytest.mark.parametrize("side", Side)
+def test_a_request_is_told_once_whatever_crashes(make_rig: MakeRig, side: Side) -> None:
+    """In the write that opens the prompt: it is there if and only if the prompt is."""
+    reply = calls(("t1", "act", {}))
+    rig = make_rig(reply, reply, extra=[FakeTool(side_effecting=True)])
+    task_id = rig.submit(allow=())
+    recorded(rig, CrashInjector(CrashPoint("TurnStore.suspend", 1, side), killed))
+    rig.dies()
+    assert rig.kinds(task_id).count("PermissionRequest") == len(rig.get(task_id).prompts) == (side is Side.AFTER)
+    rig.after_death(task_id)
+    assert rig.kinds(task_id).count("PermissionRequest") == len(rig.get(task_id).prompts) == 1
+
+
+def test_a_view_shows_a_violation_once(make_rig: MakeRig) -> None:
+    """By the line about the rule that denied, or by the one about the guard that blocked, and not by both of two."""
+
+    @guard("PreToolUse")
+    def judge(call: PreToolUse) -> Verdict:
+        return block("not today") if call.tool == "act" else allow()
+
+    other = FakeTool("other")
+    rig = make_rig(
+        calls(("t1", "act", {}), ("t2", "other", {})), says("Done."), extra=[FakeTool(), other], hooks=[judge],
+        rules=("deny other",),
+    )  # fmt: skip
+    task_id = rig.run()
+    kinds = ("PermissionDenied", "SecurityViolation", "SecurityPolicyCheck")
+    shown = [event_text(one) for one in history(rig, task_id, *kinds) if not routine(one)]
+    assert shown == ["act was against judge, and not run", "other not allowed by the rule `deny other`"]
+    violation = history(rig, task_id, "SecurityViolation")[-1]
+    assert event_text(violation) == "other was against the rule `deny other`, and not run"
 
 
 def test_people_read_by_which_rule(make_rig: MakeRig) -> None:
