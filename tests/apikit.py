@@ -23,7 +23,7 @@ from neuraphage.model.task import CompletedDetail, QueuedDetail, Status, TaskRec
 from neuraphage.model.tool import FileSight
 from neuraphage.model.tool_traits import ToolTraits
 from neuraphage.model.usage import Counters
-from neuraphage.ports import Delta, Signal, Signalled, SignalVerdict
+from neuraphage.ports import Created, Delta, NextTurn, Signal, Signalled, SignalVerdict
 from neuraphage.settings import Settings
 from neuraphage.testing import ManualClock
 from neuraphage.tools.builtin_traits import BUILTIN_TRAITS
@@ -43,7 +43,7 @@ class Rows:
         self.read: list[str] = []
         self.away = 0
 
-    def create(self, spec: TaskSpec, key: str, attachments: Sequence[Attachment] = ()) -> tuple[bool, str]:
+    def create(self, spec: TaskSpec, key: str, attachments: Sequence[Attachment] = ()) -> Created:
         detail, marker = QueuedDetail(queued_at_ms=0), Marker(name=MarkerName.TASK_CREATED)
         self.tasks[spec.task_id] = TaskRecord(
             spec=spec,
@@ -58,7 +58,7 @@ class Rows:
         )
         self.lines[spec.task_id] = []
         self.write(spec.task_id, "TaskCreated")
-        return True, spec.task_id
+        return Created(True, spec.task_id, NextTurn(spec.task_id, 1, 0))
 
     def signal(self, task_id: str, sent: Signal) -> Signalled:
         self.sent.append(sent)

@@ -146,7 +146,7 @@ class StoreKit:
         spec = TaskSpec(
             task_id=task_id, name="A task", prompt=prompt, model="m", working_dir=folder, blocked_by=tuple(after)
         )
-        made, found = self.store.create(spec, key or f"key-{task_id}")
+        made, found, _ = self.store.create(spec, key or f"key-{task_id}")
         assert made
         return found
 

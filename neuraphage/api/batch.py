@@ -93,5 +93,6 @@ class _OneRow(Tasks):
         self.is_new = False
 
     def _submitted(self, spec: TaskSpec, key: str | None, shown_with: tuple[Attachment, ...]) -> str:
-        self.is_new, task_id = self._service.create(spec, key, shown_with)
-        return task_id
+        created = self._service.create(spec, key, shown_with)
+        self.is_new = created.is_new
+        return created.task_id

@@ -25,7 +25,7 @@ from neuraphage.model.place import Place
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.rule import Rule
 from neuraphage.model.task import NAME_MAX_CHARS, TEXT_MAX_CHARS, TaskRecord, TaskSpec
-from neuraphage.ports import AddRule, Dispatcher, Redaction, Signal, SignalKind, Signalled, TaskStore
+from neuraphage.ports import AddRule, Created, Dispatcher, Redaction, Signal, SignalKind, Signalled, TaskStore
 
 MOVES_NO_TASK = frozenset({SignalKind.LIMIT, SignalKind.MODEL, SignalKind.UNLOCK})
 
@@ -74,13 +74,13 @@ class TaskService:
                 stands in place of its secrets.
             StoreUnavailable, StoreError: nothing was stored.
         """
-        return self.create(spec, key, attachments)[1]
+        return self.create(spec, key, attachments).task_id
 
-    def create(self, spec: TaskSpec, key: str | None, attachments: Sequence[Attachment]) -> tuple[bool, str]:
+    def create(self, spec: TaskSpec, key: str | None, attachments: Sequence[Attachment]) -> Created:
         """As `submit`.
 
         Returns:
-            Whether the task is new, and its id.
+            Whether the task is new, its id, and the message that was sent.
         """
         clean = spec.model_copy(
             update={
@@ -97,10 +97,12 @@ class TaskService:
             length = len(getattr(clean, field))
             if length > TEXT_MAX_CHARS:
                 raise BadInput(f"{field}: it has {length} characters, the limit is {TEXT_MAX_CHARS}; shorten it")
-        is_new, task_id = self._store.create(clean, key or spec.task_id, self._named(attachments))
+        created = self._store.create(clean, key or spec.task_id, self._named(attachments))
         # also for a repeat: it may be this client's own second try, whose first answer was lost before it published
-        self._dispatcher.publish_turn(task_id, 0, 1, MarkerName.TASK_CREATED.value)
-        return is_new, task_id
+        if created.turn is not None:
+            turn = created.turn
+            self._dispatcher.publish_turn(turn.task_id, turn.iteration, turn.seq, MarkerName.TASK_CREATED.value)
+        return created
 
     def _named(self, attachments: Sequence[Attachment]) -> tuple[Attachment, ...]:
         """The same with names that may be stored."""

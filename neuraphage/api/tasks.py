@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from neuraphage.api.checking import Attachable, attached, one_line, readable, require_narrow
 from neuraphage.api.models import Models, asked_models
+from neuraphage.api.start_time import start_ms
 from neuraphage.decide.child_spec import below
 from neuraphage.decide.limits import limit_change
 from neuraphage.errors import BadInput
@@ -21,6 +22,8 @@ from neuraphage.model.task import Mode, OnUnknownOutcome, TaskSpec
 from neuraphage.setting_values import MAX_S
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from neuraphage.model.attachment import Attachment
     from neuraphage.ports import Signalled
 
@@ -63,6 +66,7 @@ class Tasks(Models):
         blocked_by: Iterable[str | Dependency] = (),
         parent: str | None = None,
         on_parent_end: OnParentEnd | None = None,
+        at: datetime | None = None,
     ) -> str:
         """Submit a task.
 
@@ -95,12 +99,14 @@ class Tasks(Models):
             parent: task whose subtask it is to be (docs/subtasks.md): that one is given its result, and its money comes
                 out of that of the parent. Where nothing else is given, it works in the parent's directory.
             on_parent_end: what becomes of it when its parent is over; it is cancelled unless this says otherwise.
+            at: when it begins (docs/schedules.md), by the server's clock; in this machine's zone unless it has one.
 
         Returns:
             The task's id.
 
         Raises:
-            BadInput: an argument is out of its range or of no use, or the working directory is too wide.
+            BadInput: an argument is out of its range or of no use, the working directory is too wide, or the time is
+                past.
             TaskNotFound: a task that must end first, or the parent, is not stored.
             IllegalMove: the parent is over.
             StoreUnavailable, StoreError: it is not known whether it was stored; repeat it under the same `key`.
@@ -117,7 +123,7 @@ class Tasks(Models):
         shown = {"name": name, **words, "priority": priority, "on_unknown_outcome": on_unknown_outcome}
         asking = {"allow": tuple(allow), "mode": mode, "permission_timeout_s": permission_timeout_s}
         self._ports.waker.prepare()  # a new task always needs it: nothing is to come between write and message
-        awaited = {"blocked_by": tuple(self._dependency(one) for one in blocked_by)}
+        awaited = {"blocked_by": tuple(self._dependency(one) for one in blocked_by), "starts_at_ms": start_ms(at)}
         spec = self._spec(prompt, max_turns, max_cost_usd, {**work, **shown, **asking, **awaited})
         if above is not None:
             spec = below(above, spec, on_parent_end, self.settings.max_task_depth)

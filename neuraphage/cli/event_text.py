@@ -10,6 +10,7 @@ from neuraphage.decide.anomaly_text import told_to_people
 from neuraphage.decide.duration import duration
 from neuraphage.decide.policy import TIMEOUT
 from neuraphage.decide.pool_text import pool_text
+from neuraphage.decide.start_times import start_text
 from neuraphage.model.anomaly import Anomaly
 from neuraphage.model.capacity import CapacityReason
 from neuraphage.model.compaction import Shortening
@@ -25,8 +26,13 @@ _SHORTENED: dict[str, str] = {
     Shortening.SUMMARY: "a summary{} in place of the older part",
 }
 
+
+def _start(at_ms: int | None) -> str:
+    return "" if at_ms is None else f"; starts at {start_text(at_ms)}"
+
+
 _TEXTS: dict[str, EventText] = {
-    EventKind.TASK_CREATED: lambda d: f"created: {d['name']}",
+    EventKind.TASK_CREATED: lambda d: f"created: {d['name']}" + _start(d.get("starts_at_ms")),
     EventKind.TASK_SCHEDULED: lambda d: (
         "has a slot" + (f", after {duration(d['waited_ms'])}" if d["waited_ms"] else "")
     ),

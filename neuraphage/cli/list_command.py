@@ -131,6 +131,8 @@ def _waits(record: TaskRecord, place: LinePlace | None) -> None:
         hint(f"{short_id(record.task_id)} waits for {short_id(record.locks.holder_task)}: {record.locks.resource}")
     if place is not None:
         hint(f"{short_id(record.task_id)}: {place_text(place)}")
+    if record.starts_at_ms is not None:
+        hint(f"{short_id(record.task_id)} starts at {minutes_here(record.starts_at_ms)}")
 
 
 def _as_json(api: Api, record: TaskRecord) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from neuraphage.cli.arguments import (
     MaxTurns,
     Model,
     PermissionTimeout,
+    StartsAt,
     TaskId,
     TaskMode,
     WhenUnknown,
@@ -29,6 +30,7 @@ from neuraphage.cli.arguments import (
     existing_dir,
     given_extra,
     labels_of,
+    start_of,
     timeout_s,
 )
 from neuraphage.cli.batch_submit import submit_batch
@@ -97,6 +99,7 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
     file: TextFile = None,
     attach: Attach = None,
     after: After = None,
+    at: StartsAt = None,
     from_file: FromFile = None,
     force: Force = False,
     follow_it: Annotated[bool, typer.Option("--follow", "-f", help="Show it as it goes, as `attach` does.")] = False,
@@ -113,9 +116,10 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
     text = given_text("the prompt", prompt, file)
     check_new_task(text, model=model, max_turns=max_turns, max_cost=max_cost, name=name)
     _check_words(tag or (), allow or ())
-    further, awaited = given_extra(extra), dependencies_of(after)
+    further = given_extra(extra)
     working_dir, wait_s = None if directory is None else existing_dir(directory), timeout_s(permission_timeout)
     shown: dict[str, Any] = {"name": name, "tags": tag or (), "labels": labels_of(label), "priority": priority}
+    shown |= {"blocked_by": dependencies_of(after), "at": start_of(at)}
     with connect() as api:
         tell_first(api, model, attach)
         task_id = api.submit(
@@ -135,7 +139,6 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
             followed=follow_it,
             extra=further,
             attachments=attach or (),
-            blocked_by=awaited,
         )
         _tell_made(api, task_id, follow_it=follow_it, as_json=as_json)
 

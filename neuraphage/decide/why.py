@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from neuraphage.decide.asking import asks_line, short_prompt_id
-from neuraphage.decide.capacity import why_waits
 from neuraphage.decide.duration import duration
 from neuraphage.decide.going_on import going_on
-from neuraphage.decide.pool_text import pool_text, why_paused
+from neuraphage.decide.pool_text import why_paused
 from neuraphage.decide.why_blocked import why_blocked
 from neuraphage.decide.why_in_line import why_in_line
+from neuraphage.decide.why_later import later_start, why_waits_for_time
 from neuraphage.model.dependency import SKIPPED
 from neuraphage.model.effect import MarkerName
 from neuraphage.model.explanation import Clocks, Explanation, Forecast, Holder, TaskFacts
@@ -83,7 +83,7 @@ def explain(facts: TaskFacts, rules: Rules, *, is_priced: bool = True) -> Explan
         case _, Place.OUTBOX:
             because, following = _waits_for_worker(facts, rules)
         case _, Place.TIMERS:
-            because, following = _waits_for_time(facts)
+            because, following = why_waits_for_time(facts)
         case _, Place.LEASES:
             because, following = _held(facts, rules)
         case _:
@@ -93,6 +93,7 @@ def explain(facts: TaskFacts, rules: Rules, *, is_priced: bool = True) -> Explan
         because.append(
             f"No price is known here for its model {record.choice.model}: workers without one do not ask it."
         )
+    because += later_start(record)
     if record.cancel_requested:
         because.append("A person has cancelled it; whoever holds it ends it with the next step.")
     elif record.pause_requested:
@@ -190,22 +191,6 @@ def _waits_for_worker(facts: TaskFacts, rules: Rules) -> _Said:
     when = f"in {duration(left_ms)}" if left_ms else "with its next visit"
     again = f"The sweep will publish it again {when}, sooner if it finds the queue empty."
     return because, [Forecast(text=again, in_ms=left_ms)]
-
-
-def _waits_for_time(facts: TaskFacts) -> _Said:
-    left_ms = max(0, (facts.due_ms or 0) - facts.now_ms)
-    because = ["A model call failed in a way that passes; it waits before it asks again."]
-    if facts.record.shortage is not None:
-        because = [pool_text(facts.record.shortage)]
-    elif facts.held is not None and facts.held.held is not None:
-        kind, most = facts.held.held
-        begun = f"It has begun {most} {kind.value} within a minute, the most that `task_{kind.value}_per_minute` allows"
-        because = [f"{begun}; its next call, {facts.held.tool}, waits and holds no worker."]
-    elif facts.awaits is not None:
-        because = [why_waits(*facts.awaits, facts.awaits_model or facts.record.choice.model)]
-    elif facts.due_ms is not None and facts.due_ms == facts.record.unsafe_until_ms:
-        because = ["A former worker was only seen absent, and may still act; its next call waits for the end of that."]
-    return because, [Forecast(text=f"In {duration(left_ms)} it goes to a worker.", in_ms=left_ms)]
 
 
 def _held(facts: TaskFacts, rules: Rules) -> _Said:

@@ -182,10 +182,10 @@ class TaskSpec(Frozen):
         depth: how many tasks stand above it.
         on_parent_end: what becomes of it when its parent is over; None: it is cancelled.
         blocked_by: tasks that must end first, as asked for at create; those that hold stand in the record.
-        tags: free words.
-        labels: what its money is counted under, as `team` to `web`; a label may have a pool of its own.
+        tags, labels: free words; what its money is counted under, as `team` to `web` (a label may have a pool).
         worktree: path of a git worktree made for the task.
         permission_timeout_s: seconds until an unanswered permission counts as denied; None for no limit.
+        starts_at_ms: server time before which it does not begin; None: at once.
         created_at_ms: server time.
         schema_version: version of this shape.
     """
@@ -214,6 +214,7 @@ class TaskSpec(Frozen):
     fallbacks: tuple[str, ...] = Field(default=(), max_length=MAX_FALLBACKS)
     tier: str | None = None
     extra: dict[str, Any] = Field(default_factory=dict)
+    starts_at_ms: int | None = Field(default=None, ge=0)
     schema_version: int = SCHEMA_VERSION
 
 
@@ -223,15 +224,13 @@ class TaskRecord(Frozen):
     Args:
         spec: what was asked.
         status: where it stands; `detail` says more.
-        marker: the journal's last change.
-        counters: totals.
+        marker, counters: the journal's last change, and totals.
         seq: grows with every move out of a place; a broker message with another seq is stale.
         fence: grows with every claim and recovery.
         claim_id, owner: random id of the present or last claim, and process id of its holder.
         lease_until_ms, place: lease expiry; outbox, leases, timers or waits. None without one, or when terminal.
         pause_requested, cancel_requested: flags set by people while a worker holds the task.
-        prompts: open prompts.
-        grants: remembered permission answers, `TOOL` or `TOOL: PATTERN` to granted or denied.
+        prompts, grants: open ones; remembered permission answers, `TOOL` or `TOOL: PATTERN` to granted or denied.
         started_reason: why the present stretch of work began.
         unsafe_until_ms: until then a former owner that was only seen absent may still act.
         saved_at_ms: last commit, or the claim after a long rest, from which the age rule counts.
@@ -242,10 +241,10 @@ class TaskRecord(Frozen):
         reserved_microusd: what its call under way may cost of pools; 0 where no pool is.
         shortage: the pool that its next call waits for; None while it does not wait for one.
         dependencies, locks: tasks that it waits for, or has waited for; what its calls hold or wait for.
-        dependencies: tasks that it waits for, or has waited for.
         children: tasks that it has made.
         below_microusd: what those have cost, with all that is below them.
         outcomes: what came of those of them that no turn has taken yet.
+        starts_at_ms: that of its spec while its time is still to come; None from then on.
         resets: how often it began anew; shown to nobody, it tells the calls of one conversation from those of the next.
         cost_by_day: micro-dollars by day (since 1970-01-01, UTC), of the days from the release on that counts them.
     """
@@ -278,6 +277,7 @@ class TaskRecord(Frozen):
     locks: TaskLocks | None = None
     children: tuple[Child, ...] = ()
     below_microusd: int = 0
+    starts_at_ms: int | None = None
     outcomes: dict[str, ChildOutcome] = Field(default_factory=dict, exclude=True)
     resets: int = Field(default=0, exclude=True)
     cost_by_day: dict[int, int] = Field(default_factory=dict, exclude=True)

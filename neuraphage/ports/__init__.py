@@ -24,6 +24,7 @@ from neuraphage.ports.lock_request import LockRequest
 from neuraphage.ports.model_change import ModelChange
 from neuraphage.ports.notices import NoNotices, NoticeMark, NoticeStore, PromptNotices
 from neuraphage.ports.people import (
+    Created,
     Dispatcher,
     NextTurn,
     Signal,
@@ -72,6 +73,7 @@ __all__ = [
     "CommitVerdict",
     "Committed",
     "CountsTokens",
+    "Created",
     "Delta",
     "DetachableInterrupt",
     "Detached",

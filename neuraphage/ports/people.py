@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from neuraphage.model.dependency import Dependency
 from neuraphage.model.limits import NO_CHANGE, LimitChange
@@ -133,11 +133,25 @@ class Signalled:
     woken: tuple[NextTurn, ...] = ()
 
 
+class Created(NamedTuple):
+    """Answer of create.
+
+    Args:
+        is_new: whether the task was made now; else the key was known.
+        task_id: its id, or that of the first one.
+        turn: the message to send; None where it waits for others, for its time or for a slot, or has gone on.
+    """
+
+    is_new: bool
+    task_id: str
+    turn: NextTurn | None = None
+
+
 class TaskStore(Protocol):
     """What people's requests write and read."""
 
-    def create(self, spec: TaskSpec, key: str, attachments: Sequence[Attachment] = ()) -> tuple[bool, str]:
-        """Store a new task in the outbox; a repeat of the key returns False and the first task's id.
+    def create(self, spec: TaskSpec, key: str, attachments: Sequence[Attachment] = ()) -> Created:
+        """Store a new task in the outbox, or where it waits; a repeat of the key finds the first task.
 
         Args:
             spec: what to do.

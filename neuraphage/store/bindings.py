@@ -133,7 +133,7 @@ BINDINGS = {
         Binding(
             "create",
             ("spec", "entry", "name", "labels", "priority", *_MOST, "reason", "after", "#dependants_max", "parent",
-             "on_parent_end", "#max_children", *LIMITS, "#key_ttl_ms", _ALL_EVENTS),
+             "on_parent_end", "#max_children", "starts_at", *LIMITS, "#key_ttl_ms", _ALL_EVENTS),
             (PRELUDE, ACCESS, *GRAPH, CREATING),
             keys=("CREATED", "TOMBSTONES"),
         ),

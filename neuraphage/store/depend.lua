@@ -50,7 +50,7 @@ local function remove()
 end
 
 local function add()
-  local queued = row.status == STATUS.Queued and redis.call('ZSCORE', OUTBOX, ID)
+  local queued = row.status == STATUS.Queued -- for a worker, a slot or its time
   local blocked = row.status == STATUS.Blocked and waited
   if not (queued or blocked or row.status == STATUS.Paused) then return reply('ILLEGAL') end
   local edge = { id = on, rule = given.rule, state = state_of(on) }

@@ -159,6 +159,8 @@ def _task_violations(task_id: str, raw: Mapping[bytes, bytes], picture: _Picture
         found.append(f"{task_id}: not in the index of all ids")
     if not _has_marker(raw):
         found.append(f"{task_id}: no marker")
+    if b"starts_at" in raw and not _waits_for_its_time(task_id, status, picture):
+        found.append(f"{task_id}: {status}, and has a time to begin at that nothing waits for")
     if status not in TERMINAL:
         broken = [name for name in NUMBERS if not raw.get(name.encode(), b"0").isdigit()]
         found += [f"{task_id}: its {name} is no number" for name in broken]
@@ -182,6 +184,13 @@ def _place_violations(task_id: str, status: Status, picture: _Picture) -> list[s
     if task_id in picture.retention:
         found.append(f"{task_id}: {status} but in retention")
     return found
+
+
+def _waits_for_its_time(task_id: str, status: Status, picture: _Picture) -> bool:
+    """In timers; blocked and paused tasks are put there as soon as they are neither."""
+    if status in {Status.BLOCKED, Status.PAUSED}:
+        return True
+    return status is Status.QUEUED and task_id in picture.places[Place.TIMERS]
 
 
 def _has_marker(raw: Mapping[bytes, bytes]) -> bool:

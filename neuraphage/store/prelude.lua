@@ -20,7 +20,7 @@ end
 
 local COMMON = { 'status', 'since', 'fence', 'claim', 'token', 'verdict', 'owner', 'pause', 'cancel', 'seq',
   'iteration', 'prompts', 'recoveries', 'recoveries_total', 'marker', 'saved_at', 'reason', 'retry_count',
-  'lease_ms', 'stalls', 'trail', 'short', 'locks', 'admission' }
+  'lease_ms', 'stalls', 'trail', 'short', 'locks', 'admission', 'starts_at' }
 
 -- One command with any number of arguments, in as many calls as it takes: Lua unpacks no more than 8,000 at once,
 -- and an error in mid-script would leave it half done. The part is even, since HSET takes pairs.
@@ -219,7 +219,7 @@ local function end_task(row, new, now, detail, set, limits)
   release()
   move_status(row, new, now)
   place(nil)
-  local gone = { 'pause', 'cancel', 'cancel_reason' } -- unsafe_until stays: it holds for a retry too
+  local gone = { 'pause', 'cancel', 'cancel_reason', 'starts_at' } -- unsafe_until stays: it holds for a retry too
   for _, prompt in ipairs(open_prompts()) do
     gone[#gone + 1] = 'p:' .. prompt; gone[#gone + 1] = 'a:' .. prompt
     redis.call('ZREM', DEADLINES, ID .. '|' .. prompt)

@@ -210,6 +210,7 @@ def task_record(
             children=children_of(values.get("children", b"")),
             outcomes={name: outcome_of(raw) for name, raw in _prefixed(values, "r:").items()},
             resets=_int(values, "resets"),
+            starts_at_ms=_int(values, "starts_at") or None,
             model=ModelChoice.model_validate_json(values["model"]) if values.get("model") else None,
             cost_by_day={int(day): int(cost) for day, cost in _prefixed(values, "c:").items()},
         )

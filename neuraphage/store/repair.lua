@@ -190,7 +190,7 @@ end
 local function right_place()
   local keep
   for _, name in ipairs(PLACES_OF[status]) do keep = keep or (inside[name] and name) end
-  if status == STATUS.Queued and is_out_of_line(row.admission, keep == PLACE.waits, count) then keep = nil end
+  if status == STATUS.Queued and is_out_of_line(row, keep, count) then keep = nil end
   if count == 1 and keep then return true end
   tell(count > 1 and SAY.wrong_places or SAY.wrong_place, status, names_of(inside))
   if not fix then return false end
@@ -239,7 +239,7 @@ local function alive()
   local text = broken()
   if text then return fail(text) end
   local placed = right_place()
-  if placed then check_slot(row.admission, status, inside.waits, fix, tell) end
+  if placed then check_slot(row, status, inside, fix, tell) end
   prompts()
   if placed and not inside.leases and (row.cancel or row.pause) then
     tell(SAY.stray_flag)
@@ -265,7 +265,7 @@ local function alive()
 end
 
 local function over()
-  check_slot(row.admission, status, nil, fix, tell)
+  check_slot(row, status, {}, fix, tell)
   if count > 0 then
     tell(SAY.still_placed, status, names_of(inside))
     if fix then place(nil) end

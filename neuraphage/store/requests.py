@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from neuraphage.model.attachment import Attachment
-    from neuraphage.ports import Clock, Signal, Signalled
+    from neuraphage.ports import Clock, Created, Signal, Signalled
 
 
 class RedisRequests:
@@ -27,7 +27,7 @@ class RedisRequests:
         self._context = context
         self._clock = clock
 
-    def create(self, spec: TaskSpec, key: str, attachments: Sequence[Attachment] = ()) -> tuple[bool, str]:
+    def create(self, spec: TaskSpec, key: str, attachments: Sequence[Attachment] = ()) -> Created:
         """See signals.create."""
         from neuraphage.store.signals import create  # noqa: PLC0415 - most commands only read
 

@@ -57,6 +57,7 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "stray_line": "in the line of admission for what its record does not have",
         "no_slot": "its slot is not counted",
         "no_line": "waits for a slot in no line",
+        "other_start": "its time to begin is another one in timers than in its record",
         "at_rest": "has a slot or stands in line, and is not to work",
     },
     "repair": {

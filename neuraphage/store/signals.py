@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from neuraphage.decide.answers import plain_word
 from neuraphage.decide.attachments import media_to_store, reference
+from neuraphage.decide.start_times import past_start
 from neuraphage.errors import BadInput
 from neuraphage.model.attachment import Attachment
 from neuraphage.model.message import Entry
 from neuraphage.model.money import label_texts
 from neuraphage.model.prompt import InboxItem
 from neuraphage.model.task import StartedReason, Status, TaskSpec
-from neuraphage.ports import Signal, SignalKind, Signalled, SignalVerdict
+from neuraphage.ports import Created, NextTurn, Signal, SignalKind, Signalled, SignalVerdict
 from neuraphage.store.context import SIGNAL_KEYS_MAX, WHY_MAX, StoreContext
 from neuraphage.store.edge_text import after_text
 from neuraphage.store.edges import depend_given, refused_dependency, refused_parent, woken_of
@@ -24,8 +25,8 @@ CREATE_KEY_TTL_MS = 24 * 3_600 * 1_000
 """How long a repeat of create with the same key finds the first task."""
 
 
-def create(context: StoreContext, spec: TaskSpec, key: str, attachments: Sequence[Attachment] = ()) -> tuple[bool, str]:
-    """Store a new task in the outbox, with its prompt as the first message.
+def create(context: StoreContext, spec: TaskSpec, key: str, attachments: Sequence[Attachment] = ()) -> Created:
+    """Store a new task with its prompt as the first message: in the outbox, or where it waits.
 
     Args:
         context: the store.
@@ -34,11 +35,11 @@ def create(context: StoreContext, spec: TaskSpec, key: str, attachments: Sequenc
         attachments: stand before the prompt, and stay with it when the task is reset.
 
     Returns:
-        Whether it was made now, and its id.
+        Whether it was made now, its id, and the message to send.
 
     Raises:
-        BadInput: the prompt is over `max_entry_bytes`, one of those it waits for has too many that wait, or its parent
-            has too many children.
+        BadInput: the prompt is over `max_entry_bytes`, one of those it waits for has too many that wait, its parent
+            has too many children, or its time is past.
         TaskNotFound: one of those it waits for, or its parent, is not stored.
         IllegalMove: its parent is over.
         StoreUnavailable, StoreError: nothing was stored.
@@ -69,6 +70,7 @@ def create(context: StoreContext, spec: TaskSpec, key: str, attachments: Sequenc
         "parent": spec.parent_id or "",
         "on_parent_end": spec.on_parent_end or "",
         "max_children": context.settings.max_children,
+        "starts_at": "" if spec.starts_at_ms is None else spec.starts_at_ms,
         **context.limits,
         "key_ttl_ms": CREATE_KEY_TTL_MS,
         **context.all_events_max,
@@ -79,7 +81,11 @@ def create(context: StoreContext, spec: TaskSpec, key: str, attachments: Sequenc
         raise refused_parent(reply[0].decode(), reply[1].decode(), context.settings)
     if reply[0] in (b"NO_SUCH_TASK", b"TOO_MANY"):
         raise refused_dependency(reply[0].decode(), reply[1].decode(), context.settings)
-    return reply[0] == b"CREATED", reply[1].decode()
+    if reply[0] == b"PAST":
+        raise past_start(spec.starts_at_ms or 0, int(reply[2]))
+    task_id = reply[1].decode()
+    turn = NextTurn(task_id, int(reply[2]), int(reply[3])) if all(reply[2:]) and len(reply) > 2 else None
+    return Created(reply[0] == b"CREATED", task_id, turn)
 
 
 def signal(context: StoreContext, task_id: str, sent: Signal, at_ms: int = 0) -> Signalled:

@@ -33,8 +33,17 @@ local function slot_fault(held, status, waits)
   end
   return SAY.at_rest, leave
 end
-local function check_slot(held, status, waits, fix, tell)
-  local text, mend = slot_fault(held, status, waits)
+-- A time to begin at that is another one in timers, or none.
+local function check_start(row, inside, fix, tell)
+  local at = tonumber(row.starts_at)
+  if not inside.timers or not row.starts_at or at == inside.timers then return end
+  tell(SAY.other_start)
+  if fix and at then redis.call('ZADD', TIMERS, at, ID)
+  elseif fix then redis.call('HDEL', TASK, 'starts_at') end
+end
+local function check_slot(row, status, inside, fix, tell)
+  check_start(row, inside, fix, tell)
+  local text, mend = slot_fault(row.admission, status, inside.waits)
   if not text then return end
   tell('%s', text)
   if fix then mend() end
@@ -49,8 +58,9 @@ local function check_line(held, fix, tell)
     end
   end
 end
--- Whether a Queued task is in line and not at rest, or the other way round.
-local function is_out_of_line(held, rests, count)
-  local lined = is_in_line(held)
+-- Whether a Queued task is in line and not at rest, or the other way round; or waits for its time and is not in timers.
+local function is_out_of_line(row, keep, count)
+  if row.starts_at then return keep ~= PLACE.timers or count > 1 end
+  local lined, rests = is_in_line(row.admission), keep == PLACE.waits
   return (lined or rests) and not (lined and rests and count == 1)
 end

@@ -198,7 +198,13 @@ local function slots()
   return made
 end
 
-enter = function(row, now) return redis.call('HLEN', ADMISSION) == 0 or slots().enter(row, now) end
+enter = function(row, now)
+  if row.starts_at then
+    if (tonumber(row.starts_at) or 0) > now then put(TIMERS, row.starts_at); return false end
+    redis.call('HDEL', TASK, 'starts_at')
+  end
+  return redis.call('HLEN', ADMISSION) == 0 or slots().enter(row, now)
+end
 -- What a task at rest has of admission goes on to others, at once.
 leave = function()
   local held = redis.call('HGET', TASK, 'admission')

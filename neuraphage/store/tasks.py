@@ -13,6 +13,7 @@ from neuraphage.ports import (
     Claimed,
     Clock,
     Committed,
+    Created,
     Delta,
     FinishTo,
     GoneOn,
@@ -72,7 +73,7 @@ class RedisStore(CapacityCalls):
 
     # --- people ---
 
-    def create(self, spec: TaskSpec, key: str, attachments: Sequence[Attachment] = ()) -> tuple[bool, str]:
+    def create(self, spec: TaskSpec, key: str, attachments: Sequence[Attachment] = ()) -> Created:
         """See signals.create."""
         return signals.create(self.context, spec, key, attachments)
 

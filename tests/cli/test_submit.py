@@ -32,6 +32,7 @@ OPTIONS: list[tuple[list[str], dict[str, Any]]] = [
     (["--name", "The roof"], {"name": "The roof"}),
     (["--tag", "red", "--tag", "new"], {"tags": ["red", "new"]}),
     (["--priority", "0"], {"priority": 0}),
+    (["--at", "2100-01-01T01:00+01:00"], {"starts_at_ms": 4_102_444_800_000}),
     (["--system", "Be brief."], {"system": "Be brief."}),
     (["--on-unknown-outcome", "ask_user"], {"on_unknown_outcome": "ask_user"}),
     (["--mode", "conversational"], {"mode": "conversational"}),

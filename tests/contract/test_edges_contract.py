@@ -50,7 +50,7 @@ def test_a_task_that_waits_is_blocked_from_its_create_on(kit: StoreKit) -> None:
     assert kit.try_claim(second).verdict is ClaimVerdict.NOT_RUNNABLE
     assert dependants(kit.store.context, first, 9) == [second]
     spec = kit.store.get(second).spec
-    assert kit.store.create(spec, f"key-{second}") == (False, second)
+    assert kit.store.create(spec, f"key-{second}")[:2] == (False, second)
     assert spec.blocked_by == (Dependency(task_id=first),)
 
 
@@ -390,3 +390,14 @@ def test_the_strings_of_an_earlier_release_are_read(kit: StoreKit) -> None:
         {"task_id": NOBODY, "name": "n", "prompt": "p", "model": "m", "blocked_by": [NOBODY]}
     )
     assert spec.blocked_by == (Dependency(task_id=NOBODY),)
+
+
+def test_a_task_in_line_for_a_slot_can_be_given_a_dependency(kit: StoreKit) -> None:
+    """It leaves the line, and stands in it again once that has ended."""
+    one = kit.under(max_running=1)
+    one.store.adjust()
+    first, second, third = one.create(), one.create(), one.create()
+    assert one.depend(second, third).verdict is SignalVerdict.ACCEPTED
+    assert (one.status(second), one.field(second, "admission")) == (Status.BLOCKED, None)
+    one.end(first, Status.COMPLETED)
+    assert one.end(third, Status.COMPLETED).woken == (NextTurn(second, 3, 0),)

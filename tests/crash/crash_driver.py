@@ -121,7 +121,7 @@ class Driver:
             case "waits":
                 self._answer(record)
             case "timers":
-                self._make_timer_due()
+                self._make_start_due() if record.starts_at_ms else self._make_timer_due()
                 self._world.watcher.look()
             case "leases":
                 self._recover(record)
@@ -190,6 +190,12 @@ class Driver:
         context = self._world.store.context
         self._wait_for(lambda: not context.client.exists(context.keys.sweep_guard))
         self._world.sweep.run()
+
+    def _make_start_due(self) -> None:
+        """The time has come at which the task begins."""
+        context = self._world.store.context
+        context.client.hset(context.keys.task(self._task_id), "starts_at", 1)
+        context.client.zadd(context.keys.timers, {self._task_id: 1}, xx=True)
 
     def _make_timer_due(self) -> None:
         """The wait before the next call of the model passes. It is long, so that no slow turn ever finds it over."""

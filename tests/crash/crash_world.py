@@ -58,6 +58,8 @@ NOTICE_HOLD_MS = 300
 PRICES = PriceTable.packaged()
 SIZES = ModelTable.packaged()
 STRAY_ID = f"{7:032x}"
+STARTS_AT_MS = 4_102_444_800_000
+"""The task begins at a time: no run ever comes to it by itself, so that the driver has it come."""
 STRAY_LIMIT_S = PATIENCE_S
 """The stray command runs so long when nobody ends it."""
 
@@ -155,6 +157,7 @@ class Site:
             allow=ALLOWED,
             permission_timeout_s=3_600.0,
             labels=dict([LABEL.split("=")]),
+            starts_at_ms=STARTS_AT_MS,
             limits=Limits(max_turns=len(PLAN)),  # the plan comes to its end only once the limit is raised
         )
 

@@ -61,7 +61,7 @@ def spec() -> TaskSpec:
 def test_scripts_and_plain_commands_reach_the_new_master(address: Address) -> None:
     """At the latest the second try of each connection: those of the threads, and those of the pool."""
     store = address.store
-    _, task_id = store.create(spec(), "before")
+    task_id = store.create(spec(), "before").task_id
     store.register(ProcessRow("p1", "host", 1, 1.0, 0))
     address.fail_over()
     with pytest.raises(StoreUnavailable, match="read only"):

@@ -107,7 +107,7 @@ OTHER_MUTANTS = (
     Mutant(
         "idempotency key of create",
         "create",
-        "if first then return { 'EXISTS', first } end",
+        "if first then return answered('EXISTS', first) end",
         "",
         "places::test_create_is_idempotent",
     ),

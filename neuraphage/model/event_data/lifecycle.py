@@ -14,9 +14,11 @@ class TaskCreated(EventData):
 
     Args:
         name: the task's name.
+        starts_at_ms: server time before which it does not begin; None: at once.
     """
 
     name: str
+    starts_at_ms: int | None = None
 
 
 class WorkBegun(EventData):

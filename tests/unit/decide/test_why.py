@@ -148,6 +148,16 @@ CASES: dict[str, tuple[TaskFacts, list[str], list[tuple[str, int | None]]]] = {
         ["begun 9 writes within a minute, the most that `task_writes_per_minute` allows; its next call, act, waits"],
         [("In 7 s it goes to a worker", 7_000)],
     ),
+    "waits for its start": (
+        facts(QUEUED, "timers", 7_000, starts_at_ms=NOW_MS + 7_000),
+        ["It starts at 1970-01-01 02:46:47 UTC; until then it holds no worker and no slot"],
+        [("In 7 s it goes to a worker, or stands in line", 7_000)],
+    ),
+    "is paused before its start": (
+        facts(PausedDetail(paused_at_ms=0, resume_point=POINT), "waits", 0, starts_at_ms=NOW_MS + 7_000),
+        ["It starts at 1970-01-01 02:46:47 UTC at the earliest."],
+        [("Nothing by itself", None)],
+    ),
     "waits for what a former worker may do": (
         facts(RUNNING, "timers", 7_000, unsafe_until_ms=NOW_MS + 7_000),
         ["A former worker was only seen absent"],

@@ -34,6 +34,7 @@ FULL = TaskSpec(
     worktree="/w/.worktrees/x",
     permission_timeout_s=300.0,
     created_at_ms=1,
+    starts_at_ms=2,
     tier="worker",
     fallbacks=("n",),
     extra={"top_k": 1},
