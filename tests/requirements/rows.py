@@ -35,6 +35,11 @@ ROWS = {
     "R191": "A crash costs less than 5 % of the work that was done.",
     "R192": "A step is few and small writes, and what a task keeps in the state server is below 1 MB.",
     "R193": "No healthy task is taken for an orphan.",
+    # hooks
+    "R66": "A hook observes, changes, blocks or puts in; it is Python or a program, and has a time.",
+    "R67": "The eight points of a task's life are told, each once for what happened.",
+    "R68": "The nine points inside a turn are asked, and after a death with `recovered`.",
+    "R69": "The points between tasks are told.",
     # what is decided about calls
     "R70": "Every point of security is an event or a guard: checks, violations, requests, grants, denials, anomalies.",
     "R100": "A call that a rule denies is not run, is told to the model and is a violation; the next one follows.",

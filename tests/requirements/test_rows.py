@@ -36,6 +36,7 @@ BUG = "tests/requirements/test_known_bugs.py::"
 MEASURE = "tests/requirements/test_measures.py::"
 SHAPES = "tests/benchmarks/test_shapes.py::"
 
+ALL_POINTS = "tests/stack/test_all_hook_points.py::test_every_point_fires_and_what_it_says_holds_over_a_kill"
 LOCKS = "tests/contract/test_locks_contract.py::"
 
 SHOWN_BY: dict[str, list[str]] = {
@@ -47,7 +48,12 @@ SHOWN_BY: dict[str, list[str]] = {
     "R64": [
         "tests/stack/test_locks_of_tasks.py::test_an_unlisted_command_is_asked_about_waits_for_its_directory_and_runs"
     ],
+    "R66": [ALL_POINTS, "tests/unit/runtime/test_shell_hooks.py::test_whatever_is_no_verdict_has_blocked"],
+    "R67": [ALL_POINTS],
+    "R68": [ALL_POINTS],
+    "R69": [ALL_POINTS],
     "R70": [
+        ALL_POINTS,
         "tests/unit/model/test_event_kinds.py::test_only_what_tasks_learn_is_reserved",
         "tests/unit/runtime/test_decision_events.py::test_a_request_is_told_once_whatever_crashes",
     ],

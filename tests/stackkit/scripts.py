@@ -35,6 +35,7 @@ def waiting(name: str = "") -> tuple[str, dict[str, Any]]:
     )
 
 
+SYSTEM_END_CHARS = 20
 HELD = waiting()
 """A command that runs until the test lets it go: see TaskViews.held and let_go."""
 
@@ -45,11 +46,14 @@ def task_prompt(*turns: Turn, note: str = "") -> str:
 
 
 def plan(request: ScriptRequest) -> ScriptedReply:
-    """The model that follows the plan in the first message."""
-    turns = json.loads(request.prompt.split("\n", 1)[1])
+    """The model that follows the plan in the first message; `{max_tokens}` and `{system_end}` say what it was sent."""
+    # a guard may have added words behind it
+    turns, _ = json.JSONDecoder().raw_decode(request.prompt.split("\n", 1)[1])
     now = turns[min(request.turn, len(turns) - 1)]
+    said = now["text"].replace("{max_tokens}", str(request.body["max_tokens"]))
+    said = said.replace("{system_end}", request.system[-SYSTEM_END_CHARS:])
     return reply(
-        now["text"] or ("" if now["tools"] else "done"),
+        said or ("" if now["tools"] else "done"),
         tools=[(name, params) for name, params in now["tools"]],
         pace=Pace(**{**now["pace"], "until": Path(until) if (until := now["pace"].get("until")) else None}),
     )

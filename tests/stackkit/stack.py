@@ -129,10 +129,10 @@ class Stack(TaskViews):
         worker.start()
         return worker
 
-    def start_plain_worker(self, name: str, *arguments: str, app: str = "workers.app") -> StackProcess:
+    def start_plain_worker(self, name: str, *arguments: str, app: str = "workers.app", **settings: Any) -> StackProcess:
         """Start `celery -A workers.app worker` with these arguments, at the level of our readiness, and no others."""
         argv = (sys.executable, "-m", "celery", "-A", app, "worker", "-l", "INFO", *arguments)
-        worker = self._celery(name, argv, model_key=True)
+        worker = self._celery(name, argv, model_key=True, settings=settings)
         worker.start()
         return worker
 
