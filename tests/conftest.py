@@ -33,10 +33,10 @@ crash points, contract and protocol get none: their failures are never the machi
 
 LONGEST = (
     "crash_points", "runbook", "purge_after_kill", "dev_side_by_side", "dev", "all_hook_points", "demo",
-    "document_commands", "celery_citizen", "public_failures", "chaos", "wheel", "warm_shutdown", "dev_terminal", "duplicates_and_zombies",
-    "dev_namespaces", "protocol_property", "flower", "run_stack", "run", "two_machines", "broker_hazards", "lifecycle",
-    "fleet_limits", "server_refuses", "cli_process", "ambiguous_writes", "health", "server_restarts", "delivery",
-    "compose_stack",
+    "document_commands", "celery_citizen", "public_failures", "chaos", "wheel", "warm_shutdown", "dev_terminal",
+    "duplicates_and_zombies", "dev_namespaces", "protocol_property", "flower", "run_stack", "run", "two_machines",
+    "broker_hazards", "lifecycle", "fleet_limits", "server_refuses", "cli_process", "ambiguous_writes", "health",
+    "server_restarts", "delivery", "compose_stack",
 )  # fmt: skip
 """Files that take longer than 20 s, the longest first. They begin first, so that none runs alone at the end; the
 others follow by their number of tests, as pytest-xdist itself would order them."""
