@@ -357,7 +357,8 @@ class StoreKit:
             assert self.leaked_keys() == []
             assert self.leftovers() == []
             assert index_faults(self.store.context) == []
-            assert [fault for event in stored_events(self.store.context) for fault in stamp_faults(event)] == []
+            found = [fault for event in stored_events(self.store.context) for fault in stamp_faults(event)]
+            assert not found, found
             assert missing_kinds(self.store.context) == []
 
 

@@ -10,7 +10,7 @@ from neuraphage.model.admission import ALL_TASKS, AdmissionState, LinePart, Line
 from neuraphage.store.client import translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.encode import loads
-from neuraphage.store.line_rules import PARKED, SLOT, WAITING, lane_of
+from neuraphage.store.line_rules import PARKED, SLOT, WAITING, lane_of, most_of
 
 
 def admission_state(context: StoreContext) -> AdmissionState:
@@ -36,7 +36,7 @@ def admission_state(context: StoreContext) -> AdmissionState:
     rules = _rules(raw)
     named = [ALL_TASKS] if "most" in rules else []
     named += [label for label in rules.get("labels", {}) if not label.endswith(ALL_TASKS)]
-    pools = [SlotPool(name=name, most=_most(rules, name), held=holders[name]) for name in {*named, *holders}]
+    pools = [SlotPool(name=name, most=most_of(rules, name), held=holders[name]) for name in {*named, *holders}]
     parts = (_part(lane, count) for lane, count in zip(lanes, counts, strict=True))
     return AdmissionState(pools=tuple(sorted(pools, key=lambda pool: pool.name)), parts=tuple(parts))
 
@@ -64,7 +64,9 @@ def line_place(context: StoreContext, task_id: str) -> LinePlace | None:
                 pipe.zlexcount(keys.line, f"[{SLOT}{pool} ", f"({SLOT}{pool}!")
             raw, before, of, in_line, *held = pipe.execute()
     rules = _rules(raw)
-    found = [SlotPool(name=name, most=_most(rules, name), held=count) for name, count in zip(pools, held, strict=True)]
+    found = [
+        SlotPool(name=name, most=most_of(rules, name), held=count) for name, count in zip(pools, held, strict=True)
+    ]
     return LinePlace(
         part=part.model_copy(update={"waiting": of}),
         before=before,
@@ -77,12 +79,6 @@ def line_place(context: StoreContext, task_id: str) -> LinePlace | None:
 def _rules(raw: bytes | None) -> Mapping[str, Any]:
     found: dict[str, Any] = loads(raw or b"{}", "limits of tasks at work")
     return found
-
-
-def _most(rules: Mapping[str, Any], pool: str) -> int | None:
-    labels = rules.get("labels", {})
-    value = rules.get("most") if pool == ALL_TASKS else labels.get(pool, labels.get(pool.partition("=")[0] + "=*"))
-    return None if value is None else int(value)
 
 
 def _part(lane: str, waiting: int) -> LinePart:

@@ -132,8 +132,8 @@ BINDINGS = {
     for binding in (
         Binding(
             "create",
-            ("spec", "entry", "name", "labels", "priority", *_MOST, "reason", "after", "#dependants_max", "parent",
-             "on_parent_end", "#max_children", "starts_at", *LIMITS, "#key_ttl_ms", _ALL_EVENTS),
+            ("spec", "entry", "name", "labels", "priority", *_MOST, "reason", "after", "#dependants_max", "#walk_max",
+             "parent", "on_parent_end", "#max_children", "starts_at", *LIMITS, "#key_ttl_ms", _ALL_EVENTS),
             (PRELUDE, ACCESS, *GRAPH, CREATING),
             keys=("CREATED", "TOMBSTONES"),
         ),
@@ -162,8 +162,8 @@ BINDINGS = {
             "depend", "kind", "on", "rule", "#dependencies_max", "#dependants_max", "#walk_max", parts=GRAPH
         ),
         _signal("unlock", "resource", "who", parts=GRAPH),
-        _signal("revive", "kind", "archive", *_MOST),
-        _signal("supersede", "seq", "entry", "#first", "who"),
+        _signal("revive", "kind", "archive", *_MOST, parts=GRAPH),
+        _signal("supersede", "seq", "entry", "#first", "who", parts=GRAPH),
         _signal("limit", *_MOST),
         _signal("model", "model", "told"),
         Binding(

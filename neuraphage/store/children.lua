@@ -17,6 +17,33 @@ local function holds_parent(children)
 end
 waits_for_children = function() return holds_parent(children_of()) end
 
+-- How `id` waits for `goal`, as a list of ids from it to that one: by way of edges, and of children, any of which a task may
+-- wait for as long as they are not over. nil when it does not, and false when the graph is too large to tell.
+local function path_from(id, goal, most)
+  local queue, came_from, at = { id }, { [id] = '' }, 1
+  local function visit(from, other)
+    if came_from[other] then return end
+    came_from[other] = from
+    queue[#queue + 1] = other
+  end
+  while queue[at] do
+    if at > most then return false end
+    local present = queue[at]
+    as_task(present, function()
+      if redis.call('EXISTS', TASK) == 0 then return end
+      for _, edge in ipairs(edges_of()) do if holds_up(edge) then visit(present, edge.id) end end
+      for _, child in ipairs(children_of()) do if child.state == EDGE.open then visit(present, child.id) end end
+    end)
+    if came_from[goal] then
+      local path, step = {}, goal
+      while step ~= '' do table.insert(path, 1, step); step = came_from[step] end
+      return path
+    end
+    at = at + 1
+  end
+  return nil
+end
+
 local function outcome_of(id, state)
   local row = redis.pcall('HMGET', key_of(id), 'detail', 'iteration', 'cost_microusd', 'below')
   if row.err then row = {} end

@@ -33,6 +33,11 @@ if parent then
   local made = 0
   as_task(parent, function() made = #children_of() end)
   if made >= given.max_children then return { 'NO_ROOM', parent } end
+  for _, edge in ipairs(edges) do -- who waits for one that its parent keeps waiting never begins
+    local path = path_from(edge.id, parent, given.walk_max)
+    if path == false then return { 'TOO_MANY', edge.id } end
+    if path then return { 'CYCLE', edge.id } end
+  end
 end
 create_task({
   spec = given.spec, entry = given.entry, name = given.name, labels = given.labels, priority = given.priority, held = held, reason = given.reason,

@@ -3,32 +3,6 @@ local on = given.on
 local edges, place_of = edges_of(), nil
 for i, edge in ipairs(edges) do if edge.id == on then place_of = i end end
 
--- How `id` waits for this task, as a list of ids from it to this one; nil when it does not, and false when the graph is
--- too large to tell.
-local function path_from(id)
-  local queue, came_from, at = { id }, { [id] = '' }, 1
-  while queue[at] do
-    if at > given.walk_max then return false end
-    local present = queue[at]
-    as_task(present, function()
-      if redis.call('EXISTS', TASK) == 0 then return end
-      for _, edge in ipairs(edges_of()) do
-        if holds_up(edge) and not came_from[edge.id] then
-          came_from[edge.id] = present
-          queue[#queue + 1] = edge.id
-        end
-      end
-    end)
-    if came_from[ID] then
-      local path, step = {}, ID
-      while step ~= '' do table.insert(path, 1, step); step = came_from[step] end
-      return path
-    end
-    at = at + 1
-  end
-  return nil
-end
-
 local function told(verdict, text)
   local answer = reply(verdict)
   answer[#answer + 1] = text
@@ -55,7 +29,7 @@ local function add()
   if not (queued or blocked or row.status == STATUS.Paused) then return reply('ILLEGAL') end
   local edge = { id = on, rule = given.rule, state = state_of(on) }
   if edge.state == EDGE.gone then return reply('NO_SUCH_TASK') end
-  local path = path_from(on)
+  local path = path_from(on, ID, given.walk_max)
   if path then return told('CYCLE', table.concat(path, ' ')) end
   if path == false or #edges >= given.dependencies_max or is_full(on, given.dependants_max) then return reply('TOO_MANY') end
   edges[place_of or #edges + 1] = edge

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from neuraphage.errors import BadInput, IllegalMove, NeuraphageError, TaskNotFound
+from neuraphage.errors import BadInput, CircularDependency, IllegalMove, NeuraphageError, TaskNotFound
 from neuraphage.ports import NextTurn, Signal
 from neuraphage.settings import Settings
 from neuraphage.store.client import translated
@@ -40,9 +40,14 @@ def refused_dependency(verdict: str, task_id: str, settings: Settings) -> Neurap
     """Why a new task cannot wait for another one."""
     if verdict == "NO_SUCH_TASK":
         return TaskNotFound(f"no task {task_id!r} to wait for; list them with `neuraphage list`")
+    if verdict == "CYCLE":
+        return CircularDependency(
+            f"a subtask cannot wait for {task_id}, which waits for the parent: the parent may wait for it, and none of"
+            " them would ever begin; leave that dependency out, or submit a task without a parent"
+        )
     return BadInput(
-        f"{settings.dependants_max} tasks wait for {task_id} already, the most that dependants_max allows; wait for one"
-        " of those instead"
+        f"{settings.dependants_max} tasks wait for {task_id} already, the most that dependants_max allows, or it waits"
+        f" by way of more than graph_walk_max ({settings.graph_walk_max}); wait for another one instead"
     )
 
 

@@ -5,6 +5,7 @@ if refused then return refused end
 local row = read(COMMON)
 if not row.status or TERMINAL[row.status] then return { 'STALE' } end
 local now = now_ms()
+tells(CAUSE.sweep, row.iteration)
 local is_timer = given.source == PLACE.timers
 if is_timer then
   local due = redis.call('ZSCORE', TIMERS, ID)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from neuraphage.errors import CorruptRecord
 from neuraphage.model.money import Pool
@@ -39,6 +40,7 @@ class _Picture:
     locks: dict[bytes, bytes]
     line: set[str]
     lanes: set[str]
+    slot_rules: dict[str, Any]
 
     @property
     def placed(self) -> set[str]:
@@ -60,7 +62,7 @@ def violations(context: StoreContext) -> list[str]:
     for name, members in picture.places.items():
         found += [f"{m}: in {name}, but there is no such task" for m in members if not picture.records.get(m)]
     found += [f"{d}: a deadline of a prompt that is not open" for d in picture.deadlines if not _open(d, picture)]
-    found += line_violations(picture.records, picture.line, picture.lanes, picture.places)
+    found += line_violations(picture.records, picture.line, picture.lanes, picture.places, picture.slot_rules)
     found += _money_violations(picture) + edge_violations(picture.records, picture.edges)
     found += child_violations(picture.records)
     return found + lock_violations(picture.records, picture.locks)
@@ -109,7 +111,8 @@ def _read(context: StoreContext, ids: Iterable[str]) -> _Picture:
         pipe.hgetall(keys.pools)
         pipe.zrange(keys.edges, 0, -1)
         pipe.hgetall(keys.locks)
-        *replies, pools, edges, locks = pipe.execute()
+        pipe.hget(keys.admission, "rules")
+        *replies, pools, edges, locks, rules = pipe.execute()
     members = [[raw.decode() for raw in reply] for reply in replies[: len(zsets)]]
     statuses = members[len(PLACES) : len(PLACES) + len(Status)]
     return _Picture(
@@ -128,6 +131,7 @@ def _read(context: StoreContext, ids: Iterable[str]) -> _Picture:
             if name.startswith(b"reserved ")
         },
         locks=locks,
+        slot_rules=loads(rules or b"{}", "limits of tasks at work"),
     )
 
 
@@ -153,7 +157,9 @@ def _task_violations(task_id: str, raw: Mapping[bytes, bytes], picture: _Picture
         found.append(f"{task_id}: status {status}, listed under {[s.value for s in listed]}")
     if status is Status.WAITING_FOR_USER and not any(name.startswith(b"p:") for name in raw):
         found.append(f"{task_id}: WaitingForUser without an open prompt")
-    if task_id not in picture.places[Place.LEASES] and (b"pause" in raw or b"cancel" in raw):
+    # a call that has to wait leaves a flag that came before it to the next claim (commit.lua)
+    is_seen = Place.LEASES if status is not Status.RUNNING else Place.OUTBOX
+    if task_id not in picture.places[Place.LEASES] | picture.places[is_seen] and (b"pause" in raw or b"cancel" in raw):
         found.append(f"{task_id}: a pause or cancel flag, but no lease whose holder could see it")
     if task_id not in picture.ids:
         found.append(f"{task_id}: not in the index of all ids")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from typing import Any
 
+from neuraphage.model.admission import ALL_TASKS
 from neuraphage.model.place import Place
 from neuraphage.model.task import Status
 from neuraphage.store.client import translated
@@ -27,13 +29,23 @@ def lane_of(member: str) -> str:
     return " ".join(member[1:].split(" ")[:3])
 
 
-def line_violations(records: Records, line: Set[str], lanes: Set[str], places: Mapping[str, Set[str]]) -> list[str]:
+def most_of(rules: Mapping[str, Any], pool: str) -> int | None:
+    """How many slots a pool has by the limits that the scripts were told; None for no limit."""
+    labels = rules.get("labels", {})
+    value = rules.get("most") if pool == ALL_TASKS else labels.get(pool, labels.get(pool.partition("=")[0] + "=*"))
+    return None if value is None else int(value)
+
+
+def line_violations(
+    records: Records, line: Set[str], lanes: Set[str], places: Mapping[str, Set[str]], rules: Mapping[str, Any]
+) -> list[str]:
     """Every breach found, one sentence each.
 
     Args:
         records: task hashes by their ids; one that is gone is empty.
         line, lanes: members of the two keys.
         places: members of each place.
+        rules: the limits, as the scripts were told.
     """
     found, expected = [], set()
     for task_id, raw in records.items():
@@ -45,13 +57,22 @@ def line_violations(records: Records, line: Set[str], lanes: Set[str], places: M
         in_line = raw.get(b"status") == Status.QUEUED.value.encode() and at_rest
         if in_line != held.startswith(WAITING):
             found.append(f"{task_id}: stands in line and is not Queued, or waits in no line")
-    parked = {member.partition(" ")[2] for member in line if member.startswith(PARKED)}
+    awaited = [member[1:].partition(" ") for member in line if member.startswith(PARKED)]
+    parked = {lane for _, _, lane in awaited}
+    found += [
+        f"lane {lane!r}: waits for {pool}, which has room" for pool, _, lane in awaited if _has_room(pool, line, rules)
+    ]
     standing = {member for member in line if not member.startswith(PARKED)}
     found += [f"{member}: in the line of admission, and no task has it" for member in standing - expected]
     found += [f"{member}: a task has it, and the line of admission has not" for member in expected - standing]
     waiting = {lane_of(member) for member in line if member.startswith(WAITING)}
     found += [f"lane {lane!r}: nobody is to look at it" for lane in waiting - lanes - parked]
     return found + [f"lane {lane!r}: nobody is in it" for lane in (lanes | parked) - waiting]
+
+
+def _has_room(pool: str, line: Set[str], rules: Mapping[str, Any]) -> bool:
+    most = most_of(rules, pool)
+    return most is None or sum(member.startswith(f"{SLOT}{pool} ") for member in line) < most
 
 
 def scan_line(context: StoreContext, cursor: int, batch: int) -> tuple[int, list[str]]:

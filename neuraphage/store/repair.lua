@@ -119,7 +119,6 @@ end
 -- a suspicion may outlive its lease, and names the expiry that it was made for
 if fix and not inside.leases then redis.call('HDEL', SUSPECTS, ID) end
 
--- without a record
 local function without_record()
   local rest = {}
   for _, key in ipairs(PER_TASK) do if redis.call('EXISTS', key) == 1 then rest[#rest + 1] = key end end
@@ -241,7 +240,8 @@ local function alive()
   local placed = right_place()
   if placed then check_slot(row, status, inside, fix, tell) end
   prompts()
-  if placed and not inside.leases and (row.cancel or row.pause) then
+  local is_seen = inside.leases or (inside.outbox and status == STATUS.Running) -- by its next claim, see commit.lua
+  if placed and not is_seen and (row.cancel or row.pause) then
     tell(SAY.stray_flag)
     if not fix then return end
     if row.cancel then

@@ -42,8 +42,10 @@ local function tell_limits(raised)
   }), given.events_max)
 end
 
--- Leads an ended task back to work. The fence is raised, so that no former holder can write.
+-- Leads an ended task back to work. The fence is raised, so that no former holder can write. Of children that were over
+-- after it nobody has told it.
 local function back_to_work(reason, set)
+  look_at_children(set)
   set.seq, set.fence, set.recoveries, set.stalls, set.saved_at = seq, row.fence + 1, 0, 0, now
   queue_task(row, now, STATUS.Queued, reason, set, given)
   for _, name in ipairs(PER_TASK) do redis.call('PERSIST', name) end

@@ -42,6 +42,7 @@ def create(context: StoreContext, spec: TaskSpec, key: str, attachments: Sequenc
             has too many children, or its time is past.
         TaskNotFound: one of those it waits for, or its parent, is not stored.
         IllegalMove: its parent is over.
+        CircularDependency: one of those it waits for waits for its parent.
         StoreUnavailable, StoreError: nothing was stored.
     """
     content = [*map(reference, attachments), {"type": "text", "text": spec.prompt}]
@@ -67,6 +68,7 @@ def create(context: StoreContext, spec: TaskSpec, key: str, attachments: Sequenc
         "reason": StartedReason.USER_REQUEST.value,
         "after": after_text(spec.blocked_by),
         "dependants_max": context.settings.dependants_max,
+        "walk_max": context.settings.graph_walk_max,
         "parent": spec.parent_id or "",
         "on_parent_end": spec.on_parent_end or "",
         "max_children": context.settings.max_children,
@@ -79,7 +81,7 @@ def create(context: StoreContext, spec: TaskSpec, key: str, attachments: Sequenc
     reply = script("create").run(context, given, task_id=spec.task_id, keys=keys)
     if reply[0] in (b"NO_SUCH_TASK", b"PARENT_OVER", b"NO_ROOM") and reply[1].decode() == spec.parent_id:
         raise refused_parent(reply[0].decode(), reply[1].decode(), context.settings)
-    if reply[0] in (b"NO_SUCH_TASK", b"TOO_MANY"):
+    if reply[0] in (b"NO_SUCH_TASK", b"TOO_MANY", b"CYCLE"):
         raise refused_dependency(reply[0].decode(), reply[1].decode(), context.settings)
     if reply[0] == b"PAST":
         raise past_start(spec.starts_at_ms or 0, int(reply[2]))

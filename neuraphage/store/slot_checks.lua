@@ -14,9 +14,16 @@ end
 local function is_looked_at(lane)
   if redis.call('ZSCORE', slots().lanes, lane) then return true end
   for pool in string.gmatch(string.match(lane, '[^ ]*$'), '[^,]+') do
-    if redis.call('ZSCORE', slots().line, 'p' .. pool .. ' ' .. lane) then return true end
+    -- who gives a slot of that pool back looks at it
+    if redis.call('ZSCORE', slots().line, 'p' .. pool .. ' ' .. lane) and slots().is_taken(pool) then return true end
   end
   return false
+end
+local function stand_again(held)
+  for pool in string.gmatch(string.match(slots().lane_in(held), '[^ ]*$'), '[^,]+') do
+    if not slots().is_taken(pool) then slots().list_parked('[p' .. pool .. ' ', '(p' .. pool .. '!') end
+  end
+  slots().stand(held)
 end
 
 -- What is wrong, with what puts it right; nil where nothing is. `waits`: whether it stands in waits and nowhere else.
@@ -29,7 +36,7 @@ local function slot_fault(held, status, waits)
   end
   if is_in_line(held) and status == STATUS.Queued and waits then
     if is_counted(own) and is_looked_at(slots().lane_in(held)) then return nil end
-    return SAY.no_line, function() slots().stand(held) end
+    return SAY.no_line, function() stand_again(held) end
   end
   return SAY.at_rest, leave
 end

@@ -189,7 +189,7 @@ local function admission()
   end
   return {
     enter = enter_line, give_up = give_up, give_back = give_back, take = take, slots_for = slots_for, stand = stand,
-    lane_in = lane_in, advance = advance, list_parked = list_parked, line = LINE, lanes = LANES,
+    lane_in = lane_in, advance = advance, list_parked = list_parked, is_taken = is_taken, line = LINE, lanes = LANES,
   }
 end
 local made

@@ -7,12 +7,23 @@ from dataclasses import replace
 import pytest
 
 from neuraphage.decide.children import child_id
-from neuraphage.errors import BadInput, IllegalMove, TaskNotFound
-from neuraphage.model.dependency import DependencyState
+from neuraphage.errors import BadInput, CircularDependency, IllegalMove, TaskNotFound
+from neuraphage.model.dependency import Dependency, DependencyState
 from neuraphage.model.limits import LimitChange, Limits
+from neuraphage.model.message import Entry
 from neuraphage.model.subtask import ChildWait, OnParentEnd
 from neuraphage.model.task import CancelledDetail, Status, TaskSpec
-from neuraphage.ports import Changes, ChildChanges, ClaimVerdict, CommitVerdict, FinishTo, Lease, SignalKind, SuspendTo
+from neuraphage.ports import (
+    Changes,
+    ChildChanges,
+    ClaimVerdict,
+    CommitVerdict,
+    FinishTo,
+    Lease,
+    SignalKind,
+    SignalVerdict,
+    SuspendTo,
+)
 from storekit import MODEL_CALL, StoreKit, question
 
 ALL, ANY, NONE = ChildWait.ALL, ChildWait.ANY, ChildWait.LATER
@@ -270,6 +281,58 @@ def test_a_retried_parent_is_told_of_the_children_that_ended_with_it(kit: StoreK
     awaiting(kit, parent, ALL, child)
     assert kit.place(parent) == "outbox"
     assert kit.store.get(parent).outcomes[child].state is DependencyState.CANCELLED
+
+
+@pytest.mark.parametrize("kind", [SignalKind.RETRY, SignalKind.RESET, SignalKind.INPUT, SignalKind.RETRY_REPLY])
+@pytest.mark.parametrize("is_late", [False, True], ids=["with its parent", "later"])
+def test_who_is_led_back_to_work_knows_of_children_that_ended_meanwhile(
+    kit: StoreKit, kind: SignalKind, is_late: bool
+) -> None:
+    """Whose end nobody could tell it of: by then it was over itself. It waits for none of them."""
+    parent, (child,) = parent_of(kit, "a", wait=NONE)
+    lease = kit.claim(child) if is_late else None
+    to = FinishTo.FAILED if kind in (SignalKind.RETRY, SignalKind.RESET) else FinishTo.COMPLETED
+    said = Changes(
+        add=MODEL_CALL, entries=(Entry(role="assistant", content=[{"type": "text", "text": "Done."}], turn=0),)
+    )
+    kit.finish(kit.claim(parent), to, said, error="No.", recoverable=True, summary="Done.")
+    if lease is not None:
+        kit.suspend(lease, SuspendTo.SHUTDOWN)
+    assert kit.send(parent, kind, text="go on").verdict.value == "ACCEPTED"
+    kit.check()
+    record = kit.store.get(parent)
+    assert [(one.wait, one.state) for one in record.children] == [(NONE, DependencyState.CANCELLED)]
+    assert record.outcomes[child].state is DependencyState.CANCELLED
+
+
+def test_a_child_waits_for_none_of_those_above_it(kit: StoreKit) -> None:
+    """Its parent may wait for it, and its end would cancel it: the circle is refused, and shown."""
+    grand, (parent,) = parent_of(kit, "p")
+    kit.suspend(kit.claim(parent), SuspendTo.SUBTASKS, spawning(parent, "a"))
+    child, other = child_id(parent, "a"), kit.after(grand)
+    for on, path in {
+        parent: (parent, child),
+        grand: (grand, parent, child),
+        other: (other, grand, parent, child),
+    }.items():
+        refused = kit.depend(child, on)
+        assert (refused.verdict, refused.cycle) == (SignalVerdict.CYCLE, path)
+    assert kit.depend(child, kit.create()).verdict is SignalVerdict.ACCEPTED
+
+
+def test_a_child_is_not_made_that_waits_for_those_above_it(kit: StoreKit) -> None:
+    """Neither for its parent nor for one that waits for that; there is no such task after it."""
+    parent = kit.create()
+    for awaited in (parent, kit.after(parent)):
+        spec = spec_of(parent, "a", blocked_by=(Dependency(task_id=awaited),))
+        assert "waits for the parent" in refusal(kit, spec, CircularDependency)
+        assert kit.client.exists(kit.keys.task(spec.task_id)) == 0
+    kit.store.create(spec_of(parent, "b", blocked_by=(Dependency(task_id=kit.create()),)), "k")
+    last = kit.create()
+    for _ in range(10):
+        last = kit.after(last)
+    many = spec_of(parent, "c", blocked_by=(Dependency(task_id=last),))
+    assert "graph_walk_max" in refusal(kit.under(graph_walk_max=10), many, BadInput)
 
 
 def test_a_child_is_told_of_by_its_own_end(kit: StoreKit) -> None:

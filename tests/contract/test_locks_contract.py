@@ -14,7 +14,7 @@ from neuraphage.model.repairing import RepairMode
 from neuraphage.model.task import BlockedDetail, StartedReason, Status
 from neuraphage.ports import Changes, CommitVerdict, FinishTo, NextTurn, SignalKind, SignalVerdict, SuspendTo
 from neuraphage.store import invariant
-from neuraphage.store.repair import survey
+from neuraphage.store.repair import examine, survey
 from storekit import StoreKit, question
 
 A, B = "file:/work/a b", "file:/work/c\nd"
@@ -241,6 +241,8 @@ def test_a_flag_goes_before_waiting(kit: StoreKit, flag: SignalKind) -> None:
     settled = two.asks(A).settled
     assert settled is not None
     assert (settled.place, two.stands) == ("outbox", ("Running", "outbox"))
+    kit.check()
+    assert [row.findings for row in examine(kit.store.context, [two.id], RepairMode.LOOK)] == [()]
     kit.try_claim(two.id)
     assert two.stands[0] == ("Paused" if flag is SignalKind.PAUSE else "Cancelled")
 

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
+from eventkit import stored_events
 from neuraphage.model.repairing import RepairMode
 from neuraphage.model.task import Status, TaskSpec
-from neuraphage.ports import Changes, ClaimVerdict, FinishTo, Lease, NextTurn, SignalKind, SuspendTo
+from neuraphage.ports import Changes, ClaimVerdict, FinishTo, Lease, NextTurn, SignalKind, SignalVerdict, SuspendTo
 from neuraphage.store import invariant
 from neuraphage.store.repair import examine, survey
 from storekit import MODEL_CALL, StoreKit, question
@@ -169,6 +170,24 @@ def test_an_awaited_task_frees_its_slot_where_it_is_made_to_wait(kit: StoreKit) 
     assert places(one, second) == [OUTBOX]
 
 
+def test_a_task_that_the_poll_wakes_is_scheduled_by_the_sweep(kit: StoreKit) -> None:
+    """Its event says so, with the turn."""
+    one = limited(kit, max_running=1)
+    task_id = one.put(Status.BLOCKED)
+    assert one.store.fire(task_id, "blocked") is not None
+    told = [event for event in stored_events(one.store.context) if event.kind == "TaskScheduled"]
+    assert [(event.cause, event.turn) for event in told] == [("person", 0), ("sweep", 0)]
+
+
+def test_one_in_line_may_be_made_to_wait_for_another_task(kit: StoreKit) -> None:
+    """It has not begun: it leaves the line, and stands in it again when that one has ended."""
+    one = limited(kit, max_running=1)
+    first, waiting, third = one.create(), one.create(), one.create()
+    assert one.depend(waiting, third).verdict is SignalVerdict.ACCEPTED
+    assert one.status(waiting) is Status.BLOCKED
+    assert order(one) == [first, third, waiting]
+
+
 def test_keys_take_turns(kit: StoreKit) -> None:
     """However many of one key stand in line, each other key has its turn in the next round."""
     one = limited(kit, max_running=1)
@@ -304,6 +323,21 @@ def test_repair_puts_slots_and_the_line_right(kit: StoreKit, what: str) -> None:
     for task in at_work:
         one.end(task, Status.COMPLETED)
     assert places(one, *{holder, waiting} - at_work) == [OUTBOX] * (2 - len(at_work))
+
+
+def test_repair_wakes_who_waits_for_a_pool_that_has_room(kit: StoreKit) -> None:
+    """No slot of it would come back, so nobody would look at the lane."""
+    one = limited(kit, max_running=2, label_max_running=["repo=a 1"])
+    holder, waiting = make(one, 1, repo="a"), make(one, 2, repo="a")
+    one.store.adjust()
+    assert one.client.zscore(one.keys.line, "prepo=a 2  repo=a") == 0
+    one.client.zrem(one.keys.line, f"srepo=a {holder}")
+    one.client.hset(one.keys.task(holder), "admission", "s*")
+    assert "has room" in " ".join(invariant.violations(one.store.context))
+    assert [row.findings for rows in survey(one.store.context, RepairMode.REPAIR, 100) for row in rows] != []
+    assert invariant.violations(one.store.context) == []
+    one.store.adjust()
+    assert places(one, waiting) == [OUTBOX]
 
 
 @pytest.mark.parametrize("key", ["admission", "line", "lanes"])

@@ -6,6 +6,7 @@ from mutant import Mutant
 
 from neuraphage.model.subtask import OnParentEnd
 from neuraphage.model.task import Status
+from neuraphage.ports import SignalKind
 
 
 def _children(name: str, script: str, old: str, new: str, test: str, **given: object) -> Mutant:
@@ -57,6 +58,23 @@ CHILD_MUTANTS = (
         "an orphan takes its reservation along", "children",
         "        add_above(ID, 'held_below',", "        add_above(ID, 'nothing',",
         "an_orphan_takes_its_reservation_along",
+    ),
+    _children(
+        "who is led back to work is told", "signals", "  look_at_children(set)\n", "",
+        "who_is_led_back_to_work_knows_of_children_that_ended_meanwhile", kind=SignalKind.RETRY, is_late=True,
+    ),
+    _children(
+        "a circle by way of a subtask", "children", "if child.state == EDGE.open then visit(present, child.id) end",
+        "if false then visit(present, child.id) end", "a_child_waits_for_none_of_those_above_it",
+    ),
+    _children(
+        "a subtask in a circle is not made", "create", "    if path then return { 'CYCLE', edge.id } end\n", "",
+        "a_child_is_not_made_that_waits_for_those_above_it",
+    ),
+    _children(
+        "a subtask of too large a graph is not made", "create",
+        "    if path == false then return { 'TOO_MANY', edge.id } end\n", "",
+        "a_child_is_not_made_that_waits_for_those_above_it",
     ),
     _children(
         "children are cancelled", "edges", "  leave_children()\n", "",

@@ -97,8 +97,8 @@ EDGE_MUTANTS = (
         "a_circle_is_refused_and_shown",
     ),
     _edges(
-        "a circle of what is over", "depend", "if holds_up(edge) and not came_from[edge.id] then",
-        "if not came_from[edge.id] then", "edges_that_hold_nobody_up_close_no_circle",
+        "a circle of what is over", "children", "do if holds_up(edge) then visit(present, edge.id) end end",
+        "do visit(present, edge.id) end", "edges_that_hold_nobody_up_close_no_circle",
     ),
     _edges(
         "a dependency on one that is not there", "depend",
@@ -110,7 +110,7 @@ EDGE_MUTANTS = (
     ),
     _edges("most dependants", "depend", " or is_full(on, given.dependants_max) then", " then", "bounds_of_the_graph"),
     _edges(
-        "most steps of the walk", "depend", "    if at > given.walk_max then return false end\n", "",
+        "most steps of the walk", "children", "    if at > most then return false end\n", "",
         "bounds_of_the_graph",
     ),
     _edges(

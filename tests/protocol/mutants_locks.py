@@ -40,6 +40,10 @@ LOCK_MUTANTS = (
         "what_a_person_has_allowed_is_kept_while_the_call_waits",
     ),
     _locks(
+        "a flag that the next claim resolves is no fault", "repair",
+        " or (inside.outbox and status == STATUS.Running)", "", "a_flag_goes_before_waiting", flag=SignalKind.PAUSE,
+    ),
+    _locks(
         "a pause goes before waiting", "commit", "resource and not row.pause and not row.cancel",
         "resource and not row.cancel", "a_flag_goes_before_waiting", flag=SignalKind.PAUSE,
     ),

@@ -41,6 +41,19 @@ SLOT_MUTANTS = (
         "who_is_taken_back_gives_its_slot_or_its_place_in_line_back", kind=SignalKind.CANCEL,
     ),
     _slots(
+        "the poll says who it is", "tells(CAUSE.sweep, row.iteration)\n", "",
+        "a_task_that_the_poll_wakes_is_scheduled_by_the_sweep", "fire",
+    ),
+    _slots(
+        "one in line takes an edge", "row.status == STATUS.Queued -- for a worker",
+        "row.status == STATUS.Queued and redis.call('ZSCORE', OUTBOX, ID) -- for a worker",
+        "one_in_line_may_be_made_to_wait_for_another_task", "depend",
+    ),
+    _slots(
+        "a pool that is waited for is taken", " and slots().is_taken(pool) then", " then",
+        "repair_wakes_who_waits_for_a_pool_that_has_room", "slot_checks",
+    ),
+    _slots(
         "who has begun goes first", "row.fence == '0' and '1' or '0'", "'1'",
         "who_has_begun_goes_before_those_who_have_not",
     ),
