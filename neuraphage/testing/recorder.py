@@ -18,6 +18,8 @@ from neuraphage.ports import (
     Dispatcher,
     ModelClient,
     NoticeStore,
+    Observers,
+    ObserverStore,
     Relay,
     Spool,
     SpoolWatch,
@@ -66,6 +68,8 @@ _PORTS: Mapping[str, frozenset[str]] = {
     "NoticeStore": frozenset({"begin_notice", "end_notice"}),  # the others only read, and belong to other ports, too
     "Outside": frozenset({"tell"}),  # of a prompt
     "StandIn": frozenset({"look"}),  # of the process beside a worker: its renewals
+    "ObserverStore": frozenset({"begin", "end", "note", "settle", "again"}),  # the others only read
+    "Observers": frozenset({"tell"}),
     "Tool": _methods(Tool) - {"check"},  # a question about the parameters, without any effect
 }
 
@@ -156,6 +160,16 @@ class Recorder:
     def stand_in(self, target: T) -> T:
         """Wrap who renews for a stuck worker, as a `neuraphage.standby.program.StandIn` does in `look`."""
         wrapped: T = self._wrapped("StandIn", target)
+        return wrapped
+
+    def observer_store(self, target: ObserverStore) -> ObserverStore:
+        """Wrap what is written of observers."""
+        wrapped: ObserverStore = self._wrapped("ObserverStore", target)
+        return wrapped
+
+    def observers(self, target: Observers) -> Observers:
+        """Wrap who tells observers of events."""
+        wrapped: Observers = self._wrapped("Observers", target)
         return wrapped
 
     def tools(self, target: ToolBox) -> ToolBox:

@@ -28,11 +28,18 @@ RECOVERIES = {
     "read": ("Spool.wait#1.after", Finder.WATCHER, Span.FIRST_TURN),
 }
 """First crash, finder and recorded span of each recovery whose own calls are crash points too."""
+OBSERVED = "no turn tells observers: test_observer_points.py dies around it"
 NEVER_CALLED = {
     "Relay.cancel": "nobody cancels the plan's task; tests/stack has it",
     "Relay.leave": "it ends a connection of a process that has lost its lease; tests/unit/relay has it",
     "TurnStore.settle_call": "only with limits: tests/unit/runtime/test_model_limits_in_turns.py dies around it",
     "TurnStore.learn_limits": "where headers tell limits: tests/unit/runtime/test_learned_limits_in_turns.py",
+    "ObserverStore.begin": OBSERVED,
+    "ObserverStore.end": OBSERVED,
+    "ObserverStore.note": OBSERVED,
+    "ObserverStore.settle": OBSERVED,
+    "ObserverStore.again": OBSERVED,
+    "Observers.tell": OBSERVED,
     "Spool.cancel": "the runtime never calls it: the spool ends a cancelled command itself, inside wait",
 }
 
