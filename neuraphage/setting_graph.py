@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
 from pydantic import BaseModel, Field
+
+from neuraphage.model.limits import MOST_TREE_TURNS
 
 
 class GraphSettings(BaseModel):
@@ -12,6 +16,8 @@ class GraphSettings(BaseModel):
     """Most tasks that stand above one: a task that is so deep makes no children; 0 for none at all."""
     max_children: int = Field(default=20, ge=1, le=1_000)
     """Most children that one task makes in its life."""
+    max_tree_turns: Annotated[int, Field(ge=0, le=MOST_TREE_TURNS)] | Literal["none"] = "none"
+    """Most turns of a task with all that is below it, where it sets no such limit of its own; "none" for no limit."""
     dependencies_max: int = Field(default=1_000, ge=1, le=100_000)
     """Most tasks that one waits for."""
     dependants_max: int = Field(default=1_000, ge=1, le=100_000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -92,3 +93,21 @@ def require_narrow(files: WorkingFiles, working_dir: str, data_dir: Path) -> Non
             f"the working directory {working_dir} {reason}; name a folder of one project, or take it all the same"
             " with --force (force=True of a client)"
         )
+
+
+def new_limits(
+    settings: Settings, max_turns: int | None, max_cost_usd: float | None, max_tree_turns: int | None
+) -> dict[str, int | None]:
+    """Limits of a new task: those of the settings unless others are given.
+
+    Raises:
+        BadInput: max_cost_usd is no number.
+    """
+    if not math.isfinite(max_cost_usd or 0):
+        raise BadInput(f"max_cost_usd is {max_cost_usd}; give a number of dollars")
+    cost, tree = settings.max_cost_microusd, settings.max_tree_turns
+    return {
+        "max_turns": settings.max_turns if max_turns is None else max_turns,
+        "max_cost_microusd": cost if max_cost_usd is None else round(max_cost_usd * 1_000_000),
+        "max_tree_turns": max_tree_turns if max_tree_turns is not None else None if tree == "none" else tree,
+    }

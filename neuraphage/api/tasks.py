@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
 
-from neuraphage.api.checking import Attachable, attached, one_line, readable, require_narrow
+from neuraphage.api.checking import Attachable, attached, new_limits, one_line, readable, require_narrow
 from neuraphage.api.models import Models, asked_models
 from neuraphage.api.start_time import start_ms
 from neuraphage.decide.child_spec import below
@@ -53,6 +52,7 @@ class Tasks(Models):
         on_unknown_outcome: OnUnknownOutcome = OnUnknownOutcome.TELL_MODEL,
         max_turns: int | None = None,
         max_cost_usd: float | None = None,
+        max_tree_turns: int | None = None,
         system: str = "",
         tags: Iterable[str] = (),
         labels: Mapping[str, str] | None = None,
@@ -78,7 +78,7 @@ class Tasks(Models):
             allow: tools that need no asking, `*` for all, or some of their calls: `run_command: pytest *`.
             mode: whether the model's end_turn completes the task or waits for the next message.
             on_unknown_outcome: what to do about an interrupted command whose outcome nothing knows.
-            max_turns, max_cost_usd: limits of turns, and of money in dollars.
+            max_turns, max_cost_usd, max_tree_turns: limits of turns, of money in dollars, of turns with all subtasks.
             system: extra system prompt text.
             tags: free words.
             labels: what its money is counted under, as `{"team": "web"}`; a label may have a pool (docs/money.md).
@@ -124,7 +124,8 @@ class Tasks(Models):
         asking = {"allow": tuple(allow), "mode": mode, "permission_timeout_s": permission_timeout_s}
         self._ports.waker.prepare()  # a new task always needs it: nothing is to come between write and message
         awaited = {"blocked_by": tuple(self._dependency(one) for one in blocked_by), "starts_at_ms": start_ms(at)}
-        spec = self._spec(prompt, max_turns, max_cost_usd, {**work, **shown, **asking, **awaited})
+        limits = new_limits(self.settings, max_turns, max_cost_usd, max_tree_turns)
+        spec = self._spec(prompt, limits, {**work, **shown, **asking, **awaited})
         if above is not None:
             spec = below(above, spec, on_parent_end, self.settings.max_task_depth)
         if followed:
@@ -148,14 +149,10 @@ class Tasks(Models):
             raise BadInput(f'permission_timeout_s is {timeout_s}; give seconds, or "none"')
         return timeout_s
 
-    def _spec(
-        self, prompt: str, max_turns: int | None, max_cost_usd: float | None, given: Mapping[str, Any]
-    ) -> TaskSpec:
-        """A new task as it is stored, within the limits of the settings unless others are given. See `submit`."""
+    def _spec(self, prompt: str, limits: Mapping[str, Any], given: Mapping[str, Any]) -> TaskSpec:
+        """A new task as it is stored. See `submit`."""
         if not prompt.strip():
             raise BadInput("the prompt is empty; write what the task should do")
-        if not math.isfinite(max_cost_usd or 0):
-            raise BadInput(f"max_cost_usd is {max_cost_usd}; give a number of dollars")
         fields = {
             **given,
             # redacted before the cut, which could halve a secret
@@ -163,14 +160,12 @@ class Tasks(Models):
             "allow": readable(given["allow"]),
             "permission_timeout_s": self._timeout_s(given["permission_timeout_s"]),
         }
-        settings = self.settings
-        cost = settings.max_cost_microusd if max_cost_usd is None else round(max_cost_usd * 1_000_000)
         try:
             return TaskSpec(
                 task_id=self._ports.new_task_id(),
                 prompt=prompt,
-                max_tokens=settings.max_tokens,
-                limits=Limits(max_turns=settings.max_turns if max_turns is None else max_turns, max_cost_microusd=cost),
+                max_tokens=self.settings.max_tokens,
+                limits=Limits.model_validate(limits),
                 created_at_ms=self._ports.clock.wall_ms(),
                 **fields,
             )
@@ -270,6 +265,7 @@ class Tasks(Models):
         *,
         max_turns: int | None = None,
         max_cost_usd: float | None = None,
+        max_tree_turns: int | None = None,
         key: str | None = None,
     ) -> Signalled:
         """Set the limits of a task, from its next model call on. One that has failed at a limit still needs `retry`.
@@ -277,12 +273,13 @@ class Tasks(Models):
         Args:
             max_turns: limit of turns; None leaves it as it is.
             max_cost_usd: limit of money of the whole task, dollars; None leaves it as it is.
+            max_tree_turns: limit of turns of the task with all that is below it; None leaves it as it is.
 
         Raises:
             IllegalMove: the task was cancelled.
             BadInput: no limit is given, or one is out of its range. Else see the class.
         """
-        return self._service.limit(self.find(task_id), limit_change(max_turns, max_cost_usd), key)
+        return self._service.limit(self.find(task_id), limit_change(max_turns, max_cost_usd, max_tree_turns), key)
 
     def wake(self, task_id: str) -> bool:
         """Send the wake-up message of a task that waits for a worker again.

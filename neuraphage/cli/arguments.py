@@ -16,7 +16,7 @@ from neuraphage.decide.own_prices import read_label
 from neuraphage.decide.request_extra import check_extra
 from neuraphage.errors import BadInput
 from neuraphage.model.dependency import Dependency, read_dependency
-from neuraphage.model.limits import MOST_TURNS
+from neuraphage.model.limits import MOST_TREE_TURNS, MOST_TURNS
 from neuraphage.model.money import MAX_LABELS
 from neuraphage.model.task import Mode, OnUnknownOutcome
 from neuraphage.setting_values import MAX_S
@@ -27,6 +27,10 @@ _MONEY = "Limit of money for the whole task, dollars"
 MaxTurns = Annotated[int | None, typer.Option(help=f"{_TURNS}, 1 to {MOST_TURNS:,}.")]
 MaxCost = Annotated[float | None, typer.Option(help=f"{_MONEY}, more than 0.")]
 """Of a task that begins or goes on: see `new_task.check_limits`, which refuses the others in words of its own."""
+TreeTurns = Annotated[
+    int | None,
+    typer.Option("--max-tree-turns", help="Turns of the task with all its subtasks.", min=0, max=MOST_TREE_TURNS),
+]
 AnyTurns = Annotated[int | None, typer.Option("--max-turns", help=f"{_TURNS}.", min=0, max=MOST_TURNS)]
 AnyCost = Annotated[float | None, typer.Option("--max-cost", help=f"{_MONEY}.", min=0)]
 """Of a task that may also be stopped by it."""

@@ -15,8 +15,8 @@ from neuraphage.cli.console import complain, out, print_json
 from neuraphage.cli.text_input import text_of
 from neuraphage.errors import BadInput
 
-FOR_ALL = ("directory", "allow", "auto_allow_sandboxed", "model", "max_turns", "max_cost", "mode", "tag", "label",
-           "priority", "system", "force")  # fmt: skip
+FOR_ALL = ("directory", "allow", "auto_allow_sandboxed", "model", "max_turns", "max_cost", "max_tree_turns", "mode",
+           "tag", "label", "priority", "system", "force")  # fmt: skip
 """Options that hold for all rows that do not say otherwise."""
 FOR_THE_BATCH = ("from_file", "key", "as_json")
 MOST_BYTES = 64 * 1024 * 1024
@@ -77,6 +77,7 @@ def _fields(params: dict[str, Any], given: set[str]) -> dict[str, Any]:
         "model": params["model"],
         "max_turns": params["max_turns"],
         "max_cost_usd": params["max_cost"],
+        "max_tree_turns": params["max_tree_turns"],
         "tags": params["tag"] or (),
         "labels": labels_of(params["label"]),
         "priority": params["priority"],

@@ -185,7 +185,8 @@ def _said(data: dict[str, Any]) -> str:
 
 def _limits(data: dict[str, Any]) -> str:
     turns, cost = data.get("max_turns"), data.get("max_cost_microusd")
-    said = [] if turns is None else [f"{turns:.0f} turns"]
+    said, tree = [] if turns is None else [f"{turns:.0f} turns"], data.get("max_tree_turns")
+    said += [] if tree is None else [f"{tree:.0f} turns with its subtasks"]
     return ", ".join(said + ([] if cost is None else [dollars(int(cost))]))
 
 

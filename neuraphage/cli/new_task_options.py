@@ -9,7 +9,7 @@ from neuraphage.api import Api
 from neuraphage.api.checking import attached, require_narrow
 from neuraphage.cli.allowing import allowed_by
 from neuraphage.cli.arguments import dependencies_of, existing_dir, given_extra, labels_of, timeout_s
-from neuraphage.cli.new_task import tell_first
+from neuraphage.cli.new_task import check_limits, tell_first
 from neuraphage.errors import BadInput
 from neuraphage.local_files import LocalFiles
 from neuraphage.model.task import Mode
@@ -33,12 +33,13 @@ class NewTask:
     attach: list[Path] | None
     label: list[str] | None
     after: list[str] | None
+    max_tree_turns: int | None
 
     def check_one_that_goes_on(self, settings: Settings) -> None:
         """A task that is resumed keeps what it was given; it may be shown more.
 
         Raises:
-            BadInput: an option is for a new task only, or what is attached cannot be.
+            BadInput: an option is for a new task only, what is attached cannot be, or a limit lets it not go on.
         """
         options = {
             "--dir": self.directory,
@@ -50,11 +51,13 @@ class NewTask:
             "--extra": self.extra,
             "--label": self.label,
             "--after": self.after,
+            "--max-tree-turns": self.max_tree_turns,
         }
         given = [name for name, value in options.items() if value not in (None, [])]
         if given:
             raise BadInput(f"{' and '.join(given)} is for a new task; one that goes on keeps what it was given")
         attached(settings, self.attach or ())
+        check_limits(self.max_turns, self.max_cost)
 
     def check(self, settings: Settings) -> None:
         """Refuse what no task can be made of.
@@ -80,6 +83,7 @@ class NewTask:
             model=self.model,
             max_turns=self.max_turns,
             max_cost_usd=self.max_cost,
+            max_tree_turns=self.max_tree_turns,
             mode=self.mode or Mode.AUTONOMOUS,
             permission_timeout_s=timeout_s(self.permission_timeout),
             labels=labels_of(self.label),

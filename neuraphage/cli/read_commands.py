@@ -123,6 +123,7 @@ def describe(record: TaskRecord) -> list[tuple[str, str]]:
         ("marker", record.marker.name.value),
         ("model", _model(record)),
         ("turns", turns_text(record)),
+        *_tree_turns(record),
         ("tokens", f"{counters.tokens_used}"),
         ("cost", f"{dollars(counters.cost_microusd)} of at most {dollars(record.limits.max_cost_microusd)}"),
         *cache_lines(counters),
@@ -171,6 +172,14 @@ def turns_text(record: TaskRecord) -> str:
     if not record.turns_from:
         return f"{done} of at most {most}"
     return f"{done}, of which {turns_used(record)} of at most {most} since your message"
+
+
+def _tree_turns(record: TaskRecord) -> list[tuple[str, str]]:
+    """Turns of a tree, where a limit bounds them or there are subtasks."""
+    most = record.limits.max_tree_turns
+    if most is None and not record.children:
+        return []
+    return [("turns in all", f"{record.tree_turns}" + ("" if most is None else f" of at most {most}, with subtasks"))]
 
 
 def checkpoint(task_id: TaskId, as_json: AsJson = False) -> None:

@@ -27,6 +27,7 @@ from neuraphage.cli.arguments import (
     Prices,
     TaskMode,
     Tools,
+    TreeTurns,
 )
 from neuraphage.cli.completion import task_ids
 from neuraphage.cli.connection import connect, load_settings
@@ -36,7 +37,7 @@ from neuraphage.cli.follow import Scene, WorkerHint, follow, left_talking, scene
 from neuraphage.cli.interrupts import Interrupts
 from neuraphage.cli.json_lines import JsonLines
 from neuraphage.cli.local_stack import LocalStack
-from neuraphage.cli.new_task import check_limits, check_new_task
+from neuraphage.cli.new_task import check_new_task
 from neuraphage.cli.new_task_options import NewTask
 from neuraphage.cli.resuming import NextCommands, ResumeInput, resumed
 from neuraphage.cli.task_view import TaskView
@@ -82,6 +83,7 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     auto_allow_sandboxed: AutoAllowSandboxed = False,
     max_turns: MaxTurns = None,
     max_cost: MaxCost = None,
+    max_tree_turns: TreeTurns = None,
     mode: TaskMode = None,
     permission_timeout: PermissionTimeout = None,
     label: Labels = None,
@@ -112,12 +114,11 @@ def run(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes them b
     _refuse_at_odds(has_text, resume, answer, script, is_precise=bool(to or seen), attaches=bool(attach))
     new = NewTask(
         directory, model, allow, auto_allow_sandboxed, max_turns, max_cost, mode, permission_timeout, force, extra,
-        attach, label, after,
+        attach, label, after, max_tree_turns,
     )  # fmt: skip
     settings = load_settings()
     if resume is not None:
         new.check_one_that_goes_on(settings)
-        check_limits(max_turns, max_cost)
     text = given_text("the prompt", prompt, file) if has_text else None
     if resume is None:
         check_new_task(text or "", model=model, max_turns=max_turns, max_cost=max_cost, script=script)

@@ -25,6 +25,7 @@ from neuraphage.cli.arguments import (
     StartsAt,
     TaskId,
     TaskMode,
+    TreeTurns,
     WhenUnknown,
     dependencies_of,
     existing_dir,
@@ -87,6 +88,7 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
     extra: Extra = None,
     max_turns: MaxTurns = None,
     max_cost: MaxCost = None,
+    max_tree_turns: TreeTurns = None,
     mode: TaskMode = None,
     permission_timeout: PermissionTimeout = None,
     name: Annotated[str | None, typer.Option(help="A name for lists, in place of the prompt's first words.")] = None,
@@ -129,6 +131,7 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
             model=model,
             max_turns=max_turns,
             max_cost_usd=max_cost,
+            max_tree_turns=max_tree_turns,
             mode=mode or Mode.AUTONOMOUS,
             permission_timeout_s=wait_s,
             **shown,
@@ -236,7 +239,9 @@ def retry(
     out.print("retrying")
 
 
-def limit(task_id: TaskId, max_turns: AnyTurns = None, max_cost: AnyCost = None) -> None:
+def limit(
+    task_id: TaskId, max_turns: AnyTurns = None, max_cost: AnyCost = None, max_tree_turns: TreeTurns = None
+) -> None:
     """Set the limits of a task, from its next model call on.
 
     Turns are those of one piece of work: from the start, or from your message to a task that was completed or waited
@@ -244,9 +249,12 @@ def limit(task_id: TaskId, max_turns: AnyTurns = None, max_cost: AnyCost = None)
     """
     with connect() as api:
         full_id = api.find(task_id)
-        api.limit(full_id, max_turns=max_turns, max_cost_usd=max_cost)
+        api.limit(full_id, max_turns=max_turns, max_cost_usd=max_cost, max_tree_turns=max_tree_turns)
         record = api.get(full_id)
-    out.print(f"at most {some(record.limits.max_turns, 'turn')} and {dollars(record.limits.max_cost_microusd)}")
+    limits, tree = record.limits, ""
+    if limits.max_tree_turns is not None:
+        tree = f"; with its subtasks at most {some(limits.max_tree_turns, 'turn')}"
+    out.print(f"at most {some(limits.max_turns, 'turn')} and {dollars(limits.max_cost_microusd)}{tree}")
     if record.status in TERMINAL:
         print_wrapped(harmless(typed_here(f"it is {record.status.value}; {going_on(record)}")), "  ")
 

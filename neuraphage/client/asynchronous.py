@@ -100,10 +100,23 @@ class AsyncClient(AsyncFollowing, AsyncGraph):
         return await self._call(self._api.reset, task_id, max_turns=max_turns, max_cost_usd=max_cost_usd, key=key)
 
     async def limit(
-        self, task_id: str, *, max_turns: int | None = None, max_cost_usd: float | None = None, key: str | None = None
+        self,
+        task_id: str,
+        *,
+        max_turns: int | None = None,
+        max_cost_usd: float | None = None,
+        max_tree_turns: int | None = None,
+        key: str | None = None,
     ) -> Signalled:
         """As `Client.limit`."""
-        return await self._call(self._api.limit, task_id, max_turns=max_turns, max_cost_usd=max_cost_usd, key=key)
+        return await self._call(
+            self._api.limit,
+            task_id,
+            max_turns=max_turns,
+            max_cost_usd=max_cost_usd,
+            max_tree_turns=max_tree_turns,
+            key=key,
+        )
 
     async def set_model(self, task_id: str, model: str, *, reason: str = "", key: str | None = None) -> Signalled:
         """As `Client.set_model`."""

@@ -9,6 +9,7 @@ from neuraphage.decide.own_prices import PRICE_FORM
 from neuraphage.decide.pool_text import pool_text, raising_pool
 from neuraphage.decide.snapshot import Snapshot
 from neuraphage.model.effect import EffectState, JournalEntry, ModelEffect
+from neuraphage.model.limits import MOST_TREE_TURNS, TurnsUsedUp
 from neuraphage.model.money import Shortage
 from neuraphage.model.task import TaskRecord
 
@@ -28,7 +29,23 @@ def money_first(snapshot: Snapshot, entry: JournalEntry | None, may_be_billed: b
         most = snapshot.bounds.max_recovery_cost_microusd
         if record.counters.recovery_cost_microusd >= most:
             return Fail(_recovered_too_dearly(record, most), recoverable=True)
+    if snapshot.used_up is not None:
+        return Fail(turns_used_up(snapshot.used_up, record.short_id), recoverable=True)
     return None if snapshot.shortage is None else _short(snapshot, snapshot.shortage)
+
+
+def turns_used_up(used_up: TurnsUsedUp, short_id: str) -> str:
+    """Why a turn of a tree does not begin.
+
+    Args:
+        used_up: whose limit it is.
+        short_id: of the task that was to take it.
+    """
+    whose, doubled = used_up.task_id, min(MOST_TREE_TURNS, 2 * max(used_up.used, 1))
+    return (
+        f"{whose} with its subtasks has taken {used_up.used} turns, its limit for all of them is {used_up.limit}."
+        f" `neuraphage limit {whose} --max-tree-turns {doubled}` raises it, then `neuraphage retry {short_id}` goes on."
+    )
 
 
 def no_price(model: str, short_id: str) -> str:

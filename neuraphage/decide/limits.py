@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from neuraphage.errors import BadInput
-from neuraphage.model.limits import MOST_COST_MICROUSD, MOST_TURNS, LimitChange
+from neuraphage.model.limits import MOST_COST_MICROUSD, MOST_TREE_TURNS, MOST_TURNS, LimitChange
 from neuraphage.model.task import Status, TaskRecord
 
 _FIRST_TURNS = 10
@@ -76,23 +76,26 @@ def dollars(microusd: int) -> str:
     return f"{whole}.{part.rstrip('0'):0<2}" if part.rstrip("0") else whole
 
 
-def limit_change(max_turns: int | None, max_cost_usd: float | None) -> LimitChange:
+def limit_change(max_turns: int | None, max_cost_usd: float | None, max_tree_turns: int | None = None) -> LimitChange:
     """Limits as people name them.
 
     Args:
         max_turns: turns; None leaves the limit as it is.
         max_cost_usd: dollars; None leaves the limit as it is.
+        max_tree_turns: turns with all subtasks; None leaves the limit as it is.
 
     Raises:
         BadInput: one is out of its range.
     """
     if max_turns is not None and not 0 <= max_turns <= MOST_TURNS:
         raise BadInput(f"the limit of turns is {max_turns}; give a number from 0 to {MOST_TURNS}")
+    if max_tree_turns is not None and not 0 <= max_tree_turns <= MOST_TREE_TURNS:
+        raise BadInput(f"the limit of turns of the tree is {max_tree_turns}; give a number from 0 to {MOST_TREE_TURNS}")
     most_usd = MOST_COST_MICROUSD // 1_000_000
     if max_cost_usd is not None and not (math.isfinite(max_cost_usd) and 0 <= max_cost_usd <= most_usd):
         raise BadInput(f"the limit of money is {max_cost_usd}; give a number of dollars from 0 to {most_usd}")
     cost = None if max_cost_usd is None else round(max_cost_usd * 1_000_000)
-    return LimitChange(max_turns=max_turns, max_cost_microusd=cost)
+    return LimitChange(max_turns=max_turns, max_cost_microusd=cost, max_tree_turns=max_tree_turns)
 
 
 def turn_number(record: TaskRecord) -> int:

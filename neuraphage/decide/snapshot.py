@@ -15,6 +15,7 @@ from neuraphage.model.anomaly import AnomalyKind, AnomalyRule
 from neuraphage.model.capacity import Capacity
 from neuraphage.model.effect import Journal
 from neuraphage.model.hook import HookPoint
+from neuraphage.model.limits import TurnsUsedUp
 from neuraphage.model.money import Shortage
 from neuraphage.model.prompt import Prompt
 from neuraphage.model.rule import Rule
@@ -92,6 +93,7 @@ class Snapshot:
         capacity: whether the model takes the call for the reply now; None while that was not asked.
         is_priced: whether a price of the task's model is known.
         shortage: the pool of money that had no room for the call of the model; None where none was asked.
+        used_up: the limit of turns of a tree that has no room for this turn; None where none was asked.
         is_spoken_to: whether a message of a person waits to be taken in.
         guards: points where this process has guards.
         blocked: why a guard lets no request be sent; empty where none does.
@@ -126,6 +128,7 @@ class Snapshot:
     capacity: Capacity | None = None
     is_priced: bool = True
     shortage: Shortage | None = None
+    used_up: TurnsUsedUp | None = None
     is_spoken_to: bool = False
     guards: frozenset[HookPoint] = frozenset()
     blocked: str = ""

@@ -7,6 +7,7 @@ from pydantic import Field
 from neuraphage.model.base import Frozen
 
 MOST_TURNS = 10_000
+MOST_TREE_TURNS = 1_000_000
 MOST_COST_MICROUSD = 10**15
 """Highest limits that a person can set later."""
 
@@ -18,10 +19,12 @@ class Limits(Frozen):
         max_turns: turns for one piece of work: from the start, from a reset, or from the message with which a
             person went on after the model had ended its turn.
         max_cost_microusd: money of the whole task, over resets too.
+        max_tree_turns: turns of the whole task with all that is below it, over resets too; None for no such limit.
     """
 
     max_turns: int = Field(default=50, ge=0, le=MOST_TURNS)
     max_cost_microusd: int = Field(default=10_000_000, ge=0)
+    max_tree_turns: int | None = Field(default=None, ge=0, le=MOST_TREE_TURNS)
 
 
 class LimitChange(Frozen):
@@ -30,10 +33,26 @@ class LimitChange(Frozen):
     Args:
         max_turns: turns.
         max_cost_microusd: money.
+        max_tree_turns: turns with all that is below the task.
     """
 
     max_turns: int | None = Field(default=None, ge=0, le=MOST_TURNS)
     max_cost_microusd: int | None = Field(default=None, ge=0, le=MOST_COST_MICROUSD)
+    max_tree_turns: int | None = Field(default=None, ge=0, le=MOST_TREE_TURNS)
+
+
+class TurnsUsedUp(Frozen):
+    """Why a turn of a tree may not begin.
+
+    Args:
+        task_id: the task whose limit it is; the one that asks, or one above it.
+        limit: most turns of that one with all that is below it.
+        used: turns that they have taken.
+    """
+
+    task_id: str
+    limit: int
+    used: int
 
 
 NO_CHANGE = LimitChange()

@@ -241,8 +241,8 @@ class TaskRecord(Frozen):
         reserved_microusd: what its call under way may cost of pools; 0 where no pool is.
         shortage: the pool that its next call waits for; None while it does not wait for one.
         dependencies, locks: tasks that it waits for, or has waited for; what its calls hold or wait for.
-        children: tasks that it has made.
-        below_microusd: what those have cost, with all that is below them.
+        tree_turns: turns that it has taken, with all that is below it; where it has no family, those it has done.
+        children, below_microusd: tasks that it has made; what those have cost, with all that is below them.
         outcomes: what came of those of them that no turn has taken yet.
         starts_at_ms: that of its spec while its time is still to come; None from then on.
         resets: how often it began anew; shown to nobody, it tells the calls of one conversation from those of the next.
@@ -278,6 +278,7 @@ class TaskRecord(Frozen):
     children: tuple[Child, ...] = ()
     below_microusd: int = 0
     starts_at_ms: int | None = None
+    tree_turns: int = 0
     outcomes: dict[str, ChildOutcome] = Field(default_factory=dict, exclude=True)
     resets: int = Field(default=0, exclude=True)
     cost_by_day: dict[int, int] = Field(default_factory=dict, exclude=True)

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from neuraphage.model.capacity import ModelLimits
 from neuraphage.model.effect import JournalEntry, Marker
 from neuraphage.model.event import Event
+from neuraphage.model.limits import TurnsUsedUp
 from neuraphage.model.message import Entry
 from neuraphage.model.money import Shortage
 from neuraphage.model.prompt import InboxItem, Prompt
@@ -21,8 +22,6 @@ from neuraphage.ports.lock_request import LockRequest
 from neuraphage.ports.model_change import ModelChange
 from neuraphage.ports.people import NextTurn
 from neuraphage.ports.turn_ends import FinishTo, SuspendTo
-
-# --- the store -----------------------------------------------------------------------------------------
 
 
 class ClaimVerdict(StrEnum):
@@ -47,6 +46,8 @@ class CommitVerdict(StrEnum):
     """An earlier write of this lease is missing (the server lost its tail): nothing was written."""
     NO_MONEY = "NO_MONEY"
     """A pool has no room for the call that a commit announces: nothing was written, and the lease stands."""
+    NO_TURNS = "NO_TURNS"
+    """A tree has taken all the turns that it may: nothing was written by commit, and the lease stands."""
     BLOCKED = "BLOCKED"
     """Another task has what the call needs that a commit announces: the rest was written, and the lease is over."""
     NO_ROOM = "NO_ROOM"
@@ -193,11 +194,12 @@ class Committed:
     """Answer of commit.
 
     Args:
-        verdict: COMMITTED, STALE, LOST, CANCELLED, NO_MONEY or BLOCKED.
+        verdict: COMMITTED, STALE, LOST, CANCELLED, NO_MONEY, NO_TURNS or BLOCKED.
         pause, cancel: flags people have set.
         sent_at_boottime_s: local send time; the lease runs on from there. 0 when this try renewed nothing: it was
             renewed just before, or an earlier try had written it, and the lease may be over since.
         shortage: NO_MONEY: the pool.
+        used_up: NO_TURNS: whose limit it is.
         settled: BLOCKED: where the task stands now.
     """
 
@@ -206,6 +208,7 @@ class Committed:
     cancel: bool = False
     sent_at_boottime_s: float = 0.0
     shortage: Shortage | None = None
+    used_up: TurnsUsedUp | None = None
     settled: Settled | None = None
 
 

@@ -10,7 +10,7 @@ from neuraphage.model.event import Event, EventKind
 from neuraphage.model.message import ModelRequest
 from neuraphage.runtime.call_cost import CallCost
 from neuraphage.runtime.capacity_step import CapacityStep
-from neuraphage.runtime.no_money import NoMoney
+from neuraphage.runtime.no_money import NoMoney, NoTurns
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.unit_of_work import UnitOfWork
 
@@ -51,7 +51,7 @@ class Announcer:
 
         Raises:
             LeaseLost, CancelRequested, StoreUnavailable: nothing may be sent.
-            NoMoney: a pool has no room for it; nothing is noted.
+            NoMoney, NoTurns: there is no room for it; nothing is noted.
         """
         before, cost = self._work.journal.get(entry.key), self.cost.worst_case_microusd(request)
         lost = self.cost.lost_microusd(before if isinstance(before, ModelEffect) else None, cost)
@@ -71,7 +71,7 @@ class Announcer:
         )
         try:
             self._work.begin_effect()
-        except NoMoney:
+        except (NoMoney, NoTurns):
             take_back()
             capacity.not_sent()
             raise

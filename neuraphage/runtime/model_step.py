@@ -72,7 +72,7 @@ class ModelStep:
 
         Raises:
             LeaseLost, CancelRequested, StoreUnavailable: nothing is noted.
-            NoMoney: a pool has no room for it; nothing is noted.
+            NoMoney, NoTurns: there is no room for it; nothing is noted.
             GuardBlocked: a guard lets it not be sent; nothing is noted.
         """
         work, take_back = self._work, savepoint(self._work)

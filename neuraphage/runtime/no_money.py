@@ -1,7 +1,8 @@
-"""A commit that was refused because of money."""
+"""A commit that was refused because of money, or of turns."""
 
 from __future__ import annotations
 
+from neuraphage.model.limits import TurnsUsedUp
 from neuraphage.model.money import Shortage
 
 
@@ -15,3 +16,15 @@ class NoMoney(Exception):
     def __init__(self, shortage: Shortage) -> None:
         super().__init__(shortage.pool)
         self.shortage = shortage
+
+
+class NoTurns(Exception):
+    """The turn that was to be announced is one too many for a tree: a fact of the next decision, and no fault.
+
+    Args:
+        used_up: whose limit it is.
+    """
+
+    def __init__(self, used_up: TurnsUsedUp) -> None:
+        super().__init__(used_up.task_id)
+        self.used_up = used_up

@@ -52,7 +52,7 @@ from neuraphage.runtime.context_step import ContextStep
 from neuraphage.runtime.gates import Gates
 from neuraphage.runtime.guard_step import GuardStep
 from neuraphage.runtime.model_step import ModelStep
-from neuraphage.runtime.no_money import NoMoney
+from neuraphage.runtime.no_money import NoMoney, NoTurns
 from neuraphage.runtime.no_room import NoRoom
 from neuraphage.runtime.people_step import PeopleStep
 from neuraphage.runtime.relayed_call import begun_call
@@ -246,6 +246,8 @@ class Turn:
                     (self._context if begun is not None and begun.key == SUMMARY_ENTRY else self._model).attach()
         except NoMoney as short:
             self._facts.shortage = short.shortage
+        except NoTurns as full:
+            self._facts.used_up = full.used_up
         except GuardBlocked as blocked:
             self._facts.blocked = str(blocked)
         finally:

@@ -13,6 +13,7 @@ from neuraphage.decide.replies import unfinished_call, why_unfinished
 from neuraphage.decide.snapshot import Snapshot, Stop
 from neuraphage.decide.summary_model import SummaryFacts
 from neuraphage.model.effect import EffectState
+from neuraphage.model.limits import TurnsUsedUp
 from neuraphage.model.money import Shortage
 from neuraphage.model.prompt import PromptKind
 from neuraphage.model.rule import Rule
@@ -70,6 +71,8 @@ class TurnFacts:
         """Why a guard lets no request be sent."""
         self.shortage: Shortage | None = None
         """The pool of money that had no room for the call of the model."""
+        self.used_up: TurnsUsedUp | None = None
+        """The limit of turns of a tree that has no room for this one."""
 
     def snapshot(self, stop: Stop | None) -> Snapshot:
         """What the next decision is made from.
@@ -113,6 +116,7 @@ class TurnFacts:
             capacity=self._gates.of_reply.found,
             is_priced=self._services.quote(work.record.choice.model).known,
             shortage=self.shortage,
+            used_up=self.used_up,
             is_spoken_to=any(item.kind == "input" for _, item in work.inbox),
         )
 

@@ -34,13 +34,14 @@ from neuraphage.ports import (
 )
 from neuraphage.runtime.call_locks import Blocked
 from neuraphage.runtime.held_lease import HeldLease
-from neuraphage.runtime.no_money import NoMoney
+from neuraphage.runtime.no_money import NoMoney, NoTurns
 from neuraphage.runtime.no_room import NoRoom
 from neuraphage.runtime.noted import Noted
 from neuraphage.runtime.patience import persistently
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.turn_chain import Claim, TurnChain
 
+_NOT_WRITTEN = {CommitVerdict.NO_MONEY, CommitVerdict.NO_TURNS, CommitVerdict.NO_ROOM}
 T = TypeVar("T", Committed, Settled, GoneOn)
 A = TypeVar("A")
 
@@ -128,7 +129,8 @@ class UnitOfWork(Noted):
         Raises:
             LeaseLost: another lease has taken over; nothing may start.
             CancelRequested: a person cancelled, or the task is over already.
-            NoMoney: a pool has no room for the call that is announced; nothing was written, all stays noted.
+            NoMoney, NoTurns: a pool has no room for the call that is announced, or its tree has taken all its turns;
+                nothing was written, all stays noted.
             Blocked: another task has what the call needs that is announced; the rest was written, the lease is over.
             StoreUnavailable: the store stayed away; nothing may start without its marker.
         """
@@ -140,6 +142,8 @@ class UnitOfWork(Noted):
         self.held.settling = False
         if answer.shortage is not None:
             raise NoMoney(answer.shortage)
+        if answer.used_up is not None:
+            raise NoTurns(answer.used_up)
         self._pending, self._announced = Changes(), None
         over = answer.verdict is CommitVerdict.CANCELLED  # another process had recovered and ended it
         self.held.renewed(answer.sent_at_boottime_s)
@@ -251,7 +255,7 @@ class UnitOfWork(Noted):
             self.held.flag(lost=True)
             lost = WriteLost if answer.verdict is CommitVerdict.LOST else LeaseLost
             raise lost(f"{self.held.lease.task_id}: {what} answered {answer.verdict.value}")
-        if answer.verdict not in (CommitVerdict.NO_MONEY, CommitVerdict.NO_ROOM):
+        if answer.verdict not in _NOT_WRITTEN:
             self.held.advance_token()
             when_written, self._when_written = self._when_written, []
             for told in when_written:

@@ -17,6 +17,7 @@ PRELUDE, ACCESS, CHANGES, SIGNALS = "prelude", "access", "changes", "signals"
 FINISHING, CLAIMING, GAUGE, HEARD = "finishing", "claiming", "gauge", "heard"
 MONEY, WAKING, SLOTS, EDGES, LOCKS = "money", "waking", "slots", "edges", "locks"
 CHILDREN, CREATING, SPAWNING, SLOT_CHECKS = "children", "creating", "spawning", "slot_checks"
+TREE_TURNS = "tree_turns"
 WORK = (WAKING, SLOTS)
 """What scripts are made of that put a task to work: others may have to wait for that."""
 GRAPH = (*WORK, EDGES, CHILDREN, LOCKS)
@@ -132,9 +133,10 @@ BINDINGS = {
     for binding in (
         Binding(
             "create",
-            ("spec", "entry", "name", "labels", "priority", *_MOST, "reason", "after", "#dependants_max", "#walk_max",
-             "parent", "on_parent_end", "#max_children", "starts_at", *LIMITS, "#key_ttl_ms", _ALL_EVENTS),
-            (PRELUDE, ACCESS, *GRAPH, CREATING),
+            ("spec", "entry", "name", "labels", "priority", *_MOST, "max_tree_turns", "reason", "after",
+             "#dependants_max", "#walk_max", "parent", "on_parent_end", "#max_children", "starts_at", *LIMITS,
+             "#key_ttl_ms", _ALL_EVENTS),
+            (PRELUDE, ACCESS, *GRAPH, TREE_TURNS, CREATING),
             keys=("CREATED", "TOMBSTONES"),
         ),
         Binding(
@@ -144,11 +146,11 @@ BINDINGS = {
         ),
         _change(
             "commit", "#events_max", "#republish_ms", "#lease_ms", "#slack_ms",
-            parts=(*WORK, LOCKS), asks=Asks.COMMIT, asks_more=Asks.TURN,
+            parts=(*WORK, LOCKS, TREE_TURNS), asks=Asks.COMMIT, asks_more=Asks.TURN,
         ),
         _change(
             "suspend", *LIMITS, "to", "#due_ms", "reason", "detail", "unsent", "#max_children",
-            parts=(*GRAPH, CREATING, SPAWNING), asks=Asks.TURN,
+            parts=(*GRAPH, TREE_TURNS, CREATING, SPAWNING), asks=Asks.TURN,
         ),
         _change("finish", *_FINISH, parts=(*GRAPH, FINISHING), asks=Asks.NEXT, asks_more=Asks.TURN),
         _change(
@@ -164,7 +166,7 @@ BINDINGS = {
         _signal("unlock", "resource", "who", parts=GRAPH),
         _signal("revive", "kind", "archive", *_MOST, parts=GRAPH),
         _signal("supersede", "seq", "entry", "#first", "who", parts=GRAPH),
-        _signal("limit", *_MOST),
+        _signal("limit", *_MOST, "max_tree_turns", parts=(*WORK, TREE_TURNS)),
         _signal("model", "model", "told"),
         Binding(
             "recover",

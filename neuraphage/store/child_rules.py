@@ -33,7 +33,21 @@ def child_violations(records: Records) -> list[str]:
         parent = raw.get(b"parent", b"").decode()
         if parent and raw.get(b"status") not in _OVER:
             found += _of_child(task_id, records.get(parent, {}), parent)
-    return [*found, *_held(records)]
+    return [*found, *_held(records), *_turns(records)]
+
+
+def _turns(records: Records) -> Iterator[str]:
+    """No turn below a task is missing in what it counts; those of tasks that are gone or go on by themselves stay."""
+    below: dict[str, int] = {}
+    for raw in records.values():
+        taken, above = int(raw.get(b"tree", b"0").split()[0]), raw.get(b"parent", b"").decode()
+        while above and records.get(above):
+            below[above] = below.get(above, 0) + taken
+            above = records[above].get(b"parent", b"").decode()
+    for task_id, turns in below.items():
+        noted = int(records[task_id].get(b"turns_below", b"0"))
+        if noted < turns:
+            yield f"{task_id}: {noted} turns are noted below it, tasks have taken {turns}"
 
 
 def _held(records: Records) -> Iterator[str]:

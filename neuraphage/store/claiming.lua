@@ -20,6 +20,7 @@ local function goes_straight_on(row, schema)
   return given.request ~= '' and schema <= SCHEMA and not row.reason
     and (after(MARKER.tool_completed) or after(MARKER.response_received))
     and redis.call('HLEN', TURN) == 0 and redis.call('LLEN', INBOX) == 0 and not at_limit({})
+    and not row.tree -- which a commit counts the turn of
     and not is_pooled() -- only who knows the request knows what to reserve
 end
 

@@ -13,6 +13,8 @@ local groups, after = parse_groups()
 local now = now_ms()
 local short = refused_by(groups, now)
 if short then return { 'NO_MONEY', unpack(short) } end
+local turn = row.tree and turn_to_take(groups)
+if turn and turn.full then return { 'NO_TURNS', unpack(turn.full) } end
 
 -- Leaves out the announcement, and has the task wait for what is in its way; back to the outbox where nothing is any more, or a
 -- person wants it paused or cancelled, which its next claim resolves.
@@ -65,6 +67,8 @@ end
 local renewed = now + given.lease_ms - tonumber(has_lease() or 0) >= given.slack_ms
 local set = change_fields(groups, now)
 set.locks = taken
+set.tree = turn and turn.tree or nil
 apply(groups, set, true)
+if turn then add_above(turn.parent, 'turns_below', 1) end
 if renewed then redis.call('ZADD', LEASES, now + given.lease_ms, ID) end
 return { 'COMMITTED', row.pause and '1' or '0', row.cancel and '1' or '0', renewed and '1' or '0' }

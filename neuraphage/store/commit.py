@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from neuraphage.model.limits import TurnsUsedUp
 from neuraphage.model.money import Shortage
 from neuraphage.model.task import Status
 from neuraphage.ports import Changes, Clock, Committed, CommitVerdict, FinishTo, Lease, Settled, SuspendTo
@@ -66,6 +67,10 @@ def commit(context: StoreContext, clock: Clock, lease: Lease, changes: Changes) 
         return Committed(verdict, settled=settled_of(reply))
     if verdict is CommitVerdict.NO_MONEY:
         return Committed(verdict, shortage=shortage_of(reply[1:]))
+    if verdict is CommitVerdict.NO_TURNS:
+        return Committed(
+            verdict, used_up=TurnsUsedUp(task_id=reply[1].decode(), limit=int(reply[2]), used=int(reply[3]))
+        )
     if verdict is not CommitVerdict.COMMITTED:
         return Committed(verdict)
     renewed_at = sent_at if reply[3:] == [b"1"] else 0.0

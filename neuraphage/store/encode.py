@@ -215,7 +215,7 @@ def _child_rows(children: ChildChanges) -> Iterator[tuple[Any, ...]]:
             "name": spec.name,
             "labels": "\n".join(label_texts(spec.labels)),
             "priority": spec.priority,
-            **spec.limits.model_dump(),
+            **spec.limits.model_dump(exclude_none=True),
             "wait": wait.value,
             "on_parent_end": spec.on_parent_end,
         }

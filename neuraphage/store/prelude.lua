@@ -20,7 +20,7 @@ end
 
 local COMMON = { 'status', 'since', 'fence', 'claim', 'token', 'verdict', 'owner', 'pause', 'cancel', 'seq',
   'iteration', 'prompts', 'recoveries', 'recoveries_total', 'marker', 'saved_at', 'reason', 'retry_count',
-  'lease_ms', 'stalls', 'trail', 'short', 'locks', 'admission', 'starts_at' }
+  'lease_ms', 'stalls', 'trail', 'short', 'locks', 'admission', 'starts_at', 'tree' }
 
 -- One command with any number of arguments, in as many calls as it takes: Lua unpacks no more than 8,000 at once,
 -- and an error in mid-script would leave it half done. The part is even, since HSET takes pairs.

@@ -151,7 +151,14 @@ def _limits(values: Mapping[str, bytes], first: Limits) -> Limits:
     return Limits(
         max_turns=_int(values, "max_turns", first.max_turns),
         max_cost_microusd=_int(values, "max_cost_microusd", first.max_cost_microusd),
+        max_tree_turns=int(values["max_tree_turns"]) if values.get("max_tree_turns") else first.max_tree_turns,
     )
+
+
+def _tree_turns(values: Mapping[str, bytes]) -> int:
+    """See tree_turns.lua."""
+    own, _, _ = values.get("tree", values["iteration"]).partition(b" ")
+    return int(own) + _int(values, "turns_below")
 
 
 def task_record(
@@ -207,6 +214,7 @@ def task_record(
             dependencies=awaited_of(values.get("after", b"")),
             locks=locks_of(values),
             below_microusd=_int(values, "below"),
+            tree_turns=_tree_turns(values),
             children=children_of(values.get("children", b"")),
             outcomes={name: outcome_of(raw) for name, raw in _prefixed(values, "r:").items()},
             resets=_int(values, "resets"),

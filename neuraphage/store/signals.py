@@ -9,6 +9,7 @@ from neuraphage.decide.attachments import media_to_store, reference
 from neuraphage.decide.start_times import past_start
 from neuraphage.errors import BadInput
 from neuraphage.model.attachment import Attachment
+from neuraphage.model.limits import LimitChange, Limits
 from neuraphage.model.message import Entry
 from neuraphage.model.money import label_texts
 from neuraphage.model.prompt import InboxItem
@@ -64,7 +65,7 @@ def create(context: StoreContext, spec: TaskSpec, key: str, attachments: Sequenc
         "name": spec.name,
         "labels": "\n".join(label_texts(spec.labels)),
         "priority": spec.priority,
-        **spec.limits.model_dump(),
+        **as_given(spec.limits),
         "reason": StartedReason.USER_REQUEST.value,
         "after": after_text(spec.blocked_by),
         "dependants_max": context.settings.dependants_max,
@@ -140,9 +141,14 @@ def signal(context: StoreContext, task_id: str, sent: Signal, at_ms: int = 0) ->
     )  # fmt: skip
 
 
+def as_given(limits: Limits | LimitChange) -> dict[str, object]:
+    """Limits as scripts are given them: what is not set is empty."""
+    return {name: "" if limit is None else limit for name, limit in limits.model_dump().items()}
+
+
 def _script_for(context: StoreContext, task_id: str, sent: Signal, value: bytes) -> tuple[str, dict[str, object]]:
     """The script of a kind of signal, and what it is given beyond the others."""
-    raised = {name: "" if limit is None else limit for name, limit in sent.limits.model_dump().items()}
+    raised = as_given(sent.limits)
     match sent.kind:
         case SignalKind.INPUT | SignalKind.ANSWER:
             limits = {"inbox_max": context.settings.max_inbox_items, "why_max": WHY_MAX}
@@ -154,6 +160,7 @@ def _script_for(context: StoreContext, task_id: str, sent: Signal, value: bytes)
         case SignalKind.RESUME:
             return "resume", {}
         case SignalKind.RETRY | SignalKind.RESET:
+            del raised["max_tree_turns"]  # which only LIMIT raises
             return "revive", {"kind": sent.kind.value, "archive": context.keys.archive(task_id, ""), **raised}
         case SignalKind.RETRY_REPLY:
             first = None if sent.entry is None else sent.entry.supersedes

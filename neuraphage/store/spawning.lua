@@ -29,5 +29,8 @@ local function change_children(rows, now)
       known[id].rule = more
     end
   end
-  if #rows > 0 then redis.call('HSET', TASK, 'children', edge_text(children)) end
+  if #rows > 0 then
+    redis.call('HSET', TASK, 'children', edge_text(children))
+    count_turns()
+  end
 end

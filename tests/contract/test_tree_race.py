@@ -123,6 +123,7 @@ def test_a_tree_of_three_levels_comes_to_its_end_within_its_money(
     spent = sum(record.counters.cost_microusd for record in records)
     assert spent <= limit_microusd + CALL_MICROUSD, seed
     root = rig.get(parent)
+    assert root.tree_turns == sum(record.counters.model_calls for record in records), seed
     assert root.counters.cost_microusd + root.below_microusd == spent, seed
     if limit_microusd > TASKS * 2 * CALL_MICROUSD:
         assert {record.status for record in records} == {Status.COMPLETED}, seed

@@ -17,6 +17,10 @@ def _bounds(name: str, script: str, old: str, new: str, test: str) -> Mutant:
     return Mutant(name, script, old, new, f"tree_bounds::test_{test}")
 
 
+def _turns(name: str, old: str, new: str, test: str, script: str = "tree_turns") -> Mutant:
+    return Mutant(name, script, old, new, f"tree_turns::test_{test}")
+
+
 CHILD_MUTANTS = (
     _children(
         "all are waited for", "children", "    if child.rule == WAIT.all and open then return true end\n", "",
@@ -119,6 +123,55 @@ CHILD_MUTANTS = (
         "children that are there take no second place", "spawning",
         "    if is_new_child(known, rows[i], rows[i + 1]) then", "    if true then",
         "children_that_are_there_take_no_second_place",
+    ),
+    _turns(
+        "a turn counts once", "  if string.match(row.tree, '%S+$') == name then return nil end\n", "",
+        "a_turn_counts_once",
+    ),
+    _turns(
+        "a reset begins other turns", "(row.resets or '0') .. ':'", "'0:'", "a_reset_begins_further_turns",
+    ),
+    _turns(
+        "limits above hold", "  local ids = above(stored.parent)\n", "  local ids = {}\n",
+        "no_turn_begins_beyond_the_limit_of_a_task_above",
+    ),
+    _turns(
+        "one's own limit holds", "  table.insert(ids, 1, ID)\n", "", "a_task_alone_may_have_such_a_limit",
+    ),
+    _turns(
+        "what was taken before counts", "  local begun = redis.call('HEXISTS', TURN, MODEL_ENTRY)\n",
+        "  local begun = 0\n", "a_limit_that_is_set_later_counts_what_was_taken_before",
+    ),
+    _turns(
+        "who counts begins not anew", "  if row.tree or not", "  if not", "a_reset_begins_further_turns",
+    ),
+    _turns(
+        "what begins no turn takes none", "  if not announces then return nil end\n", "",
+        "what_is_no_call_of_the_model_takes_no_turn",
+    ),
+    _turns(
+        "a turn counts above", "if turn then add_above(turn.parent, 'turns_below', 1) end\n", "",
+        "a_turn_counts_for_its_task_and_all_above", "commit",
+    ),
+    _turns(
+        "none begins at the limit", "if turn and turn.full then return", "if false then return",
+        "no_turn_begins_beyond_the_limit_of_a_task_above", "commit",
+    ),
+    _turns(
+        "a claim takes no turn", "    and not row.tree -- which a commit counts the turn of\n", "",
+        "a_task_alone_may_have_such_a_limit", "claiming",
+    ),
+    _turns(
+        "a limit begins to count", "if given.max_tree_turns ~= '' then count_turns() end\n", "",
+        "a_limit_that_is_set_later_counts_what_was_taken_before", "limit",
+    ),
+    _turns(
+        "a child that a person makes begins to count", "    count_turns()\n", "",
+        "a_person_makes_a_child_of_a_task_at_work", "creating",
+    ),
+    _turns(
+        "a child of a turn begins to count", "    count_turns()\n", "", "a_turn_counts_for_its_task_and_all_above",
+        "spawning",
     ),
     _children(
         "who is gone takes no child", "create",

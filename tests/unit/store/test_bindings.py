@@ -29,6 +29,7 @@ from neuraphage.store.bindings import (
     SLOT_CHECKS,
     SLOTS,
     SPAWNING,
+    TREE_TURNS,
     WAKING,
 )
 from neuraphage.store.encode import change_groups
@@ -57,7 +58,7 @@ OF_FIELDS |= {
 }
 """Parts of names of fields and members with blanks in them: of the ledger, pools, edges, locks and the line."""
 SHARED = {"prelude", "access", CHANGES, EDGES, LOCKS, WAKING, FINISHING, CLAIMING, GAUGE, HEARD, MONEY, SIGNALS}
-SHARED |= {CHILDREN, CREATING, SPAWNING, SLOTS, SLOT_CHECKS}
+SHARED |= {CHILDREN, CREATING, SPAWNING, SLOTS, SLOT_CHECKS, TREE_TURNS}
 
 
 _TOKEN = re.compile(r"""--[^\n]*|'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|\[\[(.*?)\]\]""", re.DOTALL)
