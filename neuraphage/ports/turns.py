@@ -76,18 +76,18 @@ class Claimed:
     """Everything a turn needs, read in one round trip.
 
     Args:
-        verdict: GRANTED, or why not; the other fields are set only with GRANTED.
+        verdict: GRANTED, or why not; other fields than `woken` are set only with GRANTED.
         lease: the new lease.
         record: the task.
         journal: entries of the turn, by key.
-        inbox: unconsumed input and answers, oldest first, as (stored bytes, item).
-        entries: the conversation.
+        inbox, entries: unconsumed input and answers, oldest first, as (stored bytes, item); the conversation.
         sent_at_boottime_s: local send time, the start of the worker's own deadline.
         now_ms: server time of the claim.
         memo: of this process, for what it makes of these entries and of those that are added; it is handed out again
             with the next claim that the same process makes, if they are still how the conversation begins.
         cooling: gates of models that take no calls now, or are to be found out about.
         kept: limits that were learned from a provider and that workers keep now, by gate.
+        woken: of a claim that has ended or paused the task: messages of others, which had waited for what it held.
     """
 
     verdict: ClaimVerdict
@@ -101,6 +101,7 @@ class Claimed:
     memo: dict[str, Any] = field(default_factory=dict, compare=False)
     cooling: frozenset[str] = frozenset()
     kept: Mapping[str, ModelLimits] = field(default_factory=dict)
+    woken: tuple[NextTurn, ...] = ()
 
 
 class ClaimUnreadableError(Exception):

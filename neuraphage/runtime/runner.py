@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,7 +12,7 @@ from neuraphage.errors import LeaseLost, SchemaTooNew, StoreError, WriteLost
 from neuraphage.logs import add_to_log_context, log_context
 from neuraphage.model.effect import MarkerName
 from neuraphage.model.place import Place
-from neuraphage.ports import Changes, Claimed, ClaimUnreadableError, Settled, SuspendTo
+from neuraphage.ports import Changes, Claimed, ClaimUnreadableError, NextTurn, Settled, SuspendTo
 from neuraphage.runtime.lease_keeper import LeaseKeeper
 from neuraphage.runtime.outcome import Outcome, not_done, refused, settled_outcome
 from neuraphage.runtime.patience import persistently
@@ -126,6 +126,7 @@ class TurnRunner:
         if isinstance(claimed, ClaimUnreadableError):
             return self._without_record(task_id, claimed)
         if claimed.lease is None:
+            self._publish_woken(claimed.woken)
             return Ended(refused(claimed.verdict).value)
         with self._keeper.hold(claimed.lease, claim.sent_s) as held:
             work = UnitOfWork(self._services, held, claimed, draining, chain)
@@ -158,7 +159,11 @@ class TurnRunner:
         if settled is not None and in_outbox(settled):
             # a refused publish is no error: the sweep publishes what nobody claimed
             self._publish(task_id, settled.iteration, settled.seq, ended.marker.value if ended.marker else "")
-        for turn in settled.woken if settled is not None else ():
+        self._publish_woken(settled.woken if settled is not None else ())
+
+    def _publish_woken(self, turns: Iterable[NextTurn]) -> None:
+        """Send the messages of tasks that a write of another one has put to work."""
+        for turn in turns:
             self._publish(turn.task_id, turn.iteration, turn.seq, "the end of what it waited for")
 
     def _publish(self, task_id: str, iteration: int, seq: int, after: str) -> None:

@@ -11,6 +11,7 @@ from neuraphage.ports import Claimed, ClaimUnreadableError, ClaimVerdict, Clock,
 from neuraphage.store.client import corrupt, translated
 from neuraphage.store.context import StoreContext
 from neuraphage.store.conversations import KnownConversation
+from neuraphage.store.edges import woken_of
 from neuraphage.store.encode import inbox_item, journal_entry, stored_entry, text_map
 from neuraphage.store.kept_limits import kept_limits
 from neuraphage.store.record import check_schema, task_record
@@ -83,7 +84,7 @@ def claimed_of(
     """
     verdict, (raw_entries, cooling, kept) = ClaimVerdict(reply[0].decode()), read
     if verdict is not ClaimVerdict.GRANTED:
-        return Claimed(verdict)
+        return Claimed(verdict, woken=woken_of(reply[1:]))
     values = text_map(reply[2])
     lease = Lease(task_id, int(values["fence"]), claim_id, int(values["token"]))
     lease_ms = context.lease_ms

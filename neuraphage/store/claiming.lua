@@ -63,11 +63,11 @@ local function claim_at(row, seq, claim)
   tells(CAUSE.worker, row.iteration)
   if row.cancel then
     end_task(row, STATUS.Cancelled, now, cancel_detail(row), { seq = row.seq + 1 }, given)
-    return { 'NOT_RUNNABLE' }
+    return with_woken({ 'NOT_RUNNABLE' })
   end
   if row.pause then
     pause_task(row, now, 'user', { seq = row.seq + 1 }, given.events_max)
-    return { 'NOT_RUNNABLE' }
+    return with_woken({ 'NOT_RUNNABLE' })
   end
   -- made where no limit was known yet
   if row.status == STATUS.Queued and not row.admission and not enter(row, now) then

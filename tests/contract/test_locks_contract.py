@@ -228,7 +228,7 @@ def test_who_was_handed_a_lock_and_is_stopped_hands_it_on(kit: StoreKit) -> None
     kit.depend(three.id, one.id)
     assert (three.stands, four.stands) == (BLOCKED, QUEUED)
     kit.client.hset(kit.keys.task(four.id), "pause", 1)
-    kit.try_claim(four.id)
+    assert [turn.task_id for turn in kit.try_claim(four.id).woken] == [five.id]
     assert (four.stands, five.stands) == (("Paused", "waits"), QUEUED)
 
 

@@ -94,11 +94,12 @@ def test_who_is_taken_back_gives_its_slot_or_its_place_in_line_back(kit: StoreKi
 
 @pytest.mark.parametrize("kind", [SignalKind.CANCEL, SignalKind.PAUSE])
 def test_a_flag_that_a_claim_meets_frees_the_slot(kit: StoreKit, kind: SignalKind) -> None:
-    """A flag of an earlier lease is met by the next claim."""
+    """A flag of an earlier lease is met by the next claim, which tells who goes on."""
     one = limited(kit, max_running=1)
     first, second = one.create(), one.create()
     one.client.hset(one.keys.task(first), kind.value, 1)
-    assert one.try_claim(first).verdict is ClaimVerdict.NOT_RUNNABLE
+    answer = one.try_claim(first)
+    assert (answer.verdict, answer.woken) == (ClaimVerdict.NOT_RUNNABLE, (NextTurn(second, 2, 0),))
     assert places(one, second) == [OUTBOX]
 
 

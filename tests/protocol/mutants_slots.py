@@ -37,6 +37,18 @@ SLOT_MUTANTS = (
         "who_is_taken_back_gives_its_slot_or_its_place_in_line_back", "stop", kind=SignalKind.PAUSE,
     ),
     _slots(
+        "what a cancel that a claim meets frees is published",
+        "cancel_detail(row), { seq = row.seq + 1 }, given)\n    return with_woken({ 'NOT_RUNNABLE' })",
+        "cancel_detail(row), { seq = row.seq + 1 }, given)\n    return { 'NOT_RUNNABLE' }",
+        "a_flag_that_a_claim_meets_frees_the_slot", "claiming", kind=SignalKind.CANCEL,
+    ),
+    _slots(
+        "what a pause that a claim meets frees is published",
+        "{ seq = row.seq + 1 }, given.events_max)\n    return with_woken({ 'NOT_RUNNABLE' })",
+        "{ seq = row.seq + 1 }, given.events_max)\n    return { 'NOT_RUNNABLE' }",
+        "a_flag_that_a_claim_meets_frees_the_slot", "claiming", kind=SignalKind.PAUSE,
+    ),
+    _slots(
         "who leaves the line is not put to work", "~= 's' then return drop(held) end", "~= 's' then return end",
         "who_is_taken_back_gives_its_slot_or_its_place_in_line_back", kind=SignalKind.CANCEL,
     ),

@@ -44,6 +44,16 @@ CHILD_GUARDS = (
         TURNS + "test_a_tree_spends_one_pool",
     ),
     Bug(
+        "what-a-refused-claim-frees-is-published", "neuraphage/runtime/runner.py",
+        "            self._publish_woken(claimed.woken)\n", "",
+        "tests/unit/runtime/test_flags_at_claims.py::test_the_next_in_line_gets_its_message_at_once",
+    ),
+    Bug(
+        "child-one-that-somebody-forestalled-is-told", "neuraphage/runtime/turn.py",
+        "            self._work.children_made = full.made\n", "            raise\n",
+        TURNS + "test_a_turn_that_somebody_has_forestalled_makes_what_there_is_room_for",
+    ),
+    Bug(
         "child-failed-is-an-error", "neuraphage/decide/children.py",
         'ToolResult(text="\\n\\n".join(told), is_error=failed)', 'ToolResult(text="\\n\\n".join(told))',
         TURNS + "test_a_failed_child_is_an_error_for_the_model",
