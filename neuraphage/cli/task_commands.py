@@ -118,10 +118,9 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
     text = given_text("the prompt", prompt, file)
     check_new_task(text, model=model, max_turns=max_turns, max_cost=max_cost, name=name)
     _check_words(tag or (), allow or ())
-    further = given_extra(extra)
     working_dir, wait_s = None if directory is None else existing_dir(directory), timeout_s(permission_timeout)
     shown: dict[str, Any] = {"name": name, "tags": tag or (), "labels": labels_of(label), "priority": priority}
-    shown |= {"blocked_by": dependencies_of(after), "at": start_of(at)}
+    shown |= {"blocked_by": dependencies_of(after), "at": start_of(at), "extra": given_extra(extra)}
     with connect() as api:
         tell_first(api, model, attach)
         task_id = api.submit(
@@ -140,7 +139,6 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
             key=key,
             force=force,
             followed=follow_it,
-            extra=further,
             attachments=attach or (),
         )
         _tell_made(api, task_id, follow_it=follow_it, as_json=as_json)

@@ -39,7 +39,7 @@ RECORD_NAMES = {
     "spec", "status", "detail", "marker", "counters", "seq", "fence", "claim_id", "owner", "lease_until_ms", "place",
     "pause_requested", "cancel_requested", "prompts", "grants", "started_reason", "unsafe_until_ms", "saved_at_ms",
     "created_at_ms", "limits", "turns_from", "reserved_microusd", "shortage", "dependencies", "schema_version",
-    "children", "below_microusd", "locks",
+    "children", "below_microusd", "locks", "tree_turns", "starts_at_ms",
 }  # fmt: skip
 STEERING = "\x1b[31mred\x9b2J\x07\x7f\u202e[bold]:smile:\rline\u2028"
 CONTROLS = set(map(chr, [*range(32), *range(127, 160), 0x202E, 0x2028])) - {"\n"}
