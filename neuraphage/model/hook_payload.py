@@ -175,8 +175,9 @@ class PostUserInput(Payload):
 
     Args:
         text: what was written, without secrets.
-        prompt_id: of the question that it answers; empty for a message.
-        by: user, or timeout for the prompt's own answer at its deadline.
+        prompt_id: of the question that it answers; empty for a message, and for the words of a submit.
+        by: user, task for the words that a parent has submitted it with, or timeout for the prompt's own answer at its
+            deadline.
     """
 
     point = HookPoint.POST_USER_INPUT

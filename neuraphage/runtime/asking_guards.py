@@ -22,6 +22,8 @@ class GuardBlocked(Exception):
 
     def __init__(self, point: HookPoint, said: Judgement) -> None:
         super().__init__(why_blocked(point, said))
+        self.events = told(point, said)
+        """What the history has of it."""
 
 
 def why_blocked(point: HookPoint, said: Judgement) -> str:

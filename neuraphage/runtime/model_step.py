@@ -30,6 +30,7 @@ from neuraphage.model.usage import Usage
 from neuraphage.runtime.announcer import Announcer, settled
 from neuraphage.runtime.cache_facts import cache_use
 from neuraphage.runtime.capacity_step import CapacityStep
+from neuraphage.runtime.input_guard import judge_goal
 from neuraphage.runtime.live_view import LiveView
 from neuraphage.runtime.other_model import changed, escalate
 from neuraphage.runtime.relayed_call import attached, begun_call, relayed
@@ -80,6 +81,7 @@ class ModelStep:
         before = work.model_effect
         guarded = {} if before is None else judged_of_request(before)
         if before is None or before.attempt == 0:
+            judge_goal(self._services, work)
             tell_of_place(self._services, work, iteration)
             tell_of_git(self._services, work, iteration)
             take_inputs(self._services, work, iteration)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from neuraphage.decide.context_size import tokens_of
-from neuraphage.decide.conversation import tool_calls
+from neuraphage.decide.conversation import tool_calls, visible
 from neuraphage.decide.guarded_request import as_guarded, judged_of_request, system_text
 from neuraphage.decide.hashing import sha256_hex
 from neuraphage.model.effect import ModelEffect
@@ -40,7 +40,7 @@ def before_assembly(services: Services, work: UnitOfWork, before: ModelEffect | 
     turn = work.record.counters.iteration
     said = tuple(
         str(block["text"])
-        for entry in work.entries
+        for entry in visible(work.entries)
         if entry.get("said") or (turn == 0 and entry["role"] == "user")
         for block in entry["content"]
         if block.get("type") == "text" and entry["turn"] == turn

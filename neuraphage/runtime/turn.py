@@ -249,6 +249,7 @@ class Turn:
         except NoTurns as full:
             self._facts.used_up = full.used_up
         except GuardBlocked as blocked:
+            self._work.note(events=blocked.events)
             self._facts.blocked = str(blocked)
         finally:
             self._work.held.effect_since_s = None

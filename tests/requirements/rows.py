@@ -40,6 +40,7 @@ ROWS = {
     "R67": "The eight points of a task's life are told, each once for what happened.",
     "R68": "The nine points inside a turn are asked, and after a death with `recovered`.",
     "R69": "The points between tasks are told.",
+    "R125": "What a person writes is judged before it is taken in: the goal, messages, answers; changed or rejected.",
     # what is decided about calls
     "R70": "Every point of security is an event or a guard: checks, violations, requests, grants, denials, anomalies.",
     "R100": "A call that a rule denies is not run, is told to the model and is a violation; the next one follows.",

@@ -52,6 +52,12 @@ SHOWN_BY: dict[str, list[str]] = {
     "R67": [ALL_POINTS],
     "R68": [ALL_POINTS],
     "R69": [ALL_POINTS],
+    "R125": [
+        ALL_POINTS,
+        "tests/unit/runtime/test_guards_of_turns.py::test_the_goal_is_judged_before_the_first_request",
+        "tests/unit/runtime/test_guards_of_turns.py::test_a_goal_that_is_rejected_fails_and_a_retry_asks_again",
+        "tests/unit/runtime/test_guards_of_turns.py::test_what_people_write_is_changed_or_withheld",
+    ],
     "R70": [
         ALL_POINTS,
         "tests/unit/model/test_event_kinds.py::test_only_what_tasks_learn_is_reserved",

@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from mediakit import png
+from neuraphage.client_wiring import new_task_id
+from neuraphage.decide.attachments import attachment_of
 from neuraphage.hooks import (
     LoopIteration,
     PermissionRequest,
@@ -18,13 +21,14 @@ from neuraphage.hooks import (
     PreLLMCall,
     SecurityPolicyCheck,
     Verdict,
+    allow,
     answer,
     block,
     change,
     guard,
 )
 from neuraphage.model.effect import EffectClass
-from neuraphage.model.task import Mode, Status
+from neuraphage.model.task import Mode, Status, TaskSpec
 from neuraphage.testing import CrashInjector, CrashPoint, Side
 from turnkit import FakeTool, Rig, calls, killed, recorded, says, texts
 
@@ -60,6 +64,7 @@ def test_a_blocked_request_is_not_sent_and_a_retry_asks_again(make_rig: MakeRig,
     assert f"The guard judge blocked at {point}: no budget today" in detail.error
     assert detail.recoverable
     assert rig.model.requests == []
+    assert rig.kinds(task_id)[-3:] == ["SecurityPolicyCheck", "SecurityViolation", "TaskFailed"]
     rig.people.retry(task_id)
     rig.drain()
     assert rig.get(task_id).status is Status.COMPLETED
@@ -272,15 +277,86 @@ def test_what_people_write_is_changed_or_withheld(make_rig: MakeRig, said: Verdi
     """A message, and the answer to a question; the model is told that something was withheld."""
     given: list[PostUserInput] = []
     question = calls(("q1", "ask_user", {"question": "Which?"}))
-    rig = make_rig(says("Yes?"), question, says("Done."), hooks=[hook("PostUserInput", said, given=given)])
+    rig = make_rig(says("Yes?"), question, says("Done."), hooks=[hook("PostUserInput", None, said, given=given)])
     task_id = rig.run(mode=Mode.CONVERSATIONAL)
     rig.people.send(task_id, "mine")
     rig.drain()
     rig.people.answer(task_id, rig.get(task_id).prompts[0].prompt_id, "that one")
     rig.drain()
-    assert [one.text for one in given] == ["mine", "that one"]
+    assert [one.text for one in given] == ["Do it.", "mine", "that one"]
     assert text in texts(rig.model.requests[1].messages)
     assert rig.results(task_id)["q1"]["content"] == text
+
+
+@pytest.mark.parametrize("side", [None, *Side])
+@pytest.mark.parametrize(
+    ("said", "shown"), [(None, "Do it."), (allow(), "Do it."), (change(text="Do it kindly."), "Do it kindly.")]
+)
+def test_the_goal_is_judged_before_the_first_request(
+    make_rig: MakeRig, said: Verdict | None, shown: str, side: Side | None
+) -> None:
+    """Once for what was announced, whoever dies: a guard's words take the place of the person's for each request, and
+    those stay stored. It is a guard's of each message and answer, too, which says nothing here."""
+    given: list[PostUserInput] = []
+    before: list[PreContextAssembly] = []
+    hooks = [hook("PostUserInput", said, given=given), hook("PreContextAssembly", None, given=before)]
+    rig = make_rig(calls(CALL), says("Done."), extra=[FakeTool()], hooks=hooks)
+    task_id = rig.submit("Do it.")
+    if side is not None:
+        recorded(rig, CrashInjector(CrashPoint("TurnStore.commit", 1, side), killed))
+        rig.dies()
+        rig = rig.recover(task_id)
+    rig.drain()
+    assert [(one.text, one.prompt_id, one.by, one.recovered) for one in given] == [
+        ("Do it.", "", "user", recovered) for recovered in ([False, True] if side is Side.BEFORE else [False])
+    ]
+    assert before[0].said == (shown,)
+    assert [texts(request.messages)[0] for request in rig.model.requests] == [shown] * 2
+    assert all("Do it." not in texts(request.messages) for request in rig.model.requests) == (shown != "Do it.")
+    assert texts(rig.entries(task_id))[0] == "Do it."
+    assert rig.get(task_id).status is Status.COMPLETED
+    assert rig.kinds(task_id).count("SecurityPolicyCheck") == (shown != "Do it.")
+
+
+def test_a_goal_that_is_rejected_fails_and_a_retry_asks_again(make_rig: MakeRig) -> None:
+    """Nothing is sent, and the history has the violation."""
+    given: list[Any] = []
+    rig = make_rig(says("Done."), hooks=[hook("PostUserInput", block("no such work"), None, given=given)])
+    task_id = rig.run()
+    assert "The guard judge blocked at PostUserInput: no such work" in rig.get(task_id).detail.error
+    assert rig.model.requests == []
+    assert rig.kinds(task_id)[-3:] == ["SecurityPolicyCheck", "SecurityViolation", "TaskFailed"]
+    rig.people.retry(task_id)
+    rig.drain()
+    assert rig.get(task_id).status is Status.COMPLETED
+    assert len(given) == 2
+
+
+def test_a_reset_has_the_goal_judged_anew(make_rig: MakeRig) -> None:
+    """It stands at the beginning of another conversation."""
+    given: list[Any] = []
+    hooks = [hook("PostUserInput", change(text="Kindly."), given=given)]
+    rig = make_rig(calls(("f", "fail_task", {"reason": "no"})), says("Done."), hooks=hooks)
+    task_id = rig.run()
+    rig.people.reset(task_id)
+    rig.drain()
+    assert [one.text for one in given] == ["Do it.", "Do it."]
+    assert [texts(request.messages)[0] for request in rig.model.requests] == ["Kindly.", "Kindly."]
+
+
+def test_what_came_with_a_goal_stays(make_rig: MakeRig) -> None:
+    """A guard changes words; an image beside them is no matter of its."""
+    given: list[PostUserInput] = []
+    rig = make_rig(says("Done."), hooks=[hook("PostUserInput", change(text="Kindly."), given=given)], images="on")
+    spec = TaskSpec(task_id=new_task_id(), name="A task", prompt="Do it.", model="scripted-1")
+    rig.people.submit(spec, None, [attachment_of(png(), "a.png")])
+    rig.drain()
+    (request,) = rig.model.requests
+    kinds = [block["type"] for block in request.messages[0]["content"]]
+    assert kinds.count("image") == 1
+    assert texts(request.messages)[-1] == "Kindly."
+    assert "Do it." not in texts(request.messages)
+    assert [one.text for one in given] == ["Do it."]
 
 
 # --- the loop ---
