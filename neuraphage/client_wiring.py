@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from neuraphage.model.model_facts import ModelFacts
     from neuraphage.model.rule import Rule
     from neuraphage.model.tool_traits import ToolTraits
-    from neuraphage.ports import ObserverStore, StoredForm
+    from neuraphage.ports import ObserverStore, ScheduleStore, StoredForm
     from neuraphage.redaction.redactor import Redactor
     from neuraphage.store.context import StoreContext
     from neuraphage.store.tasks import RedisStore
@@ -102,7 +102,14 @@ def api_ports(settings: Settings | None = None, find: Callable[[], Settings] = s
         tool_definitions=partial(_tool_definitions, known.tools),
         quote=lambda model: price_table(known).quote(model),
         observers=partial(_observers, context),
+        schedules=partial(_schedules, context),
     )
+
+
+def _schedules(context: StoreContext) -> ScheduleStore:
+    from neuraphage.store.schedules import RedisSchedules  # noqa: PLC0415 - one command asks for them
+
+    return RedisSchedules(context)
 
 
 def _observers(context: StoreContext) -> ObserverStore:

@@ -11,9 +11,10 @@ from neuraphage.api.hooks import Hooks
 from neuraphage.api.locks import Locks
 from neuraphage.api.money import Money
 from neuraphage.api.recovering import Recovering
+from neuraphage.api.schedules import Schedules
 
 
-class Api(Admission, Recovering, Approving, Batches, Follow, Graph, Hooks, Locks, Money):
+class Api(Admission, Recovering, Approving, Batches, Follow, Graph, Hooks, Locks, Money, Schedules):
     """All that surfaces ask of the tasks of one namespace. Thread-safe; use it as a context manager.
 
     Args:

@@ -17,7 +17,17 @@ if TYPE_CHECKING:
     from neuraphage.api.service import TaskService
     from neuraphage.model.tool_traits import ToolTraits
     from neuraphage.model.usage import PriceQuote
-    from neuraphage.ports import AddRule, Clock, ObserverStore, ReadStore, Redaction, TaskStore, Waker, WorkingFiles
+    from neuraphage.ports import (
+        AddRule,
+        Clock,
+        ObserverStore,
+        ReadStore,
+        Redaction,
+        ScheduleStore,
+        TaskStore,
+        Waker,
+        WorkingFiles,
+    )
 
 _WHOLE_ID = re.compile(r"task-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -44,7 +54,7 @@ class ApiPorts:
         tool_definitions: the tools as a request has them, of this machine.
         calling_task: id of the task whose command gives the orders, which are then refused; empty when none does.
         quote: the price of a model by the settings; None where nobody asks.
-        observers: gives what is stored of observers; None where nobody asks.
+        observers, schedules: give what is stored of observers, and of schedules; None where nobody asks.
     """
 
     settings: Settings
@@ -65,6 +75,7 @@ class ApiPorts:
     tool_definitions: Callable[[], list[dict[str, Any]]] = list
     quote: Callable[[str], PriceQuote] | None = None
     observers: Callable[[], ObserverStore] | None = None
+    schedules: Callable[[], ScheduleStore] | None = None
 
 
 class ApiBase:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from neuraphage.api.cleaning import cleaned
 from neuraphage.api.meant_prompt import meant_prompt
 from neuraphage.api.refusing import refused
 from neuraphage.decide.answers import Scope, read_answer, refuse_too_many
@@ -24,7 +25,7 @@ from neuraphage.model.model_choice import REASON_MAX_CHARS, ModelChoice
 from neuraphage.model.place import Place
 from neuraphage.model.prompt import Prompt, PromptKind
 from neuraphage.model.rule import Rule
-from neuraphage.model.task import NAME_MAX_CHARS, TEXT_MAX_CHARS, TaskRecord, TaskSpec
+from neuraphage.model.task import TaskRecord, TaskSpec
 from neuraphage.ports import AddRule, Created, Dispatcher, Redaction, Signal, SignalKind, Signalled, TaskStore
 
 MOVES_NO_TASK = frozenset({SignalKind.LIMIT, SignalKind.MODEL, SignalKind.UNLOCK})
@@ -82,27 +83,17 @@ class TaskService:
         Returns:
             Whether the task is new, its id, and the message that was sent.
         """
-        clean = spec.model_copy(
-            update={
-                "prompt": self._redaction.text(spec.prompt),
-                "name": self._redaction.text(spec.name)[:NAME_MAX_CHARS],
-                "system": self._redaction.text(spec.system),
-                "tags": tuple(self._redaction.text(tag) for tag in spec.tags),
-            }
-        )
-        for name, value in spec.labels.items():
-            if self._redaction.text(f"{name}={value}") != f"{name}={value}":
-                raise BadInput(f"the label {name} holds a secret, which is never stored; give it another value")
-        for field in ("prompt", "system"):
-            length = len(getattr(clean, field))
-            if length > TEXT_MAX_CHARS:
-                raise BadInput(f"{field}: it has {length} characters, the limit is {TEXT_MAX_CHARS}; shorten it")
+        clean = self.cleaned(spec)
         created = self._store.create(clean, key or spec.task_id, self._named(attachments))
         # also for a repeat: it may be this client's own second try, whose first answer was lost before it published
         if created.turn is not None:
             turn = created.turn
             self._dispatcher.publish_turn(turn.task_id, turn.iteration, turn.seq, MarkerName.TASK_CREATED.value)
         return created
+
+    def cleaned(self, spec: TaskSpec) -> TaskSpec:
+        """See `cleaning.cleaned`."""
+        return cleaned(spec, self._redaction)
 
     def _named(self, attachments: Sequence[Attachment]) -> tuple[Attachment, ...]:
         """The same with names that may be stored."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from datetime import datetime
+from pathlib import Path
 
 from neuraphage.errors import BadInput
+
+LOCALTIME = "/etc/localtime"
 
 
 def start_ms(at: datetime | None) -> int | None:
@@ -43,3 +47,10 @@ def read_start(text: str) -> datetime:
             f"{text!r} is no time; write 2026-12-24T09:00 (of this machine's zone), or with an offset:"
             " 2026-12-24T09:00+01:00 or 2026-12-24T08:00Z"
         ) from None
+
+
+def zone_here() -> str:
+    """The name of this machine's zone: of `TZ`, else of what /etc/localtime leads to; UTC where neither has one."""
+    named = os.environ.get("TZ", "").lstrip(":") or os.path.realpath(LOCALTIME)
+    _, is_below, name = named.rpartition("zoneinfo/")
+    return name if is_below or Path(named) != Path(os.path.realpath(LOCALTIME)) else "UTC"

@@ -53,6 +53,7 @@ TABLE = {
     "deps": CommandEntry("deps_commands", "Have tasks wait for tasks.", orders=True),
     "tree": CommandEntry("tree_command", "Show what a task waits for, and what it has made."),
     "locks": CommandEntry("locks_commands", "Show who holds what, and who waits for it; or break a lock."),
+    "schedules": CommandEntry("schedules_commands", "Have tasks made again and again, at times."),
     "admission": CommandEntry("admission_command", "Show the slots of tasks at work, and who waits for one."),
     "list": CommandEntry("list_command", "List tasks, newest first."),
     "cost": CommandEntry("cost_commands", "Show what was spent, tasks that are deleted included."),

@@ -1,4 +1,4 @@
-"""The part of the client for asyncio that is about what is between tasks: waiting, locks, batches, observers."""
+"""The part of the client for asyncio about many tasks: waiting, locks, batches, schedules, observers."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from neuraphage.api.batch import untold
 from neuraphage.client.threads import ClientThreads
 from neuraphage.model.dependency import OnFailure
 from neuraphage.model.lock import HeldResource
+from neuraphage.model.schedule import Overlap
 from neuraphage.model.task_tree import TaskTree
 from neuraphage.ports import Signalled
 
 if TYPE_CHECKING:
     from neuraphage.model.batch import BatchReport, BatchRow
     from neuraphage.model.observed import PutBy
+    from neuraphage.model.schedule import Schedule
 
 
 class AsyncGraph(ClientThreads):
@@ -52,6 +54,39 @@ class AsyncGraph(ClientThreads):
     async def break_lock(self, resource: str, *, key: str | None = None) -> Sequence[str]:
         """As `Client.break_lock`."""
         return await self._call(self._api.break_lock, resource, key=key)
+
+    async def add_schedule(
+        self,
+        name: str,
+        cron: str,
+        prompt: str,
+        *,
+        overlap: Overlap = Overlap.SKIP,
+        zone: str | None = None,
+        **fields: Any,
+    ) -> Schedule:
+        """As `Client.add_schedule`."""
+        return await self._call(self._api.add_schedule, name, cron, prompt, overlap=overlap, zone=zone, **fields)
+
+    async def schedules(self) -> Sequence[Schedule]:
+        """As `Client.schedules`."""
+        return await self._call(self._api.schedules)
+
+    async def schedule(self, name: str) -> Schedule:
+        """As `Client.schedule`."""
+        return await self._call(self._api.schedule, name)
+
+    async def pause_schedule(self, name: str) -> None:
+        """As `Client.pause_schedule`."""
+        await self._call(self._api.pause_schedule, name)
+
+    async def resume_schedule(self, name: str) -> None:
+        """As `Client.resume_schedule`."""
+        await self._call(self._api.resume_schedule, name)
+
+    async def remove_schedule(self, name: str) -> None:
+        """As `Client.remove_schedule`."""
+        await self._call(self._api.remove_schedule, name)
 
     async def failed_hooks(self) -> Sequence[PutBy]:
         """As `Client.failed_hooks`."""

@@ -40,6 +40,7 @@ from neuraphage.ports.relay import NoRelay, Relay
 from neuraphage.ports.repairing import StoredForm
 from neuraphage.ports.rules import AddRule, OwnRules
 from neuraphage.ports.sandbox import Sandbox
+from neuraphage.ports.scheduling import DueSchedule, ScheduleStore
 from neuraphage.ports.shell import ShellReader
 from neuraphage.ports.standby import HeldRow, Standby
 from neuraphage.ports.sweeping import HeldTask, ProcessRow, Recovered, RecoverVerdict, SpoolWatch, SweepStore
@@ -80,6 +81,7 @@ __all__ = [
     "DetachedStatus",
     "DetachedTool",
     "Dispatcher",
+    "DueSchedule",
     "FinishTo",
     "ForeseesRefusal",
     "GoneOn",
@@ -113,6 +115,7 @@ __all__ = [
     "Relay",
     "Renewal",
     "Sandbox",
+    "ScheduleStore",
     "Settled",
     "ShellReader",
     "Signal",

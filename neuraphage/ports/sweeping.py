@@ -9,6 +9,7 @@ from typing import Protocol
 
 from neuraphage.model.recovery import Evidence, RecoveryDecision, RecoveryReport
 from neuraphage.ports.people import NextTurn, Signal, Signalled
+from neuraphage.ports.scheduling import DueSchedule
 
 
 class RecoverVerdict(StrEnum):
@@ -137,6 +138,18 @@ class SweepStore(Protocol):
 
     def adjust(self) -> tuple[NextTurn, ...]:
         """Have the settings' limits of tasks at work hold; messages of those in line that begin, some at a time."""
+        ...
+
+    def due_schedules(self, until_ms: int) -> list[DueSchedule]:
+        """Schedules whose time has come."""
+        ...
+
+    def occur(self, due: DueSchedule) -> NextTurn | None:
+        """Make the task of one time of a schedule, and set its next time; the message to send, if the task has one.
+
+        Raises:
+            BadInput: this machine knows no such zone.
+        """
         ...
 
     def due_deadlines(self, until_ms: int, limit: int) -> list[tuple[str, str, str]]:

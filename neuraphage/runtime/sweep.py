@@ -11,10 +11,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from neuraphage.errors import StoreError, StoreUnavailable
-from neuraphage.model.effect import MarkerName
+from neuraphage.errors import BadInput, StoreError, StoreUnavailable
 from neuraphage.model.place import Place
-from neuraphage.model.recovery import Evidence, RecoveryDecision, RecoveryReport
+from neuraphage.model.recovery import Evidence, RecoveryReport
 from neuraphage.ports import (
     Clock,
     Dispatcher,
@@ -27,6 +26,7 @@ from neuraphage.ports import (
     SignalVerdict,
     SweepStore,
 )
+from neuraphage.runtime.sweep_report import build_report
 from neuraphage.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -95,6 +95,7 @@ class Sweep:
         now_ms = self._store.now_ms()
         verdicts = self.expired(now_ms)
         fired = self.timers(now_ms) + self._blocked(now_ms)
+        self._schedules(now_ms)
         self._adjust()
         self._deadlines(now_ms)
         republished = self.outbox(now_ms)
@@ -181,6 +182,13 @@ class Sweep:
             if not begun:
                 return
 
+    def _schedules(self, now_ms: int) -> None:
+        """Schedules whose time has come: each has its task made, or its last one is still at work."""
+        for due in self._store.due_schedules(now_ms):
+            turn = self._apart(due.name, partial(self._store.occur, due))
+            if turn is not None:
+                self._publish(turn, "a schedule")
+
     def _blocked(self, now_ms: int) -> int:
         since_ms = now_ms - int(self._settings.wait_poll_s * 1000)
         return self._fire(self._store.blocked_since(since_ms, self._batch("blocked")), "blocked", "a time blocked")
@@ -212,7 +220,7 @@ class Sweep:
             return move()
         except StoreUnavailable:
             raise
-        except (StoreError, ValueError):
+        except (StoreError, BadInput, ValueError):
             if task_id not in self._named:
                 self._named.add(task_id)
                 log.exception("left alone, its record is broken", extra={"task": task_id})
@@ -237,39 +245,6 @@ class Sweep:
             "retention", sum(not self._apart(task_id, partial(self._store.delete, task_id)) for task_id in due)
         )
         self._store.expire_tombstones(now_ms)
-
-
-def build_report(
-    now_ms: int, duration_ms: int, verdicts: list[Recovered], *, republished: int, fired: int
-) -> RecoveryReport:
-    """Sort the answers of recover into a report."""
-    by_kind: dict[str, list[RecoveryDecision]] = {
-        "resumable": [],
-        "requeued": [],
-        "failed": [],
-        "paused": [],
-        "suspect": [],
-        "other": [],
-    }
-    names = {
-        RecoverVerdict.FAILED: "failed",
-        RecoverVerdict.PAUSED: "paused",
-        RecoverVerdict.SUSPECT: "suspect",
-        RecoverVerdict.CANCELLED: "other",
-    }
-    for answer in verdicts:
-        if answer.decision is None:
-            continue  # STALE: nothing was decided
-        begun = answer.decision.marker != MarkerName.TASK_CREATED or answer.decision.iteration > 0
-        name = names.get(answer.verdict, "resumable" if begun else "requeued")
-        by_kind[name].append(answer.decision)
-    return RecoveryReport(
-        swept_at_ms=now_ms,
-        duration_ms=duration_ms,
-        republished=republished,
-        fired=fired,
-        **{name: tuple(rows) for name, rows in by_kind.items()},
-    )
 
 
 def sweep_quietly(sweep: Sweep) -> None:

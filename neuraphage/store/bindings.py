@@ -140,6 +140,17 @@ BINDINGS = {
             keys=("CREATED", "TOMBSTONES"),
         ),
         Binding(
+            "occur",
+            ("schedule", "definition", "#due_ms", "#next_ms", "overlap", "spec", "entry", "name", "labels", "priority",
+             *_MOST, "reason", *LIMITS, _ALL_EVENTS),
+            (PRELUDE, ACCESS, *GRAPH, CREATING),
+            keys=("SCHEDULES", "STATES", "TOMBSTONES"), called="make the task of a schedule",
+        ),
+        Binding(
+            "schedule", ("kind", "name", "definition", "#next_ms", "#most"), parts=(), keys=("SCHEDULES", "STATES"),
+            is_about_task=False, called="change a schedule",
+        ),
+        Binding(
             "claim", ("seq", "process", "claim", "request", "#lease_ms", *_POOLS, *LIMITS, _ALL_EVENTS),
             (PRELUDE, ACCESS, *GRAPH, MONEY, CLAIMING),
             asks=Asks.TURN,

@@ -18,6 +18,7 @@ from neuraphage.store.encode import loads
 from neuraphage.store.line_rules import line_violations
 from neuraphage.store.lock_rules import lock_violations
 from neuraphage.store.queries import PLACES
+from neuraphage.store.schedules import schedule_violations
 
 NUMBERS = ("seq", "fence", "iteration", "token", "recoveries", "recoveries_total", "saved_at")
 """Fields that scripts count with: none of them can move a task whose number is broken."""
@@ -37,6 +38,8 @@ class _Picture:
     records: dict[str, dict[bytes, bytes]]
     edges: set[tuple[str, str]]
     reserved: dict[str, int]
+    schedules: dict[bytes, bytes]
+    schedule_states: dict[bytes, bytes]
     locks: dict[bytes, bytes]
     line: set[str]
     lanes: set[str]
@@ -64,7 +67,7 @@ def violations(context: StoreContext) -> list[str]:
     found += [f"{d}: a deadline of a prompt that is not open" for d in picture.deadlines if not _open(d, picture)]
     found += line_violations(picture.records, picture.line, picture.lanes, picture.places, picture.slot_rules)
     found += _money_violations(picture) + edge_violations(picture.records, picture.edges)
-    found += child_violations(picture.records)
+    found += child_violations(picture.records) + schedule_violations(picture.schedules, picture.schedule_states)
     return found + lock_violations(picture.records, picture.locks)
 
 
@@ -112,7 +115,9 @@ def _read(context: StoreContext, ids: Iterable[str]) -> _Picture:
         pipe.zrange(keys.edges, 0, -1)
         pipe.hgetall(keys.locks)
         pipe.hget(keys.admission, "rules")
-        *replies, pools, edges, locks, rules = pipe.execute()
+        pipe.hgetall(keys.schedules)
+        pipe.hgetall(keys.schedule_states)
+        *replies, pools, edges, locks, rules, definitions, states = pipe.execute()
     members = [[raw.decode() for raw in reply] for reply in replies[: len(zsets)]]
     statuses = members[len(PLACES) : len(PLACES) + len(Status)]
     return _Picture(
@@ -132,6 +137,8 @@ def _read(context: StoreContext, ids: Iterable[str]) -> _Picture:
         },
         locks=locks,
         slot_rules=loads(rules or b"{}", "limits of tasks at work"),
+        schedules=definitions,
+        schedule_states=states,
     )
 
 

@@ -30,6 +30,8 @@ All keys begin with `np:{<namespace>}:`; the braces are the hash tag, so one nam
 | admission:line     | zset   | permanent | slots that tasks hold, and tasks in line, see slots.lua; all scores are 0 |
 | admission:lanes    | zset   | permanent | what parts of the line have a turn; score = priority and round          |
 | pools              | hash   | permanent | limits of pools of money, what is used and reserved of each            |
+| schedules          | hash   | permanent | schedules by name: what each was made of, as JSON                      |
+| schedules:state    | hash   | permanent | where each stands: its next time, its last task                        |
 | create:<key>       | string | expires   | task id made under this idempotency key                                |
 | processes          | hash   | permanent | process id -> host, pid, start time                                    |
 | report             | string | permanent | newest recovery report of a sweep that is not empty                    |
@@ -100,6 +102,8 @@ class Keys:
         self.admission = self.prefix + "admission"
         self.line = self.prefix + "admission:line"
         self.lanes = self.prefix + "admission:lanes"
+        self.schedules = self.prefix + "schedules"
+        self.schedule_states = self.prefix + "schedules:state"
         self.all_events = self.prefix + "events"
         self.observers = self.prefix + "observers"
         self.put_by = self.prefix + "put_by"
@@ -189,6 +193,7 @@ _TASK_PART = r"task:task-[0-9a-f-]{36}(:(messages|turn|inbox|events|signals|why)
 _PERMANENT_PART = (
     r"outbox|leases|timers|waits|deadlines|suspects|retention|tombstones|processes|report|recoveries|sweep|ids"
     r"|ledger|pools|edges|locks|admission|admission:line|admission:lanes|events|observers|put_by"
+    r"|schedules|schedules:state"
     r"|status:\w+"
 )
 PERMANENT = re.compile(rf"^np:\{{[a-z0-9_-]+\}}:({_PERMANENT_PART}|{_TASK_PART})$")

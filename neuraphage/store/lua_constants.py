@@ -23,6 +23,7 @@ from neuraphage.model.place import PLACES_OF, Place
 from neuraphage.model.prompt import PromptKind
 from neuraphage.model.recovery import Evidence
 from neuraphage.model.repairing import RepairMode
+from neuraphage.model.schedule import Overlap, ScheduleChange
 from neuraphage.model.subtask import ChildChange, ChildWait, OnParentEnd
 from neuraphage.model.task import TERMINAL, StartedReason, Status
 from neuraphage.ports import FinishTo, SignalKind, SuspendTo
@@ -53,6 +54,8 @@ WORDS: Mapping[str, type[StrEnum]] = {
     "WAIT": ChildWait,
     "CHILD": ChildChange,
     "PARENT_END": OnParentEnd,
+    "SCHEDULING": ScheduleChange,
+    "OVERLAP": Overlap,
 }
 """Enums by what Lua calls them; a word of one follows a dot, by its value."""
 _WORD = re.compile(rf"\b({'|'.join(WORDS)})\.(\w+)|\b(MODEL_ENTRY|OTHERS|FAMILY|PLACES|ALL|PRIORITY)\b")

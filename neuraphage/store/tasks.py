@@ -15,6 +15,7 @@ from neuraphage.ports import (
     Committed,
     Created,
     Delta,
+    DueSchedule,
     FinishTo,
     GoneOn,
     HeldTask,
@@ -47,6 +48,7 @@ from neuraphage.store import (
     processes,
     queries,
     reports,
+    schedules,
     signals,
 )
 from neuraphage.store.capacity_calls import CapacityCalls
@@ -234,6 +236,14 @@ class RedisStore(CapacityCalls):
     def adjust(self) -> tuple[NextTurn, ...]:
         """See admission.adjust."""
         return admission.adjust(self.context)
+
+    def due_schedules(self, until_ms: int) -> list[DueSchedule]:
+        """See schedules.due_schedules."""
+        return schedules.due_schedules(self.context, until_ms)
+
+    def occur(self, due: DueSchedule) -> NextTurn | None:
+        """See schedules.occur."""
+        return schedules.occur(self.context, due)
 
     def audit(self) -> list[tuple[str, str]]:
         """See audit.audit."""

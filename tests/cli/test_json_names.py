@@ -144,6 +144,14 @@ def test_money(cli: CommandLine, bench: Bench) -> None:
     assert listed == documented("pools")
 
 
+def test_schedules(cli: CommandLine, bench: Bench) -> None:
+    """schedules: each with what its tasks are made of, which has the names of a task's own."""
+    added = cli("schedules", "add", "nightly", "30 2 * * *", "x", "--json").json
+    shown = [name for name in paths(added) if not name.startswith("definition.spec.")]
+    assert set(shown) == documented("schedules")
+    assert cli("schedules", "list", "--json").json == [cli("schedules", "show", "nightly", "--json").json] == [added]
+
+
 def test_admission(cli: CommandLine, bench: Bench) -> None:
     """admission: slots and the line; people are told the same."""
     assert cli("admission").out.startswith("nothing limits")

@@ -112,6 +112,7 @@ def _run_process(case: Case, site: Site, number: int, point: CrashPoint | None) 
     world = World(site, injector)
     if number == 0:
         world.plant_old_task()
+        world.plant_schedule()
         if case.has_stray():
             world.plant_stray_command()
     Driver(world, finder, case.span if number == 1 else Span.ALL).run()

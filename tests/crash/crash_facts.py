@@ -14,6 +14,7 @@ from neuraphage.model.money import SPENT_FIELDS
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.store import invariant, queries
 from neuraphage.store.ledger import ledger, pools
+from neuraphage.store.schedules import RedisSchedules
 from neuraphage.store.tasks import RedisStore
 from patience import PATIENCE_S
 from storekit import StoreKit
@@ -43,6 +44,7 @@ class Facts:
         compacted: how the conversation was made shorter, and by whom, each time.
         scheduled: whether it was ever given slots; the invariant says that none is left.
         follower: where the task stands that waited for this one, its seq, and what it knows of the end.
+        yearly: where the task of the schedule's time stands, its seq, and how many tasks the schedule has made.
         requests: ids of model requests.
         evidence: of each recovery.
         faults: what must not be: broken invariants, leaked keys, processes still registered.
@@ -63,6 +65,7 @@ class Facts:
     compacted: list[str]
     scheduled: bool
     follower: list[Any]
+    yearly: list[Any]
     requests: list[str]
     evidence: list[str]
     faults: list[str] = field(default_factory=list)
@@ -104,6 +107,7 @@ def facts_of(site: Site) -> Facts:
         compacted=[_compacted(entry["compaction"]) for entry in entries if entry.get("compaction")],
         scheduled=any(event.kind == "TaskScheduled" for event in events),
         follower=_follower(store, site),
+        yearly=_yearly(store, site),
         requests=sorted(requests),
         evidence=[row["evidence"] for row in decisions if row["verdict"] == "recovered"],
         faults=_faults(site, store),
@@ -117,6 +121,12 @@ def _compacted(point: dict[str, Any]) -> str:
 def _follower(store: RedisStore, site: Site) -> list[Any]:
     record = store.get(site.follower_id)
     return [record.status.value, record.place, record.seq, *(edge.state.value for edge in record.dependencies)]
+
+
+def _yearly(store: RedisStore, site: Site) -> list[Any]:
+    record = store.get(site.yearly_id)
+    (schedule,) = RedisSchedules(store.context).schedules()
+    return [record.status.value, record.place, record.seq, schedule.state.made]
 
 
 def _faults(site: Site, store: RedisStore) -> list[str]:

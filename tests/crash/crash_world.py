@@ -14,6 +14,7 @@ from crash_effects import ALLOWED, PLAN, Deposit, Ring
 
 from neuraphage.api.service import TaskService
 from neuraphage.client_wiring import redactor
+from neuraphage.decide.occurrences import occurrence_id
 from neuraphage.decide.prompt_notice import OPENED
 from neuraphage.hooks import PreToolUse, Verdict, change, guard
 from neuraphage.hooks.guards import LoadedGuards
@@ -24,6 +25,7 @@ from neuraphage.model.dependency import Dependency
 from neuraphage.model.effect import EffectState, ToolEffect
 from neuraphage.model.limits import Limits
 from neuraphage.model.prompt import Prompt
+from neuraphage.model.schedule import ScheduleDefinition
 from neuraphage.model.task import TaskRecord, TaskSpec
 from neuraphage.ports import Interrupt, ProcessRow, Signal, SignalKind, SpoolCommand, SpoolStatus
 from neuraphage.relay.limits import RelayLimits
@@ -44,6 +46,7 @@ from neuraphage.spool.command_spool import CommandSpool
 from neuraphage.store import queries
 from neuraphage.store.client import connect
 from neuraphage.store.presence import NamedConnection
+from neuraphage.store.schedules import RedisSchedules
 from neuraphage.store.tasks import RedisStore
 from neuraphage.testing import Recorder
 from neuraphage.tools.registry import default_toolbox
@@ -52,6 +55,7 @@ from patience import PATIENCE_S
 
 API_KEY = "sk-ant-crash-suite-0123456789abcdefghij"
 LABEL = "suite=crash"
+YEARLY = "yearly"
 TASK_ID = "task-00000000-0000-7000-8000-{:012x}"
 NOTICE_HOLD_MS = 300
 """A notice whose teller died is told by another process after so long."""
@@ -141,7 +145,7 @@ class Site:
             max_republish_s=3_600.0,
             anthropic_base_url=self.model_url,
             turns_per_message="auto",
-            max_running=2,  # so that slots are taken, kept through deaths, and given back
+            max_running=3,  # so that slots are taken, kept through deaths, and given back
             context_window_tokens=200_000,  # so that a reply fills it, see crash_effects.LONG
             live_ttl_s=3_600.0,
         )
@@ -160,6 +164,16 @@ class Site:
             starts_at_ms=STARTS_AT_MS,
             limits=Limits(max_turns=len(PLAN)),  # the plan comes to its end only once the limit is raised
         )
+
+    def schedule(self) -> ScheduleDefinition:
+        """Its only time of the year has come, and no worker of the case takes the task of that."""
+        spec = TaskSpec(task_id=self.follower_id, name="Yearly", prompt="Count.", model="m")
+        return ScheduleDefinition(name=YEARLY, cron="0 0 1 1 *", zone="UTC", spec=spec, created_at_ms=1)
+
+    @property
+    def yearly_id(self) -> str:
+        """The task of the schedule's time."""
+        return occurrence_id(self.settings.namespace, self.schedule(), 1)
 
     def follower_spec(self) -> TaskSpec:
         awaited = (Dependency(task_id=self.task_id),)
@@ -182,13 +196,13 @@ class ListDispatcher:
     def __init__(self, site: Site) -> None:
         self._client = connect(f"unix://{site.redis_socket}?db=1")
         self._key = f"messages-{site.number}"
-        self._follower_id = site.follower_id
+        self._others = {site.follower_id, site.yearly_id}
         self._asked = 0
 
     def publish_turn(self, task_id: str, iteration: int, seq: int, after: str = "") -> bool:
         if iteration == self.REFUSED_ITERATION and self._client.incr(f"{self._key}-sent") == self.REFUSED_NUMBER:
             return False
-        if task_id == self._follower_id:
+        if task_id in self._others:
             return True  # what becomes of it stays to be seen in its record
         self._client.rpush(self._key, f"{task_id} {seq}")
         return True
@@ -343,6 +357,10 @@ class World:
         self.store.create(spec, "old")
         self.store.signal(spec.task_id, Signal(SignalKind.CANCEL, "old"))
         self.store.context.client.zadd(self.store.context.keys.retention, {spec.task_id: 1})
+
+    def plant_schedule(self) -> None:
+        """A schedule whose time has come: the sweep has to make its task."""
+        RedisSchedules(self.store.context).add(self.site.schedule(), 1)
 
     def plant_stray_command(self) -> None:
         """A command whose task is over: the watcher has to end it."""

@@ -111,6 +111,7 @@ def test_the_reference_run_does_what_the_plan_says(suite):
     assert facts.counters["iteration"] == facts.counters["model_calls"] - 1 == len(PLAN) + 3
     assert facts.compacted == ["summary by claude-haiku-5-5"]
     assert facts.follower == ["Queued", "outbox", 2, "Completed"], "released once, by the first completion"
+    assert facts.yearly == ["Queued", "outbox", 1, 1], "made once"
     assert (facts.told, facts.told_again, facts.superseded) == (3, 0, 1)
     assert facts.scheduled, "the limit of tasks at work was not in force"
     assert facts.counters["tool_runs"] == sum(map(len, PLAN))

@@ -29,6 +29,7 @@ from neuraphage.store.observers import RedisObservers
 from neuraphage.store.presence import NamedConnection
 from neuraphage.store.reads import RedisReads
 from neuraphage.store.requests import RedisRequests
+from neuraphage.store.schedules import RedisSchedules
 from neuraphage.store.stored_form import RedisStoredForm
 from neuraphage.store.tasks import RedisStore
 from neuraphage.testing.unspooled_commands import UnspooledCommands
@@ -55,6 +56,7 @@ PARTS: dict[type, list[type]] = {
     ports.Guards: [LoadedGuards, ports.NoGuards],
     ports.Observers: [LoadedObservers],
     ports.ObserverStore: [RedisObservers],
+    ports.ScheduleStore: [RedisSchedules],
     ports.OwnRules: [OwnRules, TrustedRules],
     ports.Presence: [NamedConnection],
     ports.NoticeStore: [RedisStore],

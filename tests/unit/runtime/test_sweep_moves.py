@@ -12,7 +12,8 @@ from neuraphage.model.recovery import RecoveryDecision
 from neuraphage.model.task import Status
 from neuraphage.ports import Recovered, RecoverVerdict, SignalKind, SuspendTo
 from neuraphage.runtime import sweep as module
-from neuraphage.runtime.sweep import Sweep, build_report, sweep_quietly
+from neuraphage.runtime.sweep import Sweep, sweep_quietly
+from neuraphage.runtime.sweep_report import build_report
 from neuraphage.testing import ManualClock
 from storekit import StoreKit, new_kit, question
 from turnkit import LocalDispatcher
