@@ -142,8 +142,8 @@ BINDINGS = {
         Binding(
             "occur",
             ("schedule", "definition", "#due_ms", "#next_ms", "overlap", "spec", "entry", "name", "labels", "priority",
-             *_MOST, "reason", *LIMITS, _ALL_EVENTS),
-            (PRELUDE, ACCESS, *GRAPH, CREATING),
+             *_MOST, "max_tree_turns", "reason", *LIMITS, _ALL_EVENTS),
+            (PRELUDE, ACCESS, *GRAPH, TREE_TURNS, CREATING),
             keys=("SCHEDULES", "STATES", "TOMBSTONES"), called="make the task of a schedule",
         ),
         Binding(

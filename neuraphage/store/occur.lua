@@ -23,6 +23,7 @@ if makes then
   create_task({
     spec = given.spec, entry = given.entry, name = given.name, labels = given.labels, priority = given.priority,
     held = is_at_work, reason = given.reason, max_turns = given.max_turns, max_cost_microusd = given.max_cost_microusd,
+    max_tree_turns = given.max_tree_turns ~= '' and given.max_tree_turns or nil,
   }, now, CAUSE.sweep)
   if is_at_work then
     redis.call('ZADD', EDGES, 0, state.last_task .. ' ' .. ID)

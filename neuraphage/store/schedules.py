@@ -24,6 +24,7 @@ from neuraphage.store.context import StoreContext
 from neuraphage.store.encode import entry_bytes, first_entry, spec_bytes
 from neuraphage.store.places import now_ms
 from neuraphage.store.scripts import script
+from neuraphage.store.signals import as_given
 
 MADE = b"MADE"
 
@@ -106,7 +107,7 @@ def occur(context: StoreContext, due: DueSchedule) -> NextTurn | None:
         "name": spec.name,
         "labels": "\n".join(label_texts(spec.labels)),
         "priority": spec.priority,
-        **spec.limits.model_dump(),
+        **as_given(spec.limits),
         "reason": StartedReason.USER_REQUEST.value,
         **context.limits,
         **context.all_events_max,

@@ -8,6 +8,7 @@ import pytest
 
 from neuraphage.decide.occurrences import next_of, occurrence_id
 from neuraphage.errors import CorruptRecord
+from neuraphage.model.limits import Limits
 from neuraphage.model.schedule import Overlap, Schedule, ScheduleChange, ScheduleDefinition, ScheduleVerdict
 from neuraphage.model.task import Status, TaskSpec
 from neuraphage.ports import DueSchedule, FinishTo, NextTurn, SignalKind
@@ -15,7 +16,10 @@ from neuraphage.store import invariant
 from neuraphage.store.schedules import RedisSchedules
 from storekit import StoreKit
 
-SPEC = TaskSpec(task_id="task-00000000-0000-7000-8000-000000000000", name="n", prompt="p", model="m", tags=("red",))
+SPEC = TaskSpec(
+    task_id="task-00000000-0000-7000-8000-000000000000", name="n", prompt="p", model="m", tags=("red",),
+    limits=Limits(max_turns=7, max_cost_microusd=8, max_tree_turns=9), labels={"team": "web"}, priority=1,
+)  # fmt: skip
 MINUTE_MS = 60_000
 EACH_MINUTE = "* * * * *"
 
@@ -71,6 +75,9 @@ def test_a_time_has_one_task_with_an_id_of_its_own(kit: StoreKit) -> None:
     record = kit.store.get(turn.task_id)
     assert turn == NextTurn(occurrence_id(kit.store.context.settings.namespace, definition(kit), now.due_ms), 1, 0)
     assert (kit.place(turn.task_id), record.spec.tags) == ("outbox", ("red", "schedule:often"))
+    assert (record.limits, kit.field(turn.task_id, "priority"), kit.field(turn.task_id, "labels")) == (
+        SPEC.limits, "1", "team=web",
+    )  # fmt: skip
     state = stands(kit).state
     assert (state.last_task, state.last_ms, state.made, state.skipped) == (turn.task_id, now.due_ms, 1, 0)
 
