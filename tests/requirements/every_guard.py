@@ -11,6 +11,7 @@ from graph_guards import GRAPH_GUARDS
 from limit_guards import LIMIT_GUARDS
 from lock_guards import LOCK_GUARDS
 from people_guards import PEOPLE_GUARDS
+from public_guards import PUBLIC_GUARDS
 from relay_guards import RELAY_GUARDS
 from sandbox_guards import SANDBOX_GUARDS
 
@@ -25,5 +26,6 @@ GUARDS = (
     *ANOMALY_GUARDS,
     *LIMIT_GUARDS,
     *LOCK_GUARDS,
+    *PUBLIC_GUARDS,
     *RELAY_GUARDS,
 )
