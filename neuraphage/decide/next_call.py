@@ -250,7 +250,8 @@ def _why_denied(snapshot: Snapshot, call: ToolCall, by_rule: Rule | None) -> str
     entry = tool_effect(snapshot.journal, call.tool_use_id)
     by = entry.permission_by if entry is not None else None
     words = (entry.words if entry is not None else None) or ""
-    return why_denied(call.name, by, snapshot.record.spec.permission_timeout_s, by_rule, words)
+    timeout_s = snapshot.record.spec.permission_timeout_s
+    return why_denied(call.name, by, timeout_s, by_rule, words, _rules(snapshot))
 
 
 def _refused(call: ToolCall, why: str, by: tuple[Rule, ...] = ()) -> Record:

@@ -17,6 +17,8 @@ from neuraphage.model.rule import Rule, RuleEffect, RuleSource
 
 TIMEOUT = "timeout"
 """Who gave an answer that nobody gave in time."""
+MOST_TOLD = 5
+"""Rules that allow, as the model is told of them."""
 _BUILT_IN = Rule(effect=RuleEffect.DENY, tool=EVERY_TOOL, source=RuleSource.BUILT_IN)
 NEVER_RUNS = _BUILT_IN.model_copy(update={"pattern": "commands that destroy"})
 ONLY_TELLS = _BUILT_IN.model_copy(update={"effect": RuleEffect.ALLOW, "pattern": "commands that only tell"})
@@ -154,7 +156,14 @@ def remembered_patterns(grants: Mapping[str, str]) -> Iterator[Rule]:
                 yield read_rule(f"allow {subject}", RuleSource.ANSWER)
 
 
-def why_denied(name: str, by: str | None, timeout_s: float | None, rule: Rule | None = None, words: str = "") -> str:
+def why_denied(
+    name: str,
+    by: str | None,
+    timeout_s: float | None,
+    rule: Rule | None = None,
+    words: str = "",
+    rules: Sequence[Rule] = (),
+) -> str:
     """What the model is told of a call that was not allowed.
 
     Args:
@@ -163,6 +172,7 @@ def why_denied(name: str, by: str | None, timeout_s: float | None, rule: Rule | 
         timeout_s: how long an answer was waited for.
         rule: what denied it, where no person was asked.
         words: of the person who denied it.
+        rules: all that are in force: what they allow of the tool is told.
     """
     if rule is not None and rule.source is RuleSource.ANSWER:
         return f"A person has said before that {name} may never run in this task. This call was not run."
@@ -176,7 +186,7 @@ def why_denied(name: str, by: str | None, timeout_s: float | None, rule: Rule | 
     if rule is not None:
         return (
             f"The rule `{rule}` of {rule.source.owner} forbids this {name} call. It was not run, and no person is"
-            " asked. Do what can be done without it."
+            f" asked. Do what can be done without it.{_instead(name, rule, rules)}"
         )
     if by == TIMEOUT:
         waited = f" within {timeout_s:g} s" if timeout_s is not None else " in time"
@@ -186,3 +196,11 @@ def why_denied(name: str, by: str | None, timeout_s: float | None, rule: Rule | 
         )
     said = f" They say: {words}" if words else ""
     return f"A person did not allow this {name} call. It was not run. Do not try it again unchanged.{said}"
+
+
+def _instead(name: str, denied_by: Rule, rules: Sequence[Rule]) -> str:
+    """What of a tool would run, where rules say so; else that a rule about some calls says nothing of others."""
+    allowed = [rule for rule in rules if rule.effect is RuleEffect.ALLOW and rule.tool == name and rule.pattern]
+    if allowed:
+        return f" Rules allow {', '.join(f'`{rule.subject}`' for rule in allowed[:MOST_TOLD])}."
+    return f" Other {name} calls are judged by themselves." if denied_by.pattern is not None else ""

@@ -72,6 +72,23 @@ def test_prompts_pages_and_answers_at_each_width(bench: Bench, opened: Opened, c
     assert answers(bench, task_id) == ["yes", "always"]
 
 
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_a_call_is_changed_in_the_inbox(bench: Bench, opened: Opened, columns: int) -> None:
+    """At each width; a change that cannot be read is told, and the question stands again."""
+    task_id = asking(bench, "make deploy")
+    inbox = opened("inbox", columns=columns)
+    inbox.see(ASKS)
+    inbox.type("edit: make test")
+    inbox.see("type y, n,")
+    inbox.see(ASKS)
+    assert answers(bench, task_id) == []
+    inbox.type('edit: {"command": "make test"}')
+    inbox.see("nothing more is asked")
+    assert inbox.ended() == 0
+    assert inbox.too_wide() == []
+    assert answers(bench, task_id) == ['edit: {"command":"make test"}']
+
+
 def test_skip_question_and_quit(bench: Bench, opened: Opened) -> None:
     """What is skipped waits on; where any text is an answer, the keys are words that nobody answers with."""
     first, second = asking(bench, "make one", at_ms=1), asking(bench, "make two", at_ms=2)

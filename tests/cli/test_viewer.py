@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+from neuraphage.cli import run_command
 from neuraphage.cli.event_text import event_text
 from neuraphage.cli.viewer import BAR, MAX_LINE_CHARS, Viewer
 from neuraphage.model.event import Event
+from neuraphage.model.sandbox import SandboxKind
 from neuraphage.ports import Delta
+from neuraphage.settings import Settings
 
 SENTENCE = "The quick brown fox jumps over the lazy dog, " * 4
 
@@ -107,3 +111,22 @@ def test_an_unknown_outcome_is_said() -> None:
     """People see that a command was interrupted, not that it failed."""
     data = {"tool": "run_command", "error": True, "unknown": True}
     assert "nothing knows" in event_text(Event(kind="ToolCompleted", data=data))
+
+
+@pytest.mark.parametrize(
+    ("setting", "kind", "is_told"),
+    [
+        ("auto", SandboxKind.NONE, True),
+        ("off", SandboxKind.NONE, False),
+        ("auto", SandboxKind.BUBBLEWRAP, False),
+    ],
+)
+def test_run_begins_with_what_confines_no_command(
+    monkeypatch: pytest.MonkeyPatch, setting: str, kind: SandboxKind, is_told: bool
+) -> None:
+    """Where there is no sandbox, and nobody has chosen that."""
+    monkeypatch.setattr(run_command, "found_sandbox", lambda _: (kind, "bwrap is not installed"))
+    monkeypatch.setattr(run_command, "trust_file", lambda: Path("/nowhere/trust.toml"))
+    show, file = viewer(terminal=False)
+    run_command._tell_of_safety(Settings(sandbox=setting), None, show)
+    assert ("commands run without a sandbox: bwrap is not installed" in file.getvalue()) == is_told

@@ -8,6 +8,7 @@ import pytest
 
 from neuraphage.cli.event_text import event_text
 from neuraphage.decide.policy import why_denied
+from neuraphage.decide.rules.reading import read_rule
 from neuraphage.model.task import Status
 from neuraphage.store import queries
 from turnkit import FakeTool, Rig, calls, says
@@ -60,6 +61,34 @@ def test_what_a_person_said_is_told_as_said(make_rig: MakeRig, said: str, again:
         rig.drain()
     assert "did not allow" in rig.results(task_id)["t1"]["content"]
     assert again in rig.results(task_id)["t2"]["content"]
+
+
+@pytest.mark.parametrize(
+    ("rules", "instead"),
+    [
+        (("deny act",), ""),
+        (("deny act", "allow other: x *"), ""),
+        (("deny act: x *",), " Other act calls are judged by themselves."),
+        (("deny act: x *", "allow act: y *", "allow act", "allow act: z"), " Rules allow `act: y *`, `act: z`."),
+        (("deny act: x *", *(f"allow act: y{n}" for n in range(9))), "`act: y3`, `act: y4`."),
+    ],
+)
+def test_the_model_is_told_what_would_be_allowed(rules: tuple[str, ...], instead: str) -> None:
+    """Beside the rule that forbids: what rules allow of this tool, a few of them."""
+    read = [read_rule(rule) for rule in rules]
+    told = why_denied("act", None, None, read[0], rules=read)
+    assert told.startswith(f"The rule `{rules[0]}` of the settings forbids this act call.")
+    assert told.endswith(f"Do what can be done without it.{instead}" if not instead.endswith("y4`.") else instead)
+
+
+def test_a_task_is_told_what_its_rules_allow(make_rig: MakeRig) -> None:
+    """Those of the settings and its own, in the result of the call."""
+    call = ("t1", "run_command", {"command": "git push"})
+    rig = make_rig(calls(call), says("Done."), rules=("deny run_command: git push *", "allow run_command: git log *"))
+    task_id = rig.run(allow=("run_command: pytest *",))
+    assert rig.results(task_id)["t1"]["content"].endswith(
+        " Rules allow `run_command: git log *`, `run_command: pytest *`."
+    )
 
 
 def test_a_timeout_of_unknown_length_is_told_too() -> None:
