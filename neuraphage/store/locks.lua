@@ -118,10 +118,14 @@ local function locking(now)
     end
     return awaited
   end
+  local function stands_at(resource)
+    for _, line in ipairs(lines_of(resource)) do if line.id == ID then return true end end
+    return false
+  end
   local function wake_all(needs) for _, need in ipairs(needs) do wake(need.resource) end end
   return {
     obstacle = obstacle, own_locks = own_locks, names_of = names_of, take = take, add = add, leave = leave,
-    wake_all = wake_all, lines_of = lines_of, keep = keep, try = try,
+    wake_all = wake_all, stands_at = stands_at, lines_of = lines_of, keep = keep, try = try,
   }
 end
 

@@ -108,7 +108,7 @@ for _, need in ipairs(own_locks and own_locks.state ~= LOCK.late and own_locks.n
   end
 end
 for _, resource in ipairs(cjson.decode(given.locks)) do
-  if not has_place[resource] and not (row.locks and not own_locks and fix) then
+  if locks.stands_at(resource) and not has_place[resource] then
     tell(SAY.stray_lock, resource)
     if fix then
       locks.leave({ { resource = resource } })

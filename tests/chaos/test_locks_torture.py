@@ -15,42 +15,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from at_files import MESSAGES, SharedMessages, overlaps, touching
 
-from neuraphage.model.effect import EffectClass
 from neuraphage.model.message import ModelReply
 from neuraphage.model.recovery import Evidence
 from neuraphage.model.task import TERMINAL, Status
-from neuraphage.model.tool import ToolResult
-from neuraphage.model.tool_traits import ToolTraits
 from neuraphage.runtime.runner import TurnRunner
 from neuraphage.settings import Settings
 from patience import PATIENCE_S
 from servers import ValkeyProcess
-from turnkit import FakeTool, Rig, calls, new_rig, says
+from turnkit import Rig, calls, new_rig, says
 
 pytestmark = [pytest.mark.real_redis, pytest.mark.timeout(3_600)]
-MESSAGES = "messages"
 FILES, TURNS, WORKERS = 10, 3, 3
 SHORT_TASKS, LONG_TASKS = 12, 50
 KILL_EVERY_S = 0.3
-AT_WORK_S = 0.01
-
-
-class SharedMessages:
-    """Implements ports.Dispatcher by a list that all processes share; what a killed taker had taken is lost."""
-
-    def __init__(self, client: Any) -> None:
-        self._client = client
-
-    def publish_turn(self, task_id: str, iteration: int, seq: int, after: str = "") -> bool:
-        self._client.rpush(MESSAGES, f"{task_id} {seq} {iteration}")
-        return bool(after) or True
-
-    def has_waiting(self) -> bool:
-        return bool(self._client.llen(MESSAGES))
-
-    def queue_length(self) -> int:
-        return int(self._client.llen(MESSAGES))
 
 
 class Planned:
@@ -62,19 +41,6 @@ class Planned:
             return says("Done.")
         number = random.Random(f"{request.messages[0]} {done}").randrange(FILES)
         return calls((f"turn-{done}", "touch", {"path": f"{number}.txt"}))
-
-
-def touching(log: Path) -> FakeTool:
-    """A tool that writes down when it is at a file; a repeat of a killed one does so again."""
-
-    def act(params: Any, context: Any) -> ToolResult:
-        with log.open("ab", buffering=0) as file:
-            file.write(f"{params['path']} {context.task_id} begins\n".encode())
-            time.sleep(AT_WORK_S)
-            file.write(f"{params['path']} {context.task_id} ends\n".encode())
-        return ToolResult(text="touched")
-
-    return FakeTool("touch", EffectClass.KEYED, act=act, traits=ToolTraits(writes=("path",)))
 
 
 class Site:
@@ -142,20 +108,6 @@ class Site:
     def end(self) -> None:
         while self.living:
             self.kill()
-
-
-def overlaps(lines: list[str]) -> list[str]:
-    """Where a task began with a file that another one had begun with and not ended."""
-    at, found = dict[str, str](), []
-    for line in lines:
-        path, task_id, what = line.split()
-        if at.get(path, task_id) != task_id:
-            found.append(f"{task_id} at {path} beside {at[path]}")
-        if what == "ends":
-            at.pop(path, None)
-        else:
-            at[path] = task_id
-    return found
 
 
 @pytest.fixture

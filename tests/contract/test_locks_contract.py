@@ -247,6 +247,14 @@ def test_a_flag_goes_before_waiting(kit: StoreKit, flag: SignalKind) -> None:
     assert two.stands[0] == ("Paused" if flag is SignalKind.PAUSE else "Cancelled")
 
 
+def test_a_lock_that_was_freed_meanwhile_is_no_fault(kit: StoreKit) -> None:
+    """It was in question when the hash was read; by now nothing of it is there."""
+    task = holder(kit).takes(A)
+    task.ends()
+    told = examine(kit.store.context, [task.id], RepairMode.LOOK, locks=[(task.id, A)])
+    assert [row.findings for row in told] == [()]
+
+
 def test_what_a_person_has_allowed_is_kept_while_the_call_waits(kit: StoreKit) -> None:
     """The entry stands as it was before the call was announced, and is not asked about again."""
     holder(kit).takes(A)

@@ -201,6 +201,29 @@ def test_keys_take_turns(kit: StoreKit) -> None:
     assert len(begun) == 50
 
 
+@pytest.mark.real_redis
+def test_a_thousand_of_one_key_put_the_first_turn_of_another_off_by_one_admission(real_kit: StoreKit) -> None:
+    """Counted in admissions: with them, each of ten other keys has its first turn at most twice as late as without."""
+    one = limited(real_kit, max_running=1)
+    few = [f"few{number}" for number in range(10)]
+    for number in range(1_000):
+        make(one, number, team="many")
+    for _ in range(7):  # of the thousand have had their turn when the others come
+        one.end(one.client.zrange(one.keys.outbox, 0, -1)[0].decode(), Status.COMPLETED)
+    firsts = [make(one, 2_000 + number, team=name) for number, name in enumerate(few)]
+    for number, name in enumerate(few):  # they too have more to do than their first turn
+        make(one, 3_000 + number, team=name)
+    admitted: list[str] = []
+    while not set(firsts) <= set(admitted):
+        admitted.append(one.client.zrange(one.keys.outbox, 0, -1)[0].decode())
+        one.end(admitted[-1], Status.COMPLETED)
+    waits = admitted[1:]  # who was at work when they came is no part of the wait
+    alone = {task: 1 + place for place, task in enumerate(firsts)}
+    assert all(1 + waits.index(task) <= 2 * alone[task] for task in firsts)
+    assert [task for task in waits if task in firsts] == firsts
+    assert len(waits) <= 11
+
+
 def test_who_comes_again_and_again_keeps_nobody_waiting(kit: StoreKit) -> None:
     """A key whose only task has had its turn begins with the next round, behind those who wait for this one."""
     one = limited(kit, max_running=1)

@@ -44,6 +44,11 @@ LOCK_MUTANTS = (
         " or (inside.outbox and status == STATUS.Running)", "", "a_flag_goes_before_waiting", flag=SignalKind.PAUSE,
     ),
     _locks(
+        "a lock that was freed meanwhile is no fault", "repair",
+        "if locks.stands_at(resource) and not has_place[resource] then", "if not has_place[resource] then",
+        "a_lock_that_was_freed_meanwhile_is_no_fault",
+    ),
+    _locks(
         "a pause goes before waiting", "commit", "resource and not row.pause and not row.cancel",
         "resource and not row.cancel", "a_flag_goes_before_waiting", flag=SignalKind.PAUSE,
     ),

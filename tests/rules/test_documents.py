@@ -82,6 +82,8 @@ ROWS_OF_CONTRIBUTING = {
     "all tests": "test",
     "one room": "tests/contract",
     "a longer chaos run": "--chaos-minutes",
+    "trees of 200 tasks with slots, locks and money, a worker killed each second, five minutes": "--chaos-minutes",
+    "a longer search by the property tests": "tests/protocol/test_protocol_property.py",
     "benchmarks": "tests/benchmarks/__main__.py",
     "lint, format, types": ".ci/run",
     "floors": "tests/rules/test_source_rules.py",
