@@ -82,9 +82,13 @@ _TEXTS: dict[str, EventText] = {
         f"{d['tool']} not allowed by {_who(d)}" if d["by"] != TIMEOUT else f"{d['tool']} not run: nobody had allowed it"
     ),
     EventKind.SECURITY_POLICY_CHECK: lambda d: (
-        f"{d['tool']}: guards of {d['point']} say {d['verdict']}" + (f" ({d['by']})" if d.get("by") else "")
+        (f"{d['tool']}: " if d["tool"] else "")
+        + f"guards of {d['point']} say {d['verdict']}"
+        + (f" ({d['by']})" if d.get("by") else "")
     ),
-    EventKind.SECURITY_VIOLATION: lambda d: f"{d['tool']} was against {_policy(d)}, and not run",
+    EventKind.SECURITY_VIOLATION: lambda d: (
+        f"{d['tool']} was against {_policy(d)}, and not run" if d["id"] else f"blocked at {d['tool']} by {d['by']}"
+    ),
     EventKind.PERMISSION_VOIDED: lambda d: f"{d['tool']} is asked about again: {d['why']}",
     EventKind.TASK_RECOVERED: lambda d: f"recovered: its worker is {d['evidence']}. {d['reason']}",
     EventKind.TASK_PAUSED: lambda d: (

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from mediakit import png
+from neuraphage.cli.event_text import event_text
 from neuraphage.client_wiring import new_task_id
 from neuraphage.decide.attachments import attachment_of
 from neuraphage.hooks import (
@@ -29,6 +30,7 @@ from neuraphage.hooks import (
 )
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.task import Mode, Status, TaskSpec
+from neuraphage.store import queries
 from neuraphage.testing import CrashInjector, CrashPoint, Side
 from turnkit import FakeTool, Rig, calls, killed, recorded, says, texts
 
@@ -325,7 +327,12 @@ def test_a_goal_that_is_rejected_fails_and_a_retry_asks_again(make_rig: MakeRig)
     task_id = rig.run()
     assert "The guard judge blocked at PostUserInput: no such work" in rig.get(task_id).detail.error
     assert rig.model.requests == []
-    assert rig.kinds(task_id)[-3:] == ["SecurityPolicyCheck", "SecurityViolation", "TaskFailed"]
+    told = queries.events(rig.store.context, task_id)[-3:]
+    assert [event.kind for event in told] == ["SecurityPolicyCheck", "SecurityViolation", "TaskFailed"]
+    assert list(map(event_text, told[:2])) == [
+        "guards of PostUserInput say block (judge)",
+        "blocked at PostUserInput by judge",
+    ]
     rig.people.retry(task_id)
     rig.drain()
     assert rig.get(task_id).status is Status.COMPLETED
