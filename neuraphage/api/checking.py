@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuraphage.decide.attachments import attachment_of, limits_of, refuse_over
+from neuraphage.decide.limits import running_ms
 from neuraphage.decide.rules.reading import read_allowed
 from neuraphage.errors import BadInput
 from neuraphage.model.attachment import Attachment
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from neuraphage.ports import WorkingFiles
     from neuraphage.settings import Settings
 
@@ -96,7 +99,11 @@ def require_narrow(files: WorkingFiles, working_dir: str, data_dir: Path) -> Non
 
 
 def new_limits(
-    settings: Settings, max_turns: int | None, max_cost_usd: float | None, max_tree_turns: int | None
+    settings: Settings,
+    max_turns: int | None,
+    max_cost_usd: float | None,
+    max_tree_turns: int | None,
+    max_running_for: float | timedelta | None,
 ) -> dict[str, int | None]:
     """Limits of a new task: those of the settings unless others are given.
 
@@ -110,4 +117,5 @@ def new_limits(
         "max_turns": settings.max_turns if max_turns is None else max_turns,
         "max_cost_microusd": cost if max_cost_usd is None else round(max_cost_usd * 1_000_000),
         "max_tree_turns": max_tree_turns if max_tree_turns is not None else None if tree == "none" else tree,
+        "max_running_ms": running_ms(max_running_for),
     }

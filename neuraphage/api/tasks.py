@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import ValidationError
 
 from neuraphage.api.checking import Attachable, attached, new_limits, one_line, readable, require_narrow
-from neuraphage.api.models import Models, asked_models
+from neuraphage.api.limiting import Limiting
+from neuraphage.api.models import asked_models
 from neuraphage.api.start_time import start_ms
 from neuraphage.decide.child_spec import below
-from neuraphage.decide.limits import limit_change
 from neuraphage.errors import BadInput
 from neuraphage.model.dependency import Dependency
 from neuraphage.model.limits import Limits
@@ -21,13 +21,13 @@ from neuraphage.model.task import Mode, OnUnknownOutcome, TaskSpec
 from neuraphage.setting_values import MAX_S
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from datetime import datetime, timedelta
 
     from neuraphage.model.attachment import Attachment
     from neuraphage.ports import Signalled
 
 
-class Tasks(Models):
+class Tasks(Limiting):
     """Every request that changes a task, but what people say to it (see `People`).
 
     Args of each request: `task_id` is the task's id or any unique part of it; `key` is an idempotency key, a repeat
@@ -53,6 +53,7 @@ class Tasks(Models):
         max_turns: int | None = None,
         max_cost_usd: float | None = None,
         max_tree_turns: int | None = None,
+        max_running_for: float | timedelta | None = None,
         system: str = "",
         tags: Iterable[str] = (),
         labels: Mapping[str, str] | None = None,
@@ -79,6 +80,7 @@ class Tasks(Models):
             mode: whether the model's end_turn completes the task or waits for the next message.
             on_unknown_outcome: what to do about an interrupted command whose outcome nothing knows.
             max_turns, max_cost_usd, max_tree_turns: limits of turns, of money in dollars, of turns with all subtasks.
+            max_running_for: limit of the time that workers have it, seconds or a length; none when not given.
             system: extra system prompt text.
             tags: free words.
             labels: what its money is counted under, as `{"team": "web"}`; a label may have a pool (docs/money.md).
@@ -124,7 +126,7 @@ class Tasks(Models):
         asking = {"allow": tuple(allow), "mode": mode, "permission_timeout_s": permission_timeout_s}
         self._ports.waker.prepare()  # a new task always needs it: nothing is to come between write and message
         awaited = {"blocked_by": tuple(self._dependency(one) for one in blocked_by), "starts_at_ms": start_ms(at)}
-        limits = new_limits(self.settings, max_turns, max_cost_usd, max_tree_turns)
+        limits = new_limits(self.settings, max_turns, max_cost_usd, max_tree_turns, max_running_for)
         spec = self._spec(prompt, limits, {**work, **shown, **asking, **awaited})
         if above is not None:
             spec = below(above, spec, on_parent_end, self.settings.max_task_depth)
@@ -201,27 +203,6 @@ class Tasks(Models):
         """
         return self._service.cancel(self.find(task_id), reason, key)
 
-    def retry(
-        self,
-        task_id: str,
-        *,
-        max_turns: int | None = None,
-        max_cost_usd: float | None = None,
-        key: str | None = None,
-    ) -> Signalled:
-        """Go on with a failed task from its last step.
-
-        Args:
-            max_turns: limit of turns from now on; None leaves it as it is.
-            max_cost_usd: limit of money of the whole task, dollars; None leaves it as it is.
-
-        Raises:
-            IllegalMove: the task has not failed, or a repeat cannot help it.
-            LimitReached: it would fail at once; nothing was changed. Give a higher limit.
-            BadInput: a limit is out of its range. Else see the class.
-        """
-        return self._service.retry(self.find(task_id), key, limit_change(max_turns, max_cost_usd))
-
     def retry_reply(self, task_id: str, *, key: str | None = None) -> Signalled:
         """Ask the model again for its last reply, in a conversation that waits for a person or a completed task.
 
@@ -237,49 +218,6 @@ class Tasks(Models):
         """
         record = self._ports.reads.get(self.find(task_id))  # first: its number tells whether the rest still fits
         return self._service.retry_reply(record, self._ports.reads.conversation(record.task_id, 0), key)
-
-    def reset(
-        self,
-        task_id: str,
-        *,
-        max_turns: int | None = None,
-        max_cost_usd: float | None = None,
-        key: str | None = None,
-    ) -> Signalled:
-        """Start a failed task anew; its conversation is archived. Turns count anew, its cost counts on.
-
-        Args:
-            max_turns: limit of turns from now on; None leaves it as it is.
-            max_cost_usd: limit of money of the whole task, dollars; None leaves it as it is.
-
-        Raises:
-            IllegalMove: the task has not failed.
-            LimitReached: it would fail at once; nothing was changed. Give a higher limit.
-            BadInput: a limit is out of its range. Else see the class.
-        """
-        return self._service.reset(self.find(task_id), key, limit_change(max_turns, max_cost_usd))
-
-    def limit(
-        self,
-        task_id: str,
-        *,
-        max_turns: int | None = None,
-        max_cost_usd: float | None = None,
-        max_tree_turns: int | None = None,
-        key: str | None = None,
-    ) -> Signalled:
-        """Set the limits of a task, from its next model call on. One that has failed at a limit still needs `retry`.
-
-        Args:
-            max_turns: limit of turns; None leaves it as it is.
-            max_cost_usd: limit of money of the whole task, dollars; None leaves it as it is.
-            max_tree_turns: limit of turns of the task with all that is below it; None leaves it as it is.
-
-        Raises:
-            IllegalMove: the task was cancelled.
-            BadInput: no limit is given, or one is out of its range. Else see the class.
-        """
-        return self._service.limit(self.find(task_id), limit_change(max_turns, max_cost_usd, max_tree_turns), key)
 
     def wake(self, task_id: str) -> bool:
         """Send the wake-up message of a task that waits for a worker again.

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from neuraphage.api.start_time import read_start, start_ms
 from neuraphage.cli.completion import task_ids
 from neuraphage.cli.flags import choose_flag
 from neuraphage.decide.own_prices import read_label
@@ -210,30 +208,6 @@ def dependencies_of(texts: list[str] | None) -> list[Dependency]:
         return [read_dependency(text) for text in texts or ()]
     except BadInput as error:
         raise BadInput(f"--after {error}") from None
-
-
-StartsAt = Annotated[
-    str | None,
-    typer.Option(
-        "--at",
-        help="When it begins, as 2026-12-24T09:00, in this machine's zone unless an offset follows; else at once.",
-        metavar="TIME",
-    ),
-]
-
-
-def start_of(text: str | None) -> datetime | None:
-    """What --at was given; None when it was not.
-
-    Raises:
-        BadInput: it is no time, or one that the clocks never show.
-    """
-    try:
-        at = None if text is None else read_start(text)
-        start_ms(at)
-    except BadInput as error:
-        raise BadInput(f"--at {error}") from None
-    return at
 
 
 AsJson = Annotated[bool, typer.Option("--json", help="JSON with stable names, for programs.")]

@@ -191,6 +191,8 @@ def _limits(data: dict[str, Any]) -> str:
     turns, cost = data.get("max_turns"), data.get("max_cost_microusd")
     said, tree = [] if turns is None else [f"{turns:.0f} turns"], data.get("max_tree_turns")
     said += [] if tree is None else [f"{tree:.0f} turns with its subtasks"]
+    running = data.get("max_running_ms")
+    said += [] if running is None else [f"{duration(int(running))} at work"]
     return ", ".join(said + ([] if cost is None else [dollars(int(cost))]))
 
 

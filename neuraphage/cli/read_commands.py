@@ -28,6 +28,7 @@ from neuraphage.cli.json_lines import with_prompts
 from neuraphage.cli.message_text import marked, message_lines
 from neuraphage.cli.prompts import show_open_prompt
 from neuraphage.cli.viewer import Viewer
+from neuraphage.decide.duration import duration
 from neuraphage.decide.limits import turn_number, turns_used
 from neuraphage.model.effect import JournalEntry, ModelEffect, ToolEffect
 from neuraphage.model.money import label_texts
@@ -124,6 +125,7 @@ def describe(record: TaskRecord) -> list[tuple[str, str]]:
         ("model", _model(record)),
         ("turns", turns_text(record)),
         *_tree_turns(record),
+        *_running(record),
         ("tokens", f"{counters.tokens_used}"),
         ("cost", f"{dollars(counters.cost_microusd)} of at most {dollars(record.limits.max_cost_microusd)}"),
         *cache_lines(counters),
@@ -172,6 +174,12 @@ def turns_text(record: TaskRecord) -> str:
     if not record.turns_from:
         return f"{done} of at most {most}"
     return f"{done}, of which {turns_used(record)} of at most {most} since your message"
+
+
+def _running(record: TaskRecord) -> list[tuple[str, str]]:
+    """Time at work, where a limit bounds it."""
+    most_ms = record.limits.max_running_ms
+    return [] if most_ms is None else [("at work", f"{duration(record.counters.running_ms)} of {duration(most_ms)}")]
 
 
 def _tree_turns(record: TaskRecord) -> list[tuple[str, str]]:

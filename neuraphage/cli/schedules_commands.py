@@ -30,6 +30,7 @@ from neuraphage.cli.console import dollars, hint, one_line, out, plain_table, pr
 from neuraphage.cli.hints import command_line
 from neuraphage.cli.new_task import check_new_task
 from neuraphage.cli.task_commands import Directory
+from neuraphage.cli.time_arguments import RunningFor, running_for
 from neuraphage.decide.occurrences import zone_of
 from neuraphage.model.schedule import TAG, Overlap
 from neuraphage.model.task import OnUnknownOutcome
@@ -83,6 +84,7 @@ def add(  # noqa: PLR0913, PLR0917 - options of a task; typer passes them by nam
     max_turns: MaxTurns = None,
     max_cost: MaxCost = None,
     max_tree_turns: TreeTurns = None,
+    max_running_for: RunningFor = None,
     permission_timeout: PermissionTimeout = None,
     tag: Annotated[list[str] | None, typer.Option(help="A word for `list --tag`; may be repeated.")] = None,
     label: Labels = None,
@@ -105,6 +107,7 @@ def add(  # noqa: PLR0913, PLR0917 - options of a task; typer passes them by nam
         "max_turns": max_turns,
         "max_cost_usd": max_cost,
         "max_tree_turns": max_tree_turns,
+        "max_running_for": running_for(max_running_for),
         "permission_timeout_s": timeout_s(permission_timeout),
         "tags": tag or (),
         "labels": labels_of(label),

@@ -22,7 +22,6 @@ from neuraphage.cli.arguments import (
     MaxTurns,
     Model,
     PermissionTimeout,
-    StartsAt,
     TaskId,
     TaskMode,
     TreeTurns,
@@ -31,7 +30,6 @@ from neuraphage.cli.arguments import (
     existing_dir,
     given_extra,
     labels_of,
-    start_of,
     timeout_s,
 )
 from neuraphage.cli.batch_submit import submit_batch
@@ -40,6 +38,8 @@ from neuraphage.cli.console import dollars, harmless, out, print_json, print_wra
 from neuraphage.cli.hints import command_line, typed_here
 from neuraphage.cli.new_task import check_limits, check_new_task, tell_first
 from neuraphage.cli.text_input import Edit, TextFile, given_text
+from neuraphage.cli.time_arguments import RunningFor, StartsAt, running_for, start_of
+from neuraphage.decide.duration import duration
 from neuraphage.decide.going_on import going_on, when_read
 from neuraphage.errors import BadInput
 from neuraphage.model.some import some
@@ -89,6 +89,7 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
     max_turns: MaxTurns = None,
     max_cost: MaxCost = None,
     max_tree_turns: TreeTurns = None,
+    max_running_for: RunningFor = None,
     mode: TaskMode = None,
     permission_timeout: PermissionTimeout = None,
     name: Annotated[str | None, typer.Option(help="A name for lists, in place of the prompt's first words.")] = None,
@@ -121,6 +122,7 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
     working_dir, wait_s = None if directory is None else existing_dir(directory), timeout_s(permission_timeout)
     shown: dict[str, Any] = {"name": name, "tags": tag or (), "labels": labels_of(label), "priority": priority}
     shown |= {"blocked_by": dependencies_of(after), "at": start_of(at), "extra": given_extra(extra)}
+    shown |= {"max_tree_turns": max_tree_turns, "max_running_for": running_for(max_running_for)}
     with connect() as api:
         tell_first(api, model, attach)
         task_id = api.submit(
@@ -130,7 +132,6 @@ def submit(  # noqa: PLR0913, PLR0917 - every option of a task; typer passes the
             model=model,
             max_turns=max_turns,
             max_cost_usd=max_cost,
-            max_tree_turns=max_tree_turns,
             mode=mode or Mode.AUTONOMOUS,
             permission_timeout_s=wait_s,
             **shown,
@@ -215,6 +216,7 @@ def retry(
     task_id: TaskId,
     max_turns: MaxTurns = None,
     max_cost: MaxCost = None,
+    max_running_for: RunningFor = None,
     reply: Annotated[
         bool,
         typer.Option("--reply", help="Ask the model again for its last reply, which it is not shown any more."),
@@ -226,32 +228,41 @@ def retry(
     reply is superseded. What tools did stays.
     """
     check_limits(max_turns, max_cost)
-    if reply and (max_turns, max_cost) != (None, None):
+    longest_s = running_for(max_running_for)
+    if reply and (max_turns, max_cost, longest_s) != (None, None, None):
         raise BadInput("--reply sets no limits; `neuraphage limit` does")
     with connect() as api:
         if reply:
             api.retry_reply(task_id)
             out.print("asking again")
             return
-        api.retry(task_id, max_turns=max_turns, max_cost_usd=max_cost)
+        api.retry(task_id, max_turns=max_turns, max_cost_usd=max_cost, max_running_for=longest_s)
     out.print("retrying")
 
 
 def limit(
-    task_id: TaskId, max_turns: AnyTurns = None, max_cost: AnyCost = None, max_tree_turns: TreeTurns = None
+    task_id: TaskId,
+    max_turns: AnyTurns = None,
+    max_cost: AnyCost = None,
+    max_tree_turns: TreeTurns = None,
+    max_running_for: RunningFor = None,
 ) -> None:
     """Set the limits of a task, from its next model call on.
 
     Turns are those of one piece of work: from the start, or from your message to a task that was completed or waited
-    for one. Money is that of the whole task.
+    for one. Money is that of the whole task, and so is the time that workers have it.
     """
+    longest_s = running_for(max_running_for)
     with connect() as api:
         full_id = api.find(task_id)
-        api.limit(full_id, max_turns=max_turns, max_cost_usd=max_cost, max_tree_turns=max_tree_turns)
+        most: dict[str, Any] = {"max_turns": max_turns, "max_cost_usd": max_cost, "max_tree_turns": max_tree_turns}
+        api.limit(full_id, **most, max_running_for=longest_s)
         record = api.get(full_id)
     limits, tree = record.limits, ""
     if limits.max_tree_turns is not None:
         tree = f"; with its subtasks at most {some(limits.max_tree_turns, 'turn')}"
+    if limits.max_running_ms is not None:
+        tree += f"; {duration(limits.max_running_ms)} at work"
     out.print(f"at most {some(limits.max_turns, 'turn')} and {dollars(limits.max_cost_microusd)}{tree}")
     if record.status in TERMINAL:
         print_wrapped(harmless(typed_here(f"it is {record.status.value}; {going_on(record)}")), "  ")

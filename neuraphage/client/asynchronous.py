@@ -30,6 +30,8 @@ from neuraphage.model.task import Status, TaskRecord
 from neuraphage.ports import Signalled
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from neuraphage.api.checking import Attachable
     from neuraphage.decide.fate import Fate
 
@@ -84,20 +86,34 @@ class AsyncClient(AsyncFollowing, AsyncGraph):
         return await self._call(self._api.cancel, task_id, reason=reason, key=key)
 
     async def retry(
-        self, task_id: str, *, max_turns: int | None = None, max_cost_usd: float | None = None, key: str | None = None
+        self,
+        task_id: str,
+        *,
+        max_turns: int | None = None,
+        max_cost_usd: float | None = None,
+        max_running_for: float | timedelta | None = None,
+        key: str | None = None,
     ) -> Signalled:
         """As `Client.retry`."""
-        return await self._call(self._api.retry, task_id, max_turns=max_turns, max_cost_usd=max_cost_usd, key=key)
+        limits: dict[str, Any] = {"max_turns": max_turns, "max_cost_usd": max_cost_usd}
+        return await self._call(self._api.retry, task_id, **limits, max_running_for=max_running_for, key=key)
 
     async def retry_reply(self, task_id: str, *, key: str | None = None) -> Signalled:
         """As `Client.retry_reply`."""
         return await self._call(self._api.retry_reply, task_id, key=key)
 
     async def reset(
-        self, task_id: str, *, max_turns: int | None = None, max_cost_usd: float | None = None, key: str | None = None
+        self,
+        task_id: str,
+        *,
+        max_turns: int | None = None,
+        max_cost_usd: float | None = None,
+        max_running_for: float | timedelta | None = None,
+        key: str | None = None,
     ) -> Signalled:
         """As `Client.reset`."""
-        return await self._call(self._api.reset, task_id, max_turns=max_turns, max_cost_usd=max_cost_usd, key=key)
+        limits: dict[str, Any] = {"max_turns": max_turns, "max_cost_usd": max_cost_usd}
+        return await self._call(self._api.reset, task_id, **limits, max_running_for=max_running_for, key=key)
 
     async def limit(
         self,
@@ -106,6 +122,7 @@ class AsyncClient(AsyncFollowing, AsyncGraph):
         max_turns: int | None = None,
         max_cost_usd: float | None = None,
         max_tree_turns: int | None = None,
+        max_running_for: float | timedelta | None = None,
         key: str | None = None,
     ) -> Signalled:
         """As `Client.limit`."""
@@ -115,6 +132,7 @@ class AsyncClient(AsyncFollowing, AsyncGraph):
             max_turns=max_turns,
             max_cost_usd=max_cost_usd,
             max_tree_turns=max_tree_turns,
+            max_running_for=max_running_for,
             key=key,
         )
 

@@ -7,13 +7,16 @@ task back to work that would fail at once.
 from __future__ import annotations
 
 import math
+from datetime import timedelta
 
+from neuraphage.decide.duration import duration
 from neuraphage.errors import BadInput
-from neuraphage.model.limits import MOST_COST_MICROUSD, MOST_TREE_TURNS, MOST_TURNS, LimitChange
+from neuraphage.model.limits import MOST_COST_MICROUSD, MOST_RUNNING_MS, MOST_TREE_TURNS, MOST_TURNS, LimitChange
 from neuraphage.model.task import Status, TaskRecord
 
 _FIRST_TURNS = 10
 _FIRST_COST_MICROUSD = 1_000_000
+_FIRST_RUNNING_MS = 600_000
 """What a limit of zero is raised to."""
 
 
@@ -36,6 +39,9 @@ def limit_reached(record: TaskRecord) -> str | None:
         spent, most = dollars(spent_microusd(record)), dollars(record.limits.max_cost_microusd)
         below = " with its subtasks" if record.below_microusd else ""
         said.append(f"spent ${spent}{below}, its limit is ${most}")
+    most_ms = record.limits.max_running_ms
+    if most_ms is not None and record.counters.running_ms >= most_ms:
+        said.append(f"been at work for {duration(record.counters.running_ms)}, its limit is {duration(most_ms)}")
     return f"The task has {' and '.join(said)}." if said else None
 
 
@@ -49,6 +55,14 @@ def raising(record: TaskRecord) -> tuple[str, ...]:
         words += ["--max-turns", str(min(MOST_TURNS, _doubled(record.limits.max_turns or _FIRST_TURNS, used)))]
     if spent >= record.limits.max_cost_microusd:
         words += ["--max-cost", dollars(_doubled(record.limits.max_cost_microusd or _FIRST_COST_MICROUSD, spent))]
+    most_ms, running_ms = record.limits.max_running_ms, record.counters.running_ms
+    if most_ms is not None and running_ms >= most_ms:
+        if running_ms >= MOST_RUNNING_MS:
+            return ()
+        words += [
+            "--max-running-for",
+            f"{min(MOST_RUNNING_MS, _doubled(most_ms or _FIRST_RUNNING_MS, running_ms)) // 1000}s",
+        ]
     return tuple(words)
 
 
@@ -76,13 +90,33 @@ def dollars(microusd: int) -> str:
     return f"{whole}.{part.rstrip('0'):0<2}" if part.rstrip("0") else whole
 
 
-def limit_change(max_turns: int | None, max_cost_usd: float | None, max_tree_turns: int | None = None) -> LimitChange:
+def running_ms(max_running_for: float | timedelta | None) -> int | None:
+    """A limit of the time at work: seconds, or a length of time; None for none.
+
+    Raises:
+        BadInput: it is out of its range.
+    """
+    if max_running_for is None:
+        return None
+    seconds = max_running_for.total_seconds() if isinstance(max_running_for, timedelta) else max_running_for
+    if not (math.isfinite(seconds) and 0 <= seconds * 1000 <= MOST_RUNNING_MS):
+        raise BadInput(f"the limit of the time at work is {seconds} s; give 0 to {MOST_RUNNING_MS // 1000} s, a year")
+    return round(seconds * 1000)
+
+
+def limit_change(
+    max_turns: int | None,
+    max_cost_usd: float | None,
+    max_tree_turns: int | None = None,
+    max_running_for: float | timedelta | None = None,
+) -> LimitChange:
     """Limits as people name them.
 
     Args:
         max_turns: turns; None leaves the limit as it is.
         max_cost_usd: dollars; None leaves the limit as it is.
         max_tree_turns: turns with all subtasks; None leaves the limit as it is.
+        max_running_for: time at work, seconds or a length; None leaves the limit as it is.
 
     Raises:
         BadInput: one is out of its range.
@@ -95,7 +129,12 @@ def limit_change(max_turns: int | None, max_cost_usd: float | None, max_tree_tur
     if max_cost_usd is not None and not (math.isfinite(max_cost_usd) and 0 <= max_cost_usd <= most_usd):
         raise BadInput(f"the limit of money is {max_cost_usd}; give a number of dollars from 0 to {most_usd}")
     cost = None if max_cost_usd is None else round(max_cost_usd * 1_000_000)
-    return LimitChange(max_turns=max_turns, max_cost_microusd=cost, max_tree_turns=max_tree_turns)
+    return LimitChange(
+        max_turns=max_turns,
+        max_cost_microusd=cost,
+        max_tree_turns=max_tree_turns,
+        max_running_ms=running_ms(max_running_for),
+    )
 
 
 def turn_number(record: TaskRecord) -> int:

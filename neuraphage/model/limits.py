@@ -9,6 +9,7 @@ from neuraphage.model.base import Frozen
 MOST_TURNS = 10_000
 MOST_TREE_TURNS = 1_000_000
 MOST_COST_MICROUSD = 10**15
+MOST_RUNNING_MS = 366 * 86_400_000
 """Highest limits that a person can set later."""
 
 
@@ -20,11 +21,13 @@ class Limits(Frozen):
             person went on after the model had ended its turn.
         max_cost_microusd: money of the whole task, over resets too.
         max_tree_turns: turns of the whole task with all that is below it, over resets too; None for no such limit.
+        max_running_ms: time of the whole task that workers have it, over resets too; None for no such limit.
     """
 
     max_turns: int = Field(default=50, ge=0, le=MOST_TURNS)
     max_cost_microusd: int = Field(default=10_000_000, ge=0)
     max_tree_turns: int | None = Field(default=None, ge=0, le=MOST_TREE_TURNS)
+    max_running_ms: int | None = Field(default=None, ge=0, le=MOST_RUNNING_MS)
 
 
 class LimitChange(Frozen):
@@ -34,11 +37,13 @@ class LimitChange(Frozen):
         max_turns: turns.
         max_cost_microusd: money.
         max_tree_turns: turns with all that is below the task.
+        max_running_ms: time that workers have it.
     """
 
     max_turns: int | None = Field(default=None, ge=0, le=MOST_TURNS)
     max_cost_microusd: int | None = Field(default=None, ge=0, le=MOST_COST_MICROUSD)
     max_tree_turns: int | None = Field(default=None, ge=0, le=MOST_TREE_TURNS)
+    max_running_ms: int | None = Field(default=None, ge=0, le=MOST_RUNNING_MS)
 
 
 class TurnsUsedUp(Frozen):

@@ -94,6 +94,7 @@ class Counters(Frozen):
         tool_runs: tool calls with a committed result.
         recoveries: recoveries since the last outcome commit (the poison count).
         recoveries_total: recoveries in the task's life.
+        running_ms: time that workers had it, where a limit bounds that: up to the end of the last lease.
     """
 
     iteration: int = 0
@@ -108,6 +109,7 @@ class Counters(Frozen):
     tool_runs: int = 0
     recoveries: int = 0
     recoveries_total: int = 0
+    running_ms: int = 0
 
     @property
     def tokens_used(self) -> int:

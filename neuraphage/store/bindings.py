@@ -44,7 +44,7 @@ _CHANGE = ("fence", "claim", "#token", "outcome", "marker", "reserve", *_POOLS)
 _ALL_EVENTS = "#namespace_events_max"
 """About how many events the stream of the namespace keeps."""
 _SIGNAL = ("key", "by", "#signals_max", *LIMITS, _ALL_EVENTS)
-_MOST = ("max_turns", "max_cost_microusd")
+_MOST = ("max_turns", "max_cost_microusd", "max_running_ms")
 _WINDOWS = ("task", "#requests", "#input_tokens", "#output_tokens", "#window_ms", "#keep_ms")
 _LIMITED = (*_WINDOWS, "ticket", "#looks_max")
 _HEARD = ("gate", "heard", "#kept_ms")

@@ -38,6 +38,7 @@ local function granted_fields(row, claim, now)
   local set = { fence = row.fence + 1, claim = claim, token = 0, lease_ms = given.lease_ms }
   if row.owner ~= given.process then set.owner = given.process end
   if row.claim then set.trail = trail_of(row) end
+  if row.max_running_ms then set.held_from = now end
   -- A clean stop may have lasted for days; the age of the last saved step counts from here on.
   if now - (tonumber(row.saved_at) or now) > given.lease_ms then set.saved_at = now end
   -- From now on this release writes to the task: older workers, which may not be able to read that, are to see it.

@@ -43,6 +43,7 @@ create_task({
   spec = given.spec, entry = given.entry, name = given.name, labels = given.labels, priority = given.priority, held = held, reason = given.reason,
   max_turns = given.max_turns, max_cost_microusd = given.max_cost_microusd,
   max_tree_turns = given.max_tree_turns ~= '' and given.max_tree_turns or nil,
+  max_running_ms = given.max_running_ms ~= '' and given.max_running_ms or nil,
   parent = parent, on_parent_end = given.on_parent_end ~= '' and given.on_parent_end or nil, starts_at = starts_at,
 }, now, CAUSE.person)
 if parent then as_task(parent, adopt_as(ID), given.name) end

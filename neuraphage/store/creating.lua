@@ -6,7 +6,7 @@ local function create_task(new, now, cause)
     marker = FIRST_MARKER, iteration = 0, seq = 1, fence = 0, token = 0, recoveries = 0,
     recoveries_total = 0, reason = new.reason, schema = SCHEMA,
     parent = new.parent, on_parent_end = new.on_parent_end, starts_at = new.starts_at,
-    max_tree_turns = new.max_tree_turns, tree = (new.parent or new.max_tree_turns) and NEVER_TAKEN or nil,
+    max_tree_turns = new.max_tree_turns, max_running_ms = new.max_running_ms, tree = (new.parent or new.max_tree_turns) and NEVER_TAKEN or nil,
   })
   if new.labels ~= '' then write({ labels = new.labels }) end
   if tostring(new.priority) ~= PRIORITY then write({ priority = new.priority }) end

@@ -7,6 +7,7 @@ local function finish()
   if given.iteration ~= row.iteration then return { 'LOST' } end
   local now = now_ms()
   local set = change_fields(groups, now)
+  add_held_time(row, set, now)
   -- A person may have raised the limit since the claim: the turn is begun once more instead of failing.
   if to == FINISH_TO.limited then to = at_limit(set) and FINISH_TO.failed or 'again' end
   local is_plain = to == FINISH_TO.next and not row.pause and not row.cancel and not row.locks

@@ -24,6 +24,7 @@ if makes then
     spec = given.spec, entry = given.entry, name = given.name, labels = given.labels, priority = given.priority,
     held = is_at_work, reason = given.reason, max_turns = given.max_turns, max_cost_microusd = given.max_cost_microusd,
     max_tree_turns = given.max_tree_turns ~= '' and given.max_tree_turns or nil,
+    max_running_ms = given.max_running_ms ~= '' and given.max_running_ms or nil,
   }, now, CAUSE.sweep)
   if is_at_work then
     redis.call('ZADD', EDGES, 0, state.last_task .. ' ' .. ID)

@@ -20,7 +20,7 @@ end
 
 local COMMON = { 'status', 'since', 'fence', 'claim', 'token', 'verdict', 'owner', 'pause', 'cancel', 'seq',
   'iteration', 'prompts', 'recoveries', 'recoveries_total', 'marker', 'saved_at', 'reason', 'retry_count',
-  'lease_ms', 'stalls', 'trail', 'short', 'locks', 'admission', 'starts_at', 'tree' }
+  'lease_ms', 'stalls', 'trail', 'short', 'locks', 'admission', 'starts_at', 'max_running_ms', 'held_from', 'tree' }
 
 -- One command with any number of arguments, in as many calls as it takes: Lua unpacks no more than 8,000 at once,
 -- and an error in mid-script would leave it half done. The part is even, since HSET takes pairs.
@@ -196,12 +196,21 @@ end
 -- Whether the limits forbid the next model call, with the fields of `set` in place of the stored ones. The rule is
 -- that of decide/limits.py.
 local function at_limit(set)
-  local row = read({ 'max_turns', 'max_cost_microusd', 'iteration', 'turns_from', 'cost_microusd', 'below' })
+  local row = read({ 'max_turns', 'max_cost_microusd', 'iteration', 'turns_from', 'cost_microusd', 'below',
+    'max_running_ms', 'running_ms' })
   local function value(name) return tonumber(set[name] or row[name]) end
   local first = (not value('max_turns') or not value('max_cost_microusd')) and limits_of_spec() or {}
   local function reached(used, most) return most ~= nil and used >= most end
   return reached((value('iteration') or 0) - (value('turns_from') or 0), value('max_turns') or first.max_turns)
     or reached((value('cost_microusd') or 0) + (value('below') or 0), value('max_cost_microusd') or first.max_cost_microusd)
+    or reached(value('running_ms') or 0, value('max_running_ms'))
+end
+
+-- Notes what a lease adds to the time at work, where that is limited: `held_from` is when it was taken.
+local function add_held_time(row, set, till)
+  if not row.held_from then return end
+  local before = tonumber(redis.call('HGET', TASK, 'running_ms')) or 0
+  set.running_ms = string.format('%.0f', before + math.max(0, till - (tonumber(row.held_from) or till)))
 end
 
 local PER_TASK = { TASK, MESSAGES, TURN, INBOX, EVENTS, SIGNALS, WHY }

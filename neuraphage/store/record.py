@@ -152,6 +152,7 @@ def _limits(values: Mapping[str, bytes], first: Limits) -> Limits:
         max_turns=_int(values, "max_turns", first.max_turns),
         max_cost_microusd=_int(values, "max_cost_microusd", first.max_cost_microusd),
         max_tree_turns=int(values["max_tree_turns"]) if values.get("max_tree_turns") else first.max_tree_turns,
+        max_running_ms=int(values["max_running_ms"]) if values.get("max_running_ms") else first.max_running_ms,
     )
 
 

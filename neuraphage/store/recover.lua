@@ -78,6 +78,7 @@ local set = {
   fence = row.fence + 1, seq = row.seq + 1, recoveries = recoveries, recoveries_total = row.recoveries_total + 1,
   unsafe_until = unsafe_until, stalls = stalled and stalls or nil,
 }
+add_held_time(row, set, math.min(now, expiry - lease_ms)) -- until it was last renewed: nobody knows of more
 local function done(verdict, reason)
   redis.call('HDEL', SUSPECTS, ID)
   local text = reading(verdict, reason, recoveries)

@@ -7,6 +7,7 @@ if not resets and not (read_detail and type(detail) == 'table' and detail.recove
 if redis.call('LLEN', MESSAGES) == 0 then return reply('ILLEGAL') end
 local call, raised = call_state(), raised_limits()
 local set = { retry_count = (row.retry_count or 0) + 1, max_turns = raised.max_turns, max_cost_microusd = raised.max_cost_microusd }
+set.max_running_ms = raised.max_running_ms
 if resets then
   set.iteration, set.turns_from = 0, 0
   set.resets = (redis.call('HGET', TASK, 'resets') or 0) + 1

@@ -31,7 +31,7 @@ end
 -- Limits that a person sets, as fields of the record; an empty one stays as it is.
 local function raised_limits()
   local raised = {}
-  for _, name in ipairs({ 'max_turns', 'max_cost_microusd', 'max_tree_turns' }) do
+  for _, name in ipairs({ 'max_turns', 'max_cost_microusd', 'max_tree_turns', 'max_running_ms' }) do
     if (given[name] or '') ~= '' then raised[name] = given[name] end
   end
   return raised
@@ -39,7 +39,8 @@ end
 local function tell_limits(raised)
   event(EVENT.LimitsChanged, cjson.encode({
     max_turns = tonumber(raised.max_turns), max_cost_microusd = tonumber(raised.max_cost_microusd),
-    max_tree_turns = tonumber(raised.max_tree_turns), by = given.by,
+    max_tree_turns = tonumber(raised.max_tree_turns),
+    max_running_ms = tonumber(raised.max_running_ms), by = given.by,
   }), given.events_max)
 end
 

@@ -11,6 +11,7 @@ local now = now_ms()
 local set = change_fields(groups, now)
 local seq = row.seq + 1
 set.seq = seq
+add_held_time(row, set, now)
 local function answer(status, where)
   set.verdict = cjson.encode(settled(status, where, seq, row.iteration))
 end

@@ -38,3 +38,15 @@ def test_a_time_that_is_none_or_past_is_refused(cli: CommandLine, bench: Bench, 
     ran = cli("submit", "Do it.", "--at", at)
     assert (ran.code, said in " ".join(ran.err.split())) == (2, True), ran.err
     assert bench.client.list() == []
+
+
+def test_a_limit_of_the_time_at_work(cli: CommandLine, bench: Bench) -> None:
+    """Given, shown, raised, told; and what is no time is refused."""
+    task_id = cli("submit", "Do it.", "--max-running-for", "30m").out.strip()
+    assert "at work      0 s of 30 min\n" in cli("show", task_id).out
+    assert "2 h at work" in cli("limit", task_id, "--max-running-for", "2h").out
+    assert cli("show", task_id, "--json").json["limits"]["max_running_ms"] == 7_200_000
+    assert "2 h at work" in cli("events", task_id).out
+    for text in ("soon", "30", "9999d"):
+        assert cli("submit", "x", "--max-running-for", text).code == 2, text
+    assert len(bench.client.list()) == 1

@@ -24,7 +24,7 @@ PLAIN: dict[str, Any] = {
     "mode": "autonomous",
     "allow": [],
     "working_dir": None,
-    "limits": {"max_turns": 50, "max_cost_microusd": 10_000_000, "max_tree_turns": None},
+    "limits": {"max_turns": 50, "max_cost_microusd": 10_000_000, "max_tree_turns": None, "max_running_ms": None},
     "permission_timeout_s": 300.0,
 }
 """What a task is that is given nothing but a prompt."""
@@ -43,14 +43,20 @@ OPTIONS: list[tuple[list[str], dict[str, Any]]] = [
         {"model": "claude-opus-5-5", "tier": "expert", "fallbacks": [], "extra": {"seed": 1}},
     ),
     (["--model", "openai:llama3:8b"], {"model": "openai:llama3:8b", "tier": None}),
-    (["--max-turns", "7"], {"limits": {"max_turns": 7, "max_cost_microusd": 10_000_000, "max_tree_turns": None}}),
+    (
+        ["--max-turns", "7"],
+        {"limits": {"max_turns": 7, "max_cost_microusd": 10_000_000, "max_tree_turns": None, "max_running_ms": None}},
+    ),
     (
         ["--max-tree-turns", "9"],
-        {"limits": {"max_turns": 50, "max_cost_microusd": 10_000_000, "max_tree_turns": 9}},
+        {"limits": {"max_turns": 50, "max_cost_microusd": 10_000_000, "max_tree_turns": 9, "max_running_ms": None}},
     ),
     (["--permission-timeout", "2.5"], {"permission_timeout_s": 2.5}),
     (["--permission-timeout", "none"], {"permission_timeout_s": None}),
-    (["--max-cost", "0.25"], {"limits": {"max_turns": 50, "max_cost_microusd": 250_000, "max_tree_turns": None}}),
+    (
+        ["--max-cost", "0.25"],
+        {"limits": {"max_turns": 50, "max_cost_microusd": 250_000, "max_tree_turns": None, "max_running_ms": None}},
+    ),
 ]
 
 
@@ -81,7 +87,7 @@ def test_all_options_together(cli: CommandLine, bench: Bench, tmp_path: Path) ->
     wanted = {name: value for _, row in OPTIONS for name, value in row.items()}
     wanted |= {
         "working_dir": str(tmp_path),
-        "limits": {"max_turns": 7, "max_cost_microusd": 250_000, "max_tree_turns": 9},
+        "limits": {"max_turns": 7, "max_cost_microusd": 250_000, "max_tree_turns": 9, "max_running_ms": None},
     }
     assert {name: spec[name] for name in wanted} == wanted
     assert spec_of(cli, *options)["task_id"] == spec["task_id"]

@@ -19,7 +19,7 @@ from neuraphage.store.tasks import RedisStore
 from patience import PATIENCE_S
 from storekit import StoreKit
 
-VOLATILE = {"recoveries", "recoveries_total", "model_resends", "recovery_cost_microusd"}
+VOLATILE = {"running_ms", "recoveries", "recoveries_total", "model_resends", "recovery_cost_microusd"}
 """Counters that tell of the crash itself."""
 ENDING_LIMIT_S = PATIENCE_S
 INTERRUPTED = "The command was interrupted and its outcome is unknown"

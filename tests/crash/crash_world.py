@@ -23,7 +23,7 @@ from neuraphage.llm.model_table import ModelTable
 from neuraphage.llm.pricing import PriceTable
 from neuraphage.model.dependency import Dependency
 from neuraphage.model.effect import EffectState, ToolEffect
-from neuraphage.model.limits import Limits
+from neuraphage.model.limits import MOST_RUNNING_MS, Limits
 from neuraphage.model.prompt import Prompt
 from neuraphage.model.schedule import ScheduleDefinition
 from neuraphage.model.task import TaskRecord, TaskSpec
@@ -162,7 +162,9 @@ class Site:
             permission_timeout_s=3_600.0,
             labels=dict([LABEL.split("=")]),
             starts_at_ms=STARTS_AT_MS,
-            limits=Limits(max_turns=len(PLAN)),  # the plan comes to its end only once the limit is raised
+            limits=Limits(
+                max_turns=len(PLAN), max_running_ms=MOST_RUNNING_MS
+            ),  # the plan comes to its end only once the limit is raised
         )
 
     def schedule(self) -> ScheduleDefinition:

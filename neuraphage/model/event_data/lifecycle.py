@@ -81,12 +81,14 @@ class LimitsChanged(EventData):
         max_turns: the new limit of turns; none where it stays.
         max_cost_microusd: the new limit of money; none where it stays.
         max_tree_turns: the new limit of turns with all subtasks; none where it stays.
+        max_running_ms: the new limit of the time that workers have it; none where it stays.
     """
 
     by: str
     max_turns: int | None = None
     max_cost_microusd: int | None = None
     max_tree_turns: int | None = None
+    max_running_ms: int | None = None
 
 
 class ModelChanged(EventData):

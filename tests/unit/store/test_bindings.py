@@ -99,7 +99,7 @@ def test_what_is_given_is_used_and_the_other_way_round(name: str) -> None:
     passed_whole = (
         {"events_max", "republish_ms", "exec_ms", "conversation_ms"} if re.search(r"\bgiven[,)]", text) else set()
     )
-    by_name = {"max_turns", "max_cost_microusd"} if "given[name]" in text else set()
+    by_name = {"max_turns", "max_cost_microusd", "max_running_ms"} if "given[name]" in text else set()
     declared = set(binding.argument_names)
     assert used <= declared | by_name
     assert declared <= used | passed_whole | by_name
