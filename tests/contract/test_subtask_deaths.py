@@ -61,7 +61,7 @@ def lived(folder: Path, client: Any, recorder: Recorder) -> tuple[Rig, str]:
 
 
 def told(rig: Rig, parent: str) -> dict[str, Any]:
-    """What must be the same whoever died when: tasks, statuses, results of calls, money."""
+    """What must be the same whoever died when: tasks, statuses, results of calls, money, turns."""
     child = child_id(parent, "a")
     family = {"it": parent, "a": child, "b": child_id(parent, "b"), "c": child_id(child, "c")}
     names = {task_id: name for name, task_id in family.items()}
@@ -73,7 +73,14 @@ def told(rig: Rig, parent: str) -> dict[str, Any]:
         for known, short in names.items():
             results = {key: text.replace(known, short) for key, text in results.items()}
         spawned = rig.kinds(task_id).count("SubtaskSpawned")
-        found[name] = (record.status, results, record.below_microusd, record.counters.cost_microusd, spawned)
+        found[name] = (
+            record.status,
+            results,
+            record.below_microusd,
+            record.counters.cost_microusd,
+            spawned,
+            record.tree_turns,
+        )
         assert record.status is Status.COMPLETED
     return found
 
