@@ -92,8 +92,6 @@ class ChildStep:
         )
         waits = bool(call.params.get("wait", True))
         self._announce(call, (task_id,) if waits else ())
-        data = {"child": task_id, "name": spec.name}
-        work.note(events=[Event(kind=EventKind.SUBTASK_SPAWNED, data=data)])
         work.change_children(ChildChanges(new=((spec, ChildWait.ALL if waits else ChildWait.LATER),)))
         if not waits:
             text = f"Subtask {task_id} was made and works by itself. wait_for_tasks waits for it and tells its result."

@@ -23,6 +23,7 @@ local function change_children(rows, now)
       local new = cjson.decode(more)
       new.parent, new.reason, new.spec, new.entry = ID, REASON.user_request, rows[i + 3], rows[i + 4]
       as_task(id, create_task, new, now, CAUSE.worker)
+      event(EVENT.SubtaskSpawned, cjson.encode({ child = id, name = new.name }), given.events_max)
       add_child(children, id, new.wait)
       if redis.call('ZSCORE', OUTBOX, id) then woken[#woken + 1] = id .. ' 1 0' end -- else it stands in line
     elseif what == CHILD.wait and known[id] then

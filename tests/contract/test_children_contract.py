@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from eventkit import stored_events
 from neuraphage.decide.children import child_id
 from neuraphage.errors import BadInput, CircularDependency, IllegalMove, TaskNotFound
 from neuraphage.model.dependency import Dependency, DependencyState
@@ -69,6 +70,8 @@ def test_children_are_made_by_the_write_that_gives_the_lease_back(kit: StoreKit)
     children = [child_id(parent, "a"), child_id(parent, "b")]
     assert [turn.task_id for turn in settled.woken] == children
     assert stands(kit, parent) == BLOCKED
+    told = [event.data for event in stored_events(kit.store.context) if event.kind == "SubtaskSpawned"]
+    assert told == [{"child": child, "name": name} for child, name in zip(children, "ab", strict=True)]
     assert [stands(kit, child) for child in children] == [QUEUED, QUEUED]
     record = kit.store.get(parent)
     assert [(one.task_id, one.wait, one.state) for one in record.children] == [

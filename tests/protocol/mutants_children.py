@@ -111,6 +111,11 @@ CHILD_MUTANTS = (
         "who is full takes no child", "create", "  if made >= given.max_children then", "  if false then",
         "a_person_makes_a_child",
     ),
+    _children(
+        "the history has who was made", "spawning",
+        "      event(EVENT.SubtaskSpawned, cjson.encode({ child = id, name = new.name }), given.events_max)\n", "",
+        "children_are_made_by_the_write_that_gives_the_lease_back",
+    ),
     _bounds(
         "a turn makes no more than there is room for", "suspend",
         "if too_many then return", "if false then return", "a_turn_makes_no_more_children_than_there_is_room_for",
