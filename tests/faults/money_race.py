@@ -79,13 +79,8 @@ class Race:
 
     def submit(self, count: int, **fields: Any) -> list[str]:
         """Tasks that wait for a worker."""
-        specs = [
-            TaskSpec(
-                task_id=new_task_id(), name=f"task {n}", prompt=f"Task {n}.", model="scripted-1", max_tokens=9_900,
-                working_dir=str(self.folder), allow=("*",), **fields,
-            )
-            for n in range(count)
-        ]  # fmt: skip
+        given = {"model": "scripted-1", "max_tokens": 9_900, "working_dir": str(self.folder), "allow": ("*",)} | fields
+        specs = [TaskSpec(task_id=new_task_id(), name=f"task {n}", prompt=f"Task {n}.", **given) for n in range(count)]
         return [self.store.create(spec, spec.task_id)[1] for spec in specs]
 
     def start(self) -> None:

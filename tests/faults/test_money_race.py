@@ -14,8 +14,10 @@ from fault_server import FaultServer
 from money_race import CALL_MICROUSD, TURNS, Race, work
 
 from neuraphage.model.effect import EffectState, model_effect
+from neuraphage.model.limits import Limits
 from neuraphage.model.money import SPENT_FIELDS
 from neuraphage.model.task import PausedDetail, Status
+from neuraphage.ports import Signal, SignalKind
 from neuraphage.settings import Settings
 from neuraphage.store import invariant, queries
 from neuraphage.testing.scripted_api.server import ScriptedServer
@@ -114,6 +116,26 @@ def test_twenty_tasks_race_a_pool_and_exceed_it_by_one_call_at_most(
     assert {detail.reason for detail in paused} == {"money"}
     assert len(paused) + sum(record.status is Status.COMPLETED for record in books.records) == 20
     assert int(run.store.context.client.hget(run.store.context.keys.pools, "reserved team=web") or 0) == 0
+
+
+def test_twenty_subtasks_race_the_dollar_of_their_parent(
+    race: Callable[..., Race], provider: ScriptedServer, announce: Callable[[str], None]
+) -> None:
+    """The limit of the one above holds for all of them, workers killed in the midst of calls; it knows the sum."""
+    run = race()
+    (parent,) = run.submit(1, limits=Limits(max_turns=50, max_cost_microusd=LIMIT_MICROUSD))
+    run.store.signal(parent, Signal(kind=SignalKind.PAUSE, key="stays"))  # it is over when they are, and not before
+    below = run.submit(20, parent_id=parent, depth=1)
+    run.run(below, workers=4, kills=8, chance=random.Random(2))
+    books = Books(run, below, provider)
+    total = books.agree()
+    announce(f"${total / 1e6:.2f} of a parent's $1.00 after {run.kills} kills, {books.sent} calls sent")
+    assert LIMIT_MICROUSD <= total <= LIMIT_MICROUSD + CALL_MICROUSD
+    record = run.store.get(parent)
+    assert (record.counters.cost_microusd, record.below_microusd) == (0, total)
+    assert {record.status for record in books.records} <= {Status.COMPLETED, Status.FAILED}
+    context = run.store.context
+    assert context.client.hget(context.keys.task(parent), "held_below") in (None, b"0")
 
 
 def test_the_books_agree_after_kills_without_a_pool(race: Callable[..., Race], provider: ScriptedServer) -> None:
