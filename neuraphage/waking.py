@@ -8,6 +8,7 @@ from neuraphage.decide.server_url import broker_address, broker_servers
 from neuraphage.queue.dispatcher import QueueDispatcher
 from neuraphage.settings import Settings
 from neuraphage.store.client import connect
+from neuraphage.store.round_trip import RoundTrips
 
 BROKER_RETRIES = 2
 """With the longest wait for an answer, three tries end within the 10 s that a silent broker may cost."""
@@ -19,11 +20,9 @@ def build_dispatcher(settings: Settings) -> QueueDispatcher:
     Raises:
         SettingsError: the broker's URL cannot be read.
     """
-    servers = [
-        connect(url, socket_timeout_s=settings.broker_timeout_s, setting="broker_url", retries=BROKER_RETRIES)
-        for url in broker_servers(settings.broker_url.get_secret_value())
-    ]
-    return QueueDispatcher(servers, settings.namespace)
+    urls = broker_servers(settings.broker_url.get_secret_value())
+    clients = [connect(url, socket_timeout_s=settings.broker_timeout_s, setting="broker_url") for url in urls]
+    return QueueDispatcher([RoundTrips(client, BROKER_RETRIES) for client in clients], settings.namespace)
 
 
 class QueueWaker:

@@ -139,7 +139,7 @@ class Tasks(Limiting):
 
     def _dependency(self, awaited: str | Dependency) -> Dependency:
         """A dependency by its full id."""
-        given = Dependency.model_construct(task_id=awaited) if isinstance(awaited, str) else awaited
+        given = Dependency.trusted(task_id=awaited) if isinstance(awaited, str) else awaited
         return Dependency(task_id=self.find(given.task_id), on_failure=given.on_failure)
 
     def _timeout_s(self, given: float | Literal["none"] | None) -> float | None:

@@ -10,13 +10,13 @@ import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Any
 
 from neuraphage.decide.rates import begun_within_a_minute
 from neuraphage.decide.shorten import shorten
 from neuraphage.decide.snapshot import Snapshot
-from neuraphage.decide.steps_taken import Called, Noticed, Replied, Step, steps_taken
+from neuraphage.decide.steps_taken import Called, Noticed, Replied, Step
 from neuraphage.model.anomaly import Anomaly, AnomalyKind
 from neuraphage.model.effect import EffectClass, ToolEffect, tool_effect
 from neuraphage.model.tool import ToolDeclaration
@@ -55,7 +55,7 @@ def watched(snapshot: Snapshot) -> Watched:
     rules = snapshot.bounds.anomalies
     if not rules:
         return Watched()
-    history = _History(list(steps_taken(snapshot.entries)), snapshot.tools)
+    history = _History(snapshot.history.steps(snapshot.entries), snapshot.tools)
     read = {kind: (rule.limit, *_reading(snapshot, kind, history)) for kind, rule in rules.items()}
     reached = tuple(_anomaly(kind, *one) for kind, one in read.items() if one[1] >= one[0])
     half = next((kind for kind in rules if kind in _TOLD_EARLY and _is_half_way(kind, *read[kind][:2], history)), None)
@@ -95,9 +95,14 @@ class _Stretch:
         for at, call in enumerate(self.calls):
             tool = self._tools.get(call.name)
             is_pure = tool is not None and tool.effect_class is EffectClass.PURE
-            if not is_pure and _is_new(self.calls, at):
+            if not is_pure and (_is_new(self.calls, at) if at else self.is_last_new):
                 return self.calls[: at + 1]
         return self.calls
+
+    @cached_property
+    def is_last_new(self) -> bool:
+        """Whether the last call brought something that none before it had brought."""
+        return bool(self.calls) and _is_new(self.calls, 0)
 
 
 class _History:
@@ -118,7 +123,11 @@ class _History:
 
 def _reading(snapshot: Snapshot, kind: AnomalyKind, history: _History) -> Reading:
     turn = snapshot.record.counters.iteration
-    if kind in _OF_THE_TURN and any(note.kind is kind and note.turn == turn for note in history.notes):
+    if (
+        history.notes
+        and kind in _OF_THE_TURN
+        and any(note.kind is kind and note.turn == turn for note in history.notes)
+    ):
         return 0, ""
     match kind:
         case AnomalyKind.SAME_CALL_FAILS:
@@ -144,7 +153,13 @@ def _reading(snapshot: Snapshot, kind: AnomalyKind, history: _History) -> Readin
 
 def _is_new(calls: Sequence[Called], at: int) -> bool:
     """Whether a call brought something that none before it had brought."""
-    return not calls[at].is_error and not any(map(calls[at].is_same, calls[at + 1 :]))
+    call = calls[at]
+    if call.is_error:
+        return False
+    name, params = call.name, call.params
+    return not any(
+        other.name == name and other.params == params and call.is_same(other) for other in islice(calls, at + 1, None)
+    )
 
 
 def _same_call_fails(stretch: _Stretch) -> Reading:
@@ -180,7 +195,7 @@ def _idle_s(stretch: _Stretch) -> int:
     turns: set[int] = set()
     for step in stretch.steps:
         if isinstance(step, Called):
-            if _is_new(calls, at):
+            if stretch.is_last_new if at == 0 else _is_new(calls, at):
                 break
             at += 1
             turns.add(step.turn)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
-from neuraphage.decide.conversation import call_ids, merged_from, paired, with_ends
+from neuraphage.decide.conversation import begins_with, call_ids, merged_from, paired, with_ends
 
 Entries = Sequence[Mapping[str, Any]]
 
@@ -28,7 +28,7 @@ class Assembly:
 
     def request_messages(self, entries: Entries, *, plain: bool = False) -> list[dict[str, Any]]:
         """As conversation.request_messages. The messages are not to be changed."""
-        if plain != self._plain or not _begins_with(entries, self._count, self._last):
+        if plain != self._plain or not begins_with(entries, self._count, self._last):
             self._plain, self._count, self._last, self._messages = plain, 0, None, []
         added = entries[self._count :]
         if any(map(_reaches_back, added)):
@@ -44,7 +44,7 @@ class Assembly:
 
     def call_ids(self, entries: Entries) -> Container[str]:
         """As conversation.call_ids, to ask whether an id is there; good until the next question."""
-        if not _begins_with(entries, self._calls_to, self._calls_last):
+        if not begins_with(entries, self._calls_to, self._calls_last):
             self._calls, self._calls_to = set(), 0
         self._calls.update(call_ids(entries[self._calls_to :]))
         self._calls_to, self._calls_last = len(entries), entries[-1] if entries else None
@@ -54,8 +54,3 @@ class Assembly:
 def _reaches_back(entry: Mapping[str, Any]) -> bool:
     """Whether an entry changes what is sent of entries before it."""
     return entry.get("supersedes") is not None or entry.get("compaction") is not None
-
-
-def _begins_with(entries: Entries, count: int, last: Mapping[str, Any] | None) -> bool:
-    """Whether the first so many are those that were seen. Conversations only grow, so the last of them tells."""
-    return count == 0 or (len(entries) >= count and entries[count - 1] is last)

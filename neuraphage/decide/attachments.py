@@ -178,8 +178,9 @@ def is_media(block: Mapping[str, Any]) -> bool:
 
 def media_to_store(given: Iterable[Attachment], entries: Entries) -> dict[str, str]:
     """Digests and data of what no entry holds yet: each is stored once."""
-    there = held(entries)
-    return {one.sha256: one.data for one in given if one.data and one.sha256 not in there}
+    new = [one for one in given if one.data]
+    there = held(entries) if new else {}
+    return {one.sha256: one.data for one in new if one.sha256 not in there}
 
 
 def held(entries: Entries) -> dict[str, str]:

@@ -233,3 +233,8 @@ def final_text(content: Iterable[Mapping[str, Any]]) -> str:
 def calls_in(content: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The blocks of a reply that call tools, in order."""
     return [block for block in content if block.get("type") == "tool_use"]
+
+
+def begins_with(entries: Sequence[Mapping[str, Any]], count: int, last: Mapping[str, Any] | None) -> bool:
+    """Whether the first so many are those that were seen. Conversations only grow, so the last of them tells."""
+    return count == 0 or (len(entries) >= count and entries[count - 1] is last)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _VERSION = re.compile(r"v?\d+(\.\d+)*(:\d+)?")
 """A part of a model's id that tells releases of one family apart."""
 
 
+@lru_cache(maxsize=256)
 def model_family(model: str) -> str:
     """The models that share their limits: the id without versions and dates, `claude-sonnet` of `claude-sonnet-5-5`.
 

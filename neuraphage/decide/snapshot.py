@@ -10,6 +10,7 @@ from typing import Any
 from neuraphage.decide.begun_call import Finding, Found
 from neuraphage.decide.context_bounds import ContextBounds
 from neuraphage.decide.conversation import reply_of_turn
+from neuraphage.decide.steps_taken import StepHistory
 from neuraphage.decide.summary_model import SummaryFacts
 from neuraphage.model.anomaly import AnomalyKind, AnomalyRule
 from neuraphage.model.capacity import Capacity
@@ -97,6 +98,7 @@ class Snapshot:
         is_spoken_to: whether a message of a person waits to be taken in.
         guards: points where this process has guards.
         blocked: why a guard lets no request be sent; empty where none does.
+        history: has looked at the entries before, if it is the one of this conversation.
     """
 
     record: TaskRecord
@@ -132,6 +134,7 @@ class Snapshot:
     is_spoken_to: bool = False
     guards: frozenset[HookPoint] = frozenset()
     blocked: str = ""
+    history: StepHistory = field(default_factory=StepHistory)
 
     def reply(self) -> Sequence[Mapping[str, Any]]:
         """The blocks of this turn's reply."""

@@ -54,7 +54,7 @@ def summary_request(
     record = _record(entries, plan, room_chars)
     asked = _ASK.format(words=max(50, summary_tokens // 2))
     text = f"<record>\n{record}\n</record>\n\n{asked}"
-    return ModelRequest.model_construct(
+    return ModelRequest.trusted(
         request_id=request_id,
         model=model,
         system=[{"type": "text", "text": SUMMARY_SYSTEM}],

@@ -79,7 +79,7 @@ def read_dependency(text: str) -> Dependency:
     if rule and rule.replace("-", "_") not in rules:
         raise BadInput(f"{text!r}: {rule!r} is none of {', '.join(rules)}")
     on_failure = OnFailure(rule.replace("-", "_")) if rule else OnFailure.BLOCK
-    return Dependency.model_construct(task_id=part, on_failure=on_failure)
+    return Dependency.trusted(task_id=part, on_failure=on_failure)
 
 
 def as_dependency(value: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from redis.exceptions import RedisError
 
@@ -20,16 +20,32 @@ STILL_WAITS_S = 0.1
 """Where a message waited, one is taken to wait for so long: in a crowd each turn would ask, for the same answer."""
 
 
+class BrokerServer(Protocol):
+    """One server of the broker."""
+
+    def send(self, *commands: Sequence[Any]) -> list[Any]:
+        """Send commands together; one reply each, the error itself where the server refused one.
+
+        Raises:
+            RedisError, OSError: it does not answer.
+        """
+
+    def close(self) -> None:
+        """Close the connections."""
+
+
 class QueueDispatcher:
     """Implements ports.TurnDispatcher on the lists of kombu's Redis transport.
 
     Args:
-        servers: clients of the broker; of several the one that answered last is asked first.
+        servers: those of the broker; of several the one that answered last is asked first.
         namespace: of the queue.
         now_s: a clock that never goes back, seconds.
     """
 
-    def __init__(self, servers: Sequence[Any], namespace: str, now_s: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, servers: Sequence[BrokerServer], namespace: str, now_s: Callable[[], float] = time.monotonic
+    ) -> None:
         if not servers:
             raise ValueError("a queue without a server: name at least one")
         self._servers = servers
@@ -83,7 +99,9 @@ class QueueDispatcher:
         for step in range(len(self._servers)):
             turn = (asked + step) % len(self._servers)
             try:
-                answer = self._servers[turn].execute_command(command, self._queue, *words)
+                [answer] = self._servers[turn].send((command, self._queue, *words))
+                if isinstance(answer, RedisError):
+                    raise answer
             except _AWAY:
                 if step == len(self._servers) - 1:
                     raise

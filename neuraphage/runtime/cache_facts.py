@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from neuraphage.decide.prompt_cache import lifetime
-from neuraphage.decide.request_head import head_of, system_blocks
+from neuraphage.decide.request_head import head_of, system_head
 from neuraphage.model.cache_use import CacheUse
 from neuraphage.model.usage import Usage
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.unit_of_work import UnitOfWork
 
 
-def cache_use(services: Services, work: UnitOfWork, usage: Usage) -> CacheUse:
-    """What of a request was read from the cache, and written to it, and when."""
+def cache_use(services: Services, work: UnitOfWork, usage: Usage, ttl: str) -> CacheUse:
+    """What of a request was read from the cache, and written to it, and when; `ttl` as of the request."""
     return CacheUse(
         read=usage.cache_read_input_tokens,
         written=usage.cache_creation_input_tokens,
-        hour=lifetime(work.entries) == "1h",  # as the request had it: it may have written nothing
+        hour=ttl == "1h",  # it may have written nothing
         at_ms=work.now_ms(),
-        head=head_of(work.record.choice.model, system_blocks(work.record.spec), services.tools_hash),
+        head=head_of(work.record.choice.model, system_head(work.record.spec).digest, services.tools_hash),
     )

@@ -157,7 +157,7 @@ class ModelStep:
     def request(self, entry: ModelEffect, call: str = "") -> ModelRequest:
         """The request of a call as the conversation stands; `call` names it for a relay."""
         spec = self._work.record.spec
-        request = ModelRequest.model_construct(
+        request = ModelRequest.trusted(
             request_id=entry.request_id or "",
             model=self._work.record.choice.model,
             system=system_blocks(spec),
@@ -243,7 +243,7 @@ class ModelStep:
         stop_reason = actual_stop(reply, request.max_tokens)
         entry, clean = judged_reply(services, work, entry, reply, clean)
         content = with_own_ids(clean, work.assembly.call_ids(work.entries), entry.request_id or "")
-        stored = Entry.model_construct(
+        stored = Entry.trusted(
             role="assistant",
             content=content,
             turn=work.record.counters.iteration,
@@ -252,7 +252,7 @@ class ModelStep:
             supersedes=None,
             compaction=None,
             tokens=reply.usage.all_tokens,
-            cache=cache_use(services, work, reply.usage),
+            cache=cache_use(services, work, reply.usage, request.cache_ttl),
             first_token_ms=reply.first_token_ms,
             total_ms=reply.total_ms,
         )

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from neuraphage.model.effect import JournalEntry, Marker
 from neuraphage.model.event import Event
 from neuraphage.model.message import Entry
 from neuraphage.model.prompt import InboxItem, Prompt
-from neuraphage.ports import Changes, ChildChanges, Claimed, LockRequest, ModelChange
-from neuraphage.runtime.pending import together
+from neuraphage.ports import ChildChanges, Claimed, LockRequest, ModelChange
+from neuraphage.runtime.pending import Pending
 
 
 class Noted:
@@ -31,7 +30,7 @@ class Noted:
         self.marker = claimed.record.marker
         self.prompts: dict[str, Prompt] = {p.prompt_id: p for p in claimed.record.prompts}
         self.grants: dict[str, str] = dict(claimed.record.grants)
-        self._pending = Changes()
+        self._pending = Pending()
         self._when_written: list[Callable[[], None]] = []
 
     def note(
@@ -54,25 +53,23 @@ class Noted:
             add: counters.
             on: id of the model that what they count was spent on.
         """
-        new_entries, new_journal = tuple(entries), tuple(journal)
-        self.marker = marker or self.marker
-        more = Changes(
-            new_entries,
-            new_journal,
-            marker,
-            add or {},
-            outcome,
-            events=tuple(events),
-            model=model,
-            spent={on: add} if on and add else {},
-            reserve_microusd=reserve_microusd,
-        )
-        self._pending = together(self._pending, more)
+        pending = self._pending
+        for one in entries:
+            pending.entries.append(one)
+            self.entries.append(one.model_dump(by_alias=True))
+        for effect in journal:
+            pending.journal[effect.key] = self.journal[effect.key] = effect
+        pending.events.extend(events)
+        pending.outcome |= outcome
+        if marker is not None:
+            self.marker = pending.marker = marker
+        if reserve_microusd is not None:
+            pending.reserve_microusd = reserve_microusd
         if model is not None:
+            pending.model = model
             self.record = self.record.model_copy(update={"model": model.after})
-        self.entries.extend(entry.model_dump(by_alias=True) for entry in new_entries)
-        self.journal.update({entry.key: entry for entry in new_journal})
         if add:
+            pending.count(add, on)
             counters = self.record.counters
             grown = {name: getattr(counters, name) + amount for name, amount in add.items()}
             self.record = self.record.model_copy(update={"counters": counters.model_copy(update=grown)})
@@ -80,32 +77,32 @@ class Noted:
     def open_prompts(self, prompts: Iterable[Prompt]) -> None:
         """Note prompts to be asked."""
         opened = tuple(prompts)
-        self._pending = replace(self._pending, prompts_opened=self._pending.prompts_opened + opened)
+        self._pending.prompts_opened.extend(opened)
         self.prompts.update({prompt.prompt_id: prompt for prompt in opened})
 
     def close_prompt(self, prompt_id: str) -> None:
         """Note that a prompt is settled."""
-        self._pending = replace(self._pending, prompts_closed=(*self._pending.prompts_closed, prompt_id))
+        self._pending.prompts_closed.append(prompt_id)
         self.prompts.pop(prompt_id, None)
 
     def consume(self, raw: bytes) -> None:
         """Note that an inbox item is used up."""
-        self._pending = replace(self._pending, consumed=(*self._pending.consumed, raw))
+        self._pending.consumed.append(raw)
         self.inbox = [row for row in self.inbox if row[0] != raw]
 
     def ask_for(self, locks: LockRequest | None) -> None:
         """Note what the call that is announced next is to hold."""
-        self._pending = replace(self._pending, locks=locks)
+        self._pending.locks = locks
 
     def change_children(self, more: ChildChanges) -> None:
         """Note what the next write does about children."""
         noted = self._pending.children
         both = ChildChanges(noted.new + more.new, noted.awaited + more.awaited, noted.taken + more.taken)
-        self._pending = replace(self._pending, children=both)
+        self._pending.children = both
 
     def remember_grant(self, tool: str, permission: str) -> None:
         """Note an answer that holds for every later call of the tool."""
-        self._pending = replace(self._pending, grants={**self._pending.grants, tool: permission})
+        self._pending.grants[tool] = permission
         self.grants[tool] = permission
 
     def when_written(self, told: Callable[[], None]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from neuraphage.decide.attachments import takes_images
 from neuraphage.decide.context_bounds import ContextBounds, bounds_of
 from neuraphage.decide.context_size import tokens_of
-from neuraphage.decide.request_head import short_hash, system_blocks, tool_definitions
+from neuraphage.decide.request_head import short_hash, system_head, tool_definitions
 from neuraphage.decide.rules.reading import rules_in
 from neuraphage.decide.snapshot import Bounds
 from neuraphage.decide.summary_model import Candidate, is_tier, named
@@ -127,7 +127,7 @@ class Services:
             self.settings,
             self.model_facts(record.choice.model),
             record.spec.max_tokens,
-            head_tokens=self._tools_tokens + tokens_of(system_blocks(record.spec)),
+            head_tokens=self._tools_tokens + system_head(record.spec).tokens,
             waiting_tokens=tokens_of(waiting),
         )
 

@@ -32,7 +32,7 @@ def note_result(work: UnitOfWork, tool_use_id: str, tool: str, result: ToolResul
     )
     work.note(
         entries=[
-            Entry.model_construct(
+            Entry.trusted(
                 role="user",
                 content=[result_block(tool_use_id, result)],
                 turn=work.record.counters.iteration,

@@ -136,7 +136,9 @@ class Turn:
 
     def _act(self, action: Action) -> Settled | None:
         call = getattr(action, "call", None)
-        with log_context(**({} if call is None else {"tool": call.name})):
+        if call is None:
+            return self._carry_out(action)
+        with log_context(tool=call.name):
             return self._carry_out(action)
 
     def _carry_out(self, action: Action) -> Settled | None:  # noqa: PLR0912 - one branch a kind of action

@@ -118,6 +118,7 @@ class TurnFacts:
             shortage=self.shortage,
             used_up=self.used_up,
             is_spoken_to=any(item.kind == "input" for _, item in work.inbox),
+            history=work.history,
         )
 
     def calls(self) -> tuple[ToolCall, ...]:

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from neuraphage.decide.assembly import Assembly
+from neuraphage.decide.steps_taken import StepHistory
 from neuraphage.errors import DamagedKey, LeaseLost, StoreUnavailable, WriteLost
 from neuraphage.model.effect import (
     EffectState,
@@ -23,7 +24,6 @@ from neuraphage.model.effect import (
 )
 from neuraphage.model.prompt import Prompt
 from neuraphage.ports import (
-    Changes,
     Claimed,
     Committed,
     CommitVerdict,
@@ -38,6 +38,7 @@ from neuraphage.runtime.no_money import NoMoney, NoTurns
 from neuraphage.runtime.no_room import NoRoom
 from neuraphage.runtime.noted import Noted
 from neuraphage.runtime.patience import persistently
+from neuraphage.runtime.pending import Pending
 from neuraphage.runtime.services import Services
 from neuraphage.runtime.turn_chain import Claim, TurnChain
 
@@ -69,6 +70,8 @@ class UnitOfWork(Noted):
         self.held = held
         # taken out while it is used: this process may be given the task again while a former turn of it still hangs
         self.assembly: Assembly = claimed.memo.pop("assembly", None) or Assembly()
+        self.history: StepHistory = claimed.memo.pop("history", None) or StepHistory()
+        self.history.see(self.entries)
         self._memo = claimed.memo
         self._announced = self._taken_announcement()
         """A call of the model that the claim announced and that nobody has sent yet; for decisions there is none."""
@@ -114,7 +117,7 @@ class UnitOfWork(Noted):
 
     def is_announced(self, entry: ModelEffect) -> bool:
         """Whether the claim has announced just this call, and nothing else is to be stored before it is sent."""
-        return entry == self._announced and self._pending == Changes()
+        return entry == self._announced and self._pending.is_empty()
 
     def put_back_announced(self) -> None:
         """Note that a call that the claim announced is not sent yet, as something else comes first."""
@@ -135,7 +138,7 @@ class UnitOfWork(Noted):
             StoreUnavailable: the store stayed away; nothing may start without its marker.
         """
         self.held.settling = self._pending.locks is not None  # it may be the last write of this turn
-        answer = self._write("commit", partial(self._services.store.commit, self.held.lease, self._pending))
+        answer = self._write("commit", partial(self._services.store.commit, self.held.lease, self._pending.changes()))
         if answer.settled is not None:
             self._settling()
             raise Blocked(answer.settled)
@@ -144,7 +147,7 @@ class UnitOfWork(Noted):
             raise NoMoney(answer.shortage)
         if answer.used_up is not None:
             raise NoTurns(answer.used_up)
-        self._pending, self._announced = Changes(), None
+        self._pending, self._announced = Pending(), None
         over = answer.verdict is CommitVerdict.CANCELLED  # another process had recovered and ended it
         self.held.renewed(answer.sent_at_boottime_s)
         self.held.flag(cancel=answer.cancel or over, pause=answer.pause)
@@ -182,7 +185,7 @@ class UnitOfWork(Noted):
             NoRoom: for the children that are made; nothing was written, all stays noted.
             StoreUnavailable: the store stayed away; the lease runs out and the sweep takes over.
         """
-        pending, unsent = self._pending, self._announced is not None
+        pending, unsent = self._pending.changes(), self._announced is not None
         self._settling()
         settled = self._write(
             "suspend",
@@ -208,7 +211,7 @@ class UnitOfWork(Noted):
             self._chain.begin_next(self.record.seq + 1) if to is FinishTo.NEXT and self._chain is not None else None
         )
         self._settling()
-        lease, iteration, pending = self.held.lease, self.record.counters.iteration, self._pending
+        lease, iteration, pending = self.held.lease, self.record.counters.iteration, self._pending.changes()
         ending = (lease, pending, to, iteration, detail or {})
         if following is None:
             settled = self._write("finish", partial(self._services.store.finish, *ending))
@@ -224,7 +227,7 @@ class UnitOfWork(Noted):
     def _settling(self) -> None:
         """The last write of this turn is on its way."""
         self.held.settling = True
-        self._memo["assembly"] = self.assembly
+        self._memo |= {"assembly": self.assembly, "history": self.history}
 
     def _go_on(self, following: Claim, write: Callable[..., GoneOn]) -> Settled:
         gone_on = self._write(

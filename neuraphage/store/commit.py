@@ -30,10 +30,12 @@ def given_with(context: StoreContext, lease: Lease, changes: Changes, **further:
     }
 
 
-def _write(name: str, context: StoreContext, lease: Lease, changes: Changes, **further: object) -> Any:
-    """Run one of the scripts that write changes."""
+def _write(
+    name: str, context: StoreContext, lease: Lease, changes: Changes, entries: Sequence[bytes], **further: object
+) -> Any:
+    """Run one of the scripts that write changes; `entries` as JSON."""
     given = given_with(context, lease, changes, **further)
-    rest = change_groups(changes) + asked_bytes(changes, context.settings)
+    rest = change_groups(changes, entries) + asked_bytes(changes, context.settings)
     return script(name).run(context, given, task_id=lease.task_id, rest=rest)
 
 
@@ -60,9 +62,10 @@ def commit(context: StoreContext, clock: Clock, lease: Lease, changes: Changes) 
         "lease_ms": context.lease_ms,
         "slack_ms": context.renew_slack_ms,
     }
-    reply = _write("commit", context, lease, changes, **further)
+    entries = entries_json(changes)
+    reply = _write("commit", context, lease, changes, entries, **further)
     verdict = CommitVerdict(reply[0].decode())
-    _remember(context, lease, changes, known=verdict in (CommitVerdict.COMMITTED, CommitVerdict.BLOCKED))
+    _remember(context, lease, entries, known=verdict in (CommitVerdict.COMMITTED, CommitVerdict.BLOCKED))
     if verdict is CommitVerdict.BLOCKED:
         return Committed(verdict, settled=settled_of(reply))
     if verdict is CommitVerdict.NO_MONEY:
@@ -84,23 +87,27 @@ def shortage_of(reply: Sequence[bytes]) -> Shortage:
     return Shortage(pool=name, limit_microusd=limit, used_microusd=used, reserved_microusd=reserved)
 
 
-def as_read_back(changes: Changes) -> tuple[list[dict[str, Any]], int]:
-    """The entries that a write adds to the conversation as they read back, and their size as JSON."""
-    added = [entry_json(entry) for entry in changes.entries]
-    return [loads(raw, "conversation entry") for raw in added], sum(map(len, added))
+def entries_json(changes: Changes) -> list[bytes]:
+    """The entries that a write adds to the conversation, as JSON."""
+    return [entry_json(entry) for entry in changes.entries]
 
 
-def _remember(context: StoreContext, lease: Lease, changes: Changes, *, known: bool) -> None:
+def as_read_back(entries: Sequence[bytes]) -> tuple[list[dict[str, Any]], int]:
+    """Entries of `entries_json` as they read back, and their size."""
+    return [loads(raw, "conversation entry") for raw in entries], sum(map(len, entries))
+
+
+def _remember(context: StoreContext, lease: Lease, entries: Sequence[bytes], *, known: bool) -> None:
     """Keep the conversation as this write left it, or forget it."""
     if not known:
         context.conversations.take(lease.task_id)
         return
-    context.conversations.advance(lease.task_id, lease.claim_id, lease.token, *as_read_back(changes))
+    context.conversations.advance(lease.task_id, lease.claim_id, lease.token, *as_read_back(entries))
 
 
-def _settle(context: StoreContext, lease: Lease, changes: Changes, reply: Sequence[bytes]) -> Settled:
+def _settle(context: StoreContext, lease: Lease, entries: Sequence[bytes], reply: Sequence[bytes]) -> Settled:
     settled = settled_of(reply)
-    _remember(context, lease, changes, known=is_to_go_on(settled))
+    _remember(context, lease, entries, known=is_to_go_on(settled))
     return settled
 
 
@@ -152,8 +159,8 @@ def suspend(
         "detail": dumps(detail or {}),
         "max_children": context.settings.max_children,
     }
-    reply = _write("suspend", context, lease, changes, **further)
-    return _settle(context, lease, changes, reply)
+    entries = entries_json(changes)
+    return _settle(context, lease, entries, _write("suspend", context, lease, changes, entries, **further))
 
 
 def finish(
@@ -175,5 +182,5 @@ def finish(
         detail: COMPLETED: summary; FAILED: error, recoverable.
     """
     further = {**context.limits, "to": to.value, "detail": dumps(detail), "iteration": iteration}
-    reply = _write("finish", context, lease, changes, **further)
-    return _settle(context, lease, changes, reply)
+    entries = entries_json(changes)
+    return _settle(context, lease, entries, _write("finish", context, lease, changes, entries, **further))

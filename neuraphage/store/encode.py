@@ -85,11 +85,12 @@ def first_entry(prompt: str) -> Entry:
 
 
 def entry_bytes(entry: Entry) -> bytes:
-    """One stored conversation entry: its JSON, compressed above COMPRESS_ABOVE_BYTES.
+    """One stored conversation entry."""
+    return packed(entry_json(entry))
 
-    A zlib stream never begins with a brace.
-    """
-    raw = entry_json(entry)
+
+def packed(raw: bytes) -> bytes:
+    """JSON as it is stored: compressed above COMPRESS_ABOVE_BYTES. A zlib stream never begins with a brace."""
     return raw if len(raw) <= COMPRESS_ABOVE_BYTES else zlib.compress(raw, level=1)
 
 
@@ -225,10 +226,15 @@ def _child_rows(children: ChildChanges) -> Iterator[tuple[Any, ...]]:
         yield ChildChange.WAIT.value, task_id, wait.value, "", ""
 
 
-def change_groups(changes: Changes) -> list[Any]:
-    """What a write of a turn changes, as the scripts read it: for each group of CHANGE_GROUPS a count and its items."""
+def change_groups(changes: Changes, entries: Iterable[bytes]) -> list[Any]:
+    """What a write of a turn changes, as the scripts read it: for each group of CHANGE_GROUPS a count and its items.
+
+    Args:
+        changes: what is written.
+        entries: its entries as JSON.
+    """
     rows: dict[str, Iterable[tuple[Any, ...]]] = {
-        "entries": ((entry_bytes(entry),) for entry in changes.entries),
+        "entries": ((packed(raw),) for raw in entries),
         "journal": ((entry.key, journal_bytes(entry)) for entry in changes.journal),
         "add": ((name, amount) for name, amount in changes.add.items() if amount),
         "consumed": ((raw,) for raw in changes.consumed),
@@ -244,7 +250,11 @@ def change_groups(changes: Changes) -> list[Any]:
     }
     flat: list[Any] = []
     for name in CHANGE_GROUPS:
-        items = list(rows[name])
+        group = rows[name]
+        if not group:
+            flat.append(0)
+            continue
+        items = list(group)
         flat.append(len(items))
         for item in items:
             flat += item

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from neuraphage.ports import Changes, ClaimUnreadableError, Clock, FinishTo, GoneOn, Lease
 from neuraphage.store.claim import claimed_of, reads
-from neuraphage.store.commit import as_read_back, given_with, is_to_go_on, settled_of
+from neuraphage.store.commit import as_read_back, entries_json, given_with, is_to_go_on, settled_of
 from neuraphage.store.context import StoreContext
 from neuraphage.store.conversations import KnownConversation
 from neuraphage.store.encode import change_groups, dumps
@@ -55,11 +56,12 @@ def go_on(
         next_claim=then.claim_id, process=then.process_id, request=then.request_id, lease_ms=context.lease_ms,
         **context.all_events_max,
     )  # fmt: skip
-    task_id, known = lease.task_id, _known_after(context, lease, changes)
+    entries = entries_json(changes)
+    task_id, known = lease.task_id, _known_after(context, lease, entries)
     first = len(known.entries) if known is not None else 0
     sent_at = clock.boottime_s()
     reply, *read = script("go_on").run_and_read(
-        context, given, *reads(context, task_id, first), task_id=task_id, rest=change_groups(changes)
+        context, given, *reads(context, task_id, first), task_id=task_id, rest=change_groups(changes, entries)
     )
     settled = settled_of(reply[0])
     if len(reply) == 1:
@@ -72,11 +74,11 @@ def go_on(
         return GoneOn(settled, error)
 
 
-def _known_after(context: StoreContext, lease: Lease, changes: Changes) -> KnownConversation | None:
+def _known_after(context: StoreContext, lease: Lease, added: Sequence[bytes]) -> KnownConversation | None:
     """What this process will know of the conversation if the write is confirmed; nothing is known until then."""
     known = context.conversations.take(lease.task_id)
     if known is None or (known.claim_id, known.token) != (lease.claim_id, lease.token):
         return None
-    entries, size_bytes = as_read_back(changes)
+    entries, size_bytes = as_read_back(added)
     grown, size_bytes = [*known.entries, *entries], known.size_bytes + size_bytes
     return KnownConversation(lease.claim_id, lease.token + 1, grown, size_bytes, known.memo, known.resets)

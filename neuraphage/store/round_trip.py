@@ -34,10 +34,12 @@ class RoundTrips:
 
     Args:
         client: names the server; its pool is not used.
+        retries: how often commands are sent again.
     """
 
-    def __init__(self, client: RedisClient) -> None:
+    def __init__(self, client: RedisClient, retries: int = RETRIES) -> None:
         self._client = client
+        self._retries = retries
         self._mine = threading.local()
 
     def send(self, *commands: Command) -> list[Any]:
@@ -53,12 +55,17 @@ class RoundTrips:
         try:
             return _exchange(connection, commands)
         except _BROKEN:
-            retry = Retry(ExponentialBackoff(cap=0.25, base=0.05), RETRIES - 1)
+            retry = Retry(ExponentialBackoff(cap=0.25, base=0.05), self._retries - 1)
             return retry.call_with_retry(lambda: _exchange(connection, commands), lambda _: connection.disconnect())
 
     def send_once(self, *commands: Command) -> list[Any]:
         """Send commands that are not worth a second try; else as `send`."""
         return _exchange(self._connection(), commands)
+
+    def close(self) -> None:
+        """Close the connection of this thread; those of others end with their threads."""
+        if getattr(self._mine, "pid", None) == os.getpid():
+            self._mine.connection.disconnect()
 
     def _connection(self) -> Any:
         """This thread's connection; another one after a fork."""

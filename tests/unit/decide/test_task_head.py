@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from neuraphage.decide.request_head import SYSTEM_TEXT, head_of, short_hash, system_blocks, tool_definitions
+from neuraphage.decide.request_head import (
+    SYSTEM_TEXT,
+    head_of,
+    short_hash,
+    system_blocks,
+    system_head,
+    tool_definitions,
+)
 from neuraphage.model.effect import EffectClass
 from neuraphage.model.task import TaskSpec
 from neuraphage.model.tool import ToolDeclaration
@@ -49,7 +56,10 @@ def test_the_tools_are_told_in_their_order() -> None:
 
 def test_a_head_tells_what_of_it_has_changed() -> None:
     """Three short hashes, of which each stands for itself."""
-    parts = [head_of("m", system_blocks(SPEC), short_hash([])), head_of("n", system_blocks(SPEC), short_hash([1]))]
+    parts = [
+        head_of("m", system_head(SPEC).digest, short_hash([])),
+        head_of("n", system_head(SPEC).digest, short_hash([1])),
+    ]
     (model, system, tools), (other, same, others) = (part.split(".") for part in parts)
     assert system == same
     assert (model != other, tools != others) == (True, True)

@@ -21,6 +21,7 @@ from neuraphage.queue.dispatcher import STILL_WAITS_S, QueueDispatcher
 from neuraphage.queue.names import RUN_QUEUE, RUN_TURN
 from neuraphage.queue.turn_message import message_id, turn_of
 from neuraphage.settings import Settings
+from neuraphage.store.round_trip import RoundTrips
 from neuraphage.waking import build_dispatcher
 from servers import ValkeyProcess
 
@@ -85,7 +86,7 @@ def test_whether_a_message_waits(server: ValkeyProcess) -> None:
     """That none waits is asked each time; that one does is taken to hold for a moment, and then asked again."""
     times = [1_000.0]
     admin = server.client()
-    dispatcher = QueueDispatcher([admin], "default", lambda: times[0])
+    dispatcher = QueueDispatcher([RoundTrips(admin)], "default", lambda: times[0])
     assert not dispatcher.has_waiting()
     dispatcher.publish_turn("task-1", 0, 1)
     assert dispatcher.has_waiting()

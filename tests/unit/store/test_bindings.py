@@ -195,6 +195,6 @@ def test_names_are_checked_before_anything_is_sent() -> None:
 
 def test_groups_are_passed_in_the_order_that_lua_reads() -> None:
     """Both sides go by one table."""
-    assert change_groups(Changes()) == [0] * len(CHANGE_GROUPS)
+    assert change_groups(Changes(), []) == [0] * len(CHANGE_GROUPS)
     for name, width in CHANGE_GROUPS.items():
         assert f"{{ '{name}', {width} }}" in source_of("commit")
