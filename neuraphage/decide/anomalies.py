@@ -95,14 +95,17 @@ class _Stretch:
         for at, call in enumerate(self.calls):
             tool = self._tools.get(call.name)
             is_pure = tool is not None and tool.effect_class is EffectClass.PURE
-            if not is_pure and (_is_new(self.calls, at) if at else self.is_last_new):
+            if not is_pure and self.is_new(at):
                 return self.calls[: at + 1]
         return self.calls
 
+    def is_new(self, at: int) -> bool:
+        """Whether a call brought something that none before it had brought."""
+        return _is_new(self.calls, at) if at else self._is_last_new
+
     @cached_property
-    def is_last_new(self) -> bool:
-        """Whether the last call brought something that none before it had brought."""
-        return bool(self.calls) and _is_new(self.calls, 0)
+    def _is_last_new(self) -> bool:
+        return _is_new(self.calls, 0)
 
 
 class _History:
@@ -191,11 +194,11 @@ def _failures(stretch: _Stretch) -> Reading:
 
 def _idle_s(stretch: _Stretch) -> int:
     """Seconds of work since a call brought something that it had not brought before, over `IDLE_TURNS` at least."""
-    calls, at, total_ms = stretch.calls, 0, 0
+    at, total_ms = 0, 0
     turns: set[int] = set()
     for step in stretch.steps:
         if isinstance(step, Called):
-            if stretch.is_last_new if at == 0 else _is_new(calls, at):
+            if stretch.is_new(at):
                 break
             at += 1
             turns.add(step.turn)

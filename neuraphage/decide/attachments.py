@@ -185,7 +185,7 @@ def media_to_store(given: Iterable[Attachment], entries: Entries) -> dict[str, s
 
 def held(entries: Entries) -> dict[str, str]:
     """Digests and data (base64) of all that a conversation holds."""
-    return {digest: data for entry in entries for digest, data in (entry.get("media") or {}).items()}
+    return {digest: data for entry in entries if entry.get("media") for digest, data in entry["media"].items()}
 
 
 def held_sizes(entries: Entries) -> list[tuple[str, int]]:

@@ -36,5 +36,5 @@ class Gates:
 
     def known(self, *models: str) -> dict[str, Gate]:
         """What is known of calls for a summary by these models."""
-        steps = {model: self.of_summary(model) for model in models if model}
+        steps = {model: self.of_summary(model) for model in dict.fromkeys(models) if model}
         return {model: Gate(step.is_asked, step.found) for model, step in steps.items()}

@@ -133,7 +133,8 @@ class LeaseKeeper:
             with self._lock:
                 self._held.pop(claim_id, None)
                 self._overdue.discard(claim_id)
-                self._tell(claim_id)
+                if claim_id not in self._claiming:  # else it is told when the claim is over, at once
+                    self._tell(claim_id)
 
     def renew_now(self) -> None:
         """Renew every lease that is not overdue; note flags and losses.

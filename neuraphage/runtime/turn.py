@@ -38,7 +38,7 @@ from neuraphage.decide.machine import decide
 from neuraphage.decide.money_actions import WaitForMoney
 from neuraphage.decide.next_call import runs_outside
 from neuraphage.decide.rules.reading import rules_of
-from neuraphage.decide.snapshot import Stop
+from neuraphage.decide.snapshot import Snapshot, Stop
 from neuraphage.errors import CancelRequested, LeaseLost
 from neuraphage.logs import log_context
 from neuraphage.model.effect import SUMMARY_ENTRY, Permission
@@ -97,6 +97,8 @@ class Turn:
         self._end = TurnEnd(services, work, self._people)
         self._children = ChildStep(services, work, self._tools, self._seals)
         self._broken_off: Stop | None = None
+        self._seen: Snapshot
+        """What the action in hand was decided from."""
 
     def advance(self) -> Settled:
         """Act until the turn ends or the lease is given back.
@@ -110,7 +112,8 @@ class Turn:
             if held.lost:
                 raise LeaseLost(held.lease.task_id)
             try:
-                settled = self._act(decide(self._facts.snapshot(self._stop())))
+                self._seen = self._facts.snapshot(self._stop())
+                settled = self._act(decide(self._seen))
             except Blocked as blocked:
                 return blocked.settled
             except CancelRequested:
@@ -154,7 +157,7 @@ class Turn:
                 self._look_ahead(action)
             case RunTool():
                 self._seals.decided(action.call, Permission.GRANTED, action.allowed_by)
-                outside = runs_outside(self._facts.snapshot(self._stop()), action.call)
+                outside = runs_outside(self._seen, action.call)
                 self._tools.run(action.call, attempt=action.attempt, kept=action.evidence, outside=outside)
             case LookAfter() | AskDetached() | Attach() | PutBack():
                 self._settle(action)
@@ -199,9 +202,7 @@ class Turn:
         """Open prompts, and give the lease back until somebody answers."""
         match action:
             case AskPeople(about=about):
-                outside_ids = {
-                    call.tool_use_id for call in about if runs_outside(self._facts.snapshot(self._stop()), call)
-                }
+                outside_ids = {call.tool_use_id for call in about if runs_outside(self._seen, call)}
                 self._people.open_for(about, self._facts.calls(), outside_ids)
             case AskHosts(call=call, places=places):
                 self._people.open_hosts(call, self._facts.calls().index(call), places)

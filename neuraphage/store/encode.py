@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -233,28 +233,24 @@ def change_groups(changes: Changes, entries: Iterable[bytes]) -> list[Any]:
         changes: what is written.
         entries: its entries as JSON.
     """
-    rows: dict[str, Iterable[tuple[Any, ...]]] = {
-        "entries": ((packed(raw),) for raw in entries),
-        "journal": ((entry.key, journal_bytes(entry)) for entry in changes.journal),
-        "add": ((name, amount) for name, amount in changes.add.items() if amount),
-        "consumed": ((raw,) for raw in changes.consumed),
-        "opened": ((p.prompt_id, compact(p), p.deadline_ms or 0) for p in changes.prompts_opened),
-        "closed": ((prompt_id,) for prompt_id in changes.prompts_closed),
+    rows: dict[str, Collection[Iterable[Any]]] = {
+        "entries": [(packed(raw),) for raw in entries],
+        "journal": [(entry.key, journal_bytes(entry)) for entry in changes.journal],
+        "add": [row for row in changes.add.items() if row[1]],
+        "consumed": [(raw,) for raw in changes.consumed],
+        "opened": [(p.prompt_id, compact(p), p.deadline_ms or 0) for p in changes.prompts_opened],
+        "closed": [(prompt_id,) for prompt_id in changes.prompts_closed],
         "grants": changes.grants.items(),
-        "events": ((event.kind, dumps(event.data)) for event in changes.events),
+        "events": [(event.kind, dumps(event.data)) for event in changes.events],
         "model": () if changes.model is None else (_model_change(changes.model),),
-        "spent": (
+        "spent": [
             (model, name, amount) for model, add in changes.spent.items() for name, amount in add.items() if amount
-        ),
-        "children": _child_rows(changes.children),
+        ],
+        "children": tuple(_child_rows(changes.children)),
     }
     flat: list[Any] = []
     for name in CHANGE_GROUPS:
-        group = rows[name]
-        if not group:
-            flat.append(0)
-            continue
-        items = list(group)
+        items = rows[name]
         flat.append(len(items))
         for item in items:
             flat += item

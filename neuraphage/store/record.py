@@ -49,8 +49,13 @@ def _int(values: Mapping[str, bytes], name: str, default: int = 0) -> int:
     return default if raw is None else int(raw)
 
 
-def _prefixed(values: Mapping[str, bytes], prefix: str) -> dict[str, bytes]:
-    return {name[len(prefix) :]: raw for name, raw in values.items() if name.startswith(prefix)}
+def _prefixed(values: Mapping[str, bytes]) -> dict[str, dict[str, bytes]]:
+    """The fields of which there may be many, by the letter before their colon; see changes.lua."""
+    found: dict[str, dict[str, bytes]] = {kind: {} for kind in "pgrc"}
+    for name, raw in values.items():
+        if name[1:2] == ":" and name[0] in found:
+            found[name[0]][name[2:]] = raw
+    return found
 
 
 def _detail(
@@ -67,7 +72,7 @@ def _detail(
         case Status.QUEUED:
             return QueuedDetail(queued_at_ms=since, reason=StartedReason(plain_text(values, "reason", "user_request")))
         case Status.RUNNING:
-            return RunningDetail(
+            return RunningDetail.trusted(
                 phase=phase_of(marker, place, between_turns=between_turns),
                 started_at_ms=_int(values, "started_at", since),
                 iteration=_int(values, "iteration"),
@@ -181,9 +186,10 @@ def task_record(
         check_consistency(values, what)
         status = Status(plain_text(values, "status"))
         marker = Marker.model_validate_json(values["marker"])
+        many = _prefixed(values)
         prompts = tuple(
             sorted(
-                (Prompt.model_validate_json(raw) for raw in _prefixed(values, "p:").values()),
+                (Prompt.model_validate_json(raw) for raw in many["p"].values()),
                 key=lambda prompt: (prompt.call_index, prompt.opened_at_ms, prompt.prompt_id),
             )
         )
@@ -193,7 +199,7 @@ def task_record(
             status=status,
             detail=_detail(values, status, marker, prompts, place, between_turns),
             marker=marker,
-            counters=Counters(**{name: _int(values, name) for name in COUNTER_FIELDS}),
+            counters=Counters.trusted(**{name: _int(values, name) for name in COUNTER_FIELDS}),
             seq=_int(values, "seq"),
             fence=_int(values, "fence"),
             claim_id=plain_text(values, "claim") or None,
@@ -203,7 +209,7 @@ def task_record(
             pause_requested="pause" in values,
             cancel_requested="cancel" in values,
             prompts=prompts,
-            grants={name: raw.decode() for name, raw in _prefixed(values, "g:").items()},
+            grants={name: raw.decode() for name, raw in many["g"].items()},
             started_reason=StartedReason(plain_text(values, "reason", plain_text(values, "started", "user_request"))),
             unsafe_until_ms=_int(values, "unsafe_until"),
             saved_at_ms=_int(values, "saved_at"),
@@ -217,11 +223,11 @@ def task_record(
             below_microusd=_int(values, "below"),
             tree_turns=_tree_turns(values),
             children=children_of(values.get("children", b"")),
-            outcomes={name: outcome_of(raw) for name, raw in _prefixed(values, "r:").items()},
+            outcomes={name: outcome_of(raw) for name, raw in many["r"].items()},
             resets=_int(values, "resets"),
             starts_at_ms=_int(values, "starts_at") or None,
             model=ModelChoice.model_validate_json(values["model"]) if values.get("model") else None,
-            cost_by_day={int(day): int(cost) for day, cost in _prefixed(values, "c:").items()},
+            cost_by_day={int(day): int(cost) for day, cost in many["c"].items()},
         )
     except CorruptRecord:
         raise

@@ -11,12 +11,12 @@ TURNS = "tests/unit/runtime/test_anomalies_in_turns.py::"
 ANOMALY_GUARDS = (
     Bug(
         "what-is-repeated-changes-nothing", SEEN,
-        "if not is_pure and _is_new(self.calls, at):", "if not is_pure and not call.is_error:",
+        "if not is_pure and self.is_new(at):", "if not is_pure and not call.is_error:",
         READ + "test_a_cycle_of_calls_is_seen",
     ),
     Bug(
         "a-look-changes-nothing", SEEN,
-        "if not is_pure and _is_new(self.calls, at):", "if _is_new(self.calls, at):",
+        "if not is_pure and self.is_new(at):", "if self.is_new(at):",
         READ + "test_the_same_call_that_fails_again_is_seen",
     ),
     Bug(
@@ -31,8 +31,7 @@ ANOMALY_GUARDS = (
     ),
     Bug(
         "a-turn-is-not-stopped-twice-for-the-same", SEEN,
-        "if kind in _OF_THE_TURN and any(note.kind is kind and note.turn == turn for note in history.notes):",
-        "if False:",
+        "and any(note.kind is kind and note.turn == turn for note in history.notes)", "and False",
         READ + "test_what_a_turn_was_paused_for_does_not_pause_it_again",
     ),
     Bug(
