@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
+from neuraphage.decide.attachments import held
 from neuraphage.decide.conversation import begins_with, call_ids, merged_from, paired, with_ends
 
 Entries = Sequence[Mapping[str, Any]]
@@ -25,6 +26,9 @@ class Assembly:
         self._calls: set[str] = set()
         self._calls_to = 0
         self._calls_last: Mapping[str, Any] | None = None
+        self._media: dict[str, str] = {}
+        self._media_to = 0
+        self._media_last: Mapping[str, Any] | None = None
 
     def request_messages(self, entries: Entries, *, plain: bool = False) -> list[dict[str, Any]]:
         """As conversation.request_messages. The messages are not to be changed."""
@@ -49,6 +53,14 @@ class Assembly:
         self._calls.update(call_ids(entries[self._calls_to :]))
         self._calls_to, self._calls_last = len(entries), entries[-1] if entries else None
         return self._calls
+
+    def held(self, entries: Entries) -> Mapping[str, str]:
+        """As attachments.held; good until the next question."""
+        if not begins_with(entries, self._media_to, self._media_last):
+            self._media, self._media_to = {}, 0
+        self._media.update(held(entries[self._media_to :]))
+        self._media_to, self._media_last = len(entries), entries[-1] if entries else None
+        return self._media
 
 
 def _reaches_back(entry: Mapping[str, Any]) -> bool:

@@ -234,7 +234,7 @@ def left_out(block: Block) -> Block:
 
 
 def with_media(
-    messages: Sequence[dict[str, Any]], entries: Entries, *, sees: bool, plain: bool = False
+    messages: Sequence[dict[str, Any]], data: Mapping[str, str], *, sees: bool, plain: bool = False
 ) -> list[dict[str, Any]]:
     """Messages with the bytes of what they refer to.
 
@@ -243,11 +243,10 @@ def with_media(
 
     Args:
         messages: as assembled; left as they are.
-        entries: the stored conversation.
+        data: what its conversation holds, see `held`.
         sees: whether the model takes images and documents; else a line of text stands for each.
         plain: likewise, since the provider has refused the request with them; see `sendable`.
     """
-    data = held(entries)
     if not data:
         return list(messages)
     hidden = "" if sees else "this model takes no images and no documents: you cannot see it"

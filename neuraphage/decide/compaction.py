@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from neuraphage.decide.anomaly_text import is_note
@@ -102,11 +103,13 @@ def fills_it_again(entries: Entries, turn: int) -> bool:
         entries: the stored conversation; the reply is its last one.
         turn: of the reply.
     """
-    replies = [at for at, entry in enumerate(entries) if entry["role"] == "assistant"][-2:]
-    if not replies or stop_of(entries[replies[-1]].get("stop_reason")) is not Stop.FULL:
+    replies = islice((at for at in range(len(entries) - 1, -1, -1) if entries[at]["role"] == "assistant"), 2)
+    last = next(replies, None)
+    if last is None or stop_of(entries[last].get("stop_reason")) is not Stop.FULL:
         return False
-    compacted = any(e.get("compaction") is not None for e in entries[replies[0] :] if e.get("turn", 0) == turn)
-    return compacted or filled_the_window(entries[: replies[-1]])
+    since = entries[next(replies, last) :]
+    compacted = any(e.get("compaction") is not None for e in since if e.get("turn", 0) == turn)
+    return compacted or filled_the_window(entries[:last])
 
 
 def planned(entries: Entries, bounds: ContextBounds, *, refused: bool = False) -> Compaction | None:

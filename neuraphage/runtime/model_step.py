@@ -163,7 +163,7 @@ class ModelStep:
             system=system_blocks(spec),
             messages=with_media(
                 self._work.assembly.request_messages(self._work.entries, plain=entry.plain),
-                self._work.entries,
+                self._work.assembly.held(self._work.entries),
                 sees=self._services.sees(self._work.record.choice.model),
                 plain=entry.plain,
             ),

@@ -13,6 +13,7 @@ from neuraphage.decide.attachments import (
     attachment_of,
     checked,
     found_in,
+    held,
     held_sizes,
     label,
     media_to_store,
@@ -119,7 +120,7 @@ def test_each_is_stored_and_sent_once() -> None:
     image, paper = attachment_of(png(), "a.png"), attachment_of(pdf(), "p.pdf")
     entries = conversation(image, paper)
     assert [list(entry.get("media") or {}) for entry in entries] == [[paper.sha256], [], [image.sha256], [], []]
-    sent = with_media(request_messages(entries), entries, sees=True)
+    sent = with_media(request_messages(entries), held(entries), sees=True)
     assert sent[0]["content"][0] == {
         "type": "document",
         "source": {"type": "base64", "media_type": "application/pdf", "data": paper.data},
@@ -131,7 +132,7 @@ def test_each_is_stored_and_sent_once() -> None:
     ]
     assert "shown further above" in sent[4]["content"][0]["content"][1]["text"]
     assert str(sent).count(image.data) == 1
-    former = with_media(request_messages(entries[:3]), entries[:3], sees=True)
+    former = with_media(request_messages(entries[:3]), held(entries[:3]), sees=True)
     assert sent[: len(former)] == former
 
 
@@ -139,7 +140,7 @@ def test_a_model_that_sees_nothing_is_told_of_each() -> None:
     """No base64 goes to it, and nothing that its server would refuse."""
     image, paper = attachment_of(png(), "a.png"), attachment_of(pdf(), "p.pdf")
     entries = conversation(image, paper)
-    sent = with_media(request_messages(entries), entries, sees=False)
+    sent = with_media(request_messages(entries), held(entries), sees=False)
     assert "you cannot see it" in sent[0]["content"][0]["text"]
     assert image.data not in str(sent)
     assert "stored" not in str(sent)
