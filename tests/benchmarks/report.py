@@ -97,6 +97,22 @@ def scale_rows(sweep_ms: float, few_ms: float, many_ms: float, waiting_bytes: fl
     ]
 
 
+def line_rows(few: tuple[float, float], many: tuple[float, float], alone_ms: float, beside_ms: float) -> list[Row]:
+    """With 1,000 and with 100,000 tasks in line; the first turns of ten keys alone, and beside 1,000 of another one."""
+    names = ("a submit by the client", "an end, with the admission of the next one")
+    return [
+        *(
+            Row(f"{name}, with 1,000 and 100,000 tasks in line, p50, ms", f"{a:.2f}, {b:.2f}", "5 at most")
+            for name, a, b in zip(names, few, many, strict=True)
+        ),
+        Row(
+            "the first turn of the last of ten keys, with 1,000 tasks of another key in line, of without",
+            f"{beside_ms / alone_ms:.2f} ({alone_ms:.0f} to {beside_ms:.0f} ms)",
+            "2 at most",
+        ),
+    ]
+
+
 def view_rows(progress_ms: Sequence[float], waiting_ms: Sequence[float]) -> list[Row]:
     """What a person at a terminal waits for."""
     found = {"progress": progress_ms, "a question": waiting_ms}

@@ -14,7 +14,20 @@ import pytest
 from patience import PATIENCE_S
 from sandboxkit import find_bubblewrap
 from source_tree import ROOT
-from tests.benchmarks import commands, confined, judging, memory, recovery, relayed, report, scale, speed, start, view
+from tests.benchmarks import (
+    commands,
+    confined,
+    judging,
+    line,
+    memory,
+    recovery,
+    relayed,
+    report,
+    scale,
+    speed,
+    start,
+    view,
+)
 from tests.benchmarks.__main__ import PARTS
 from tests.benchmarks.contenders import TOGETHER, Pool
 from tests.benchmarks.workload import FOLDER_VARIABLE
@@ -84,6 +97,13 @@ def test_the_costs_that_must_not_grow(folder: Path) -> None:
     assert scale.recovery_ms_a_task(folder, 5) > 0
     assert 100 < scale.waiting_bytes(folder, 50) < 8_000
     assert scale.heartbeat_ms(folder, 3) > 0
+
+
+def test_the_line_is_admitted_from(folder: Path) -> None:
+    """A time for a submit and for an end, and each key has its turn (else it would not end)."""
+    assert min(line.admission_ms(folder, 5, repeats=3)) > 0
+    assert line.first_turns_ms(folder, 20) > 0
+    assert len(report.line_rows((1.0, 1.0), (1.0, 1.0), 1.0, 1.0)) == 3
 
 
 def test_the_view_shows_each_kind_once(folder: Path) -> None:
@@ -161,4 +181,4 @@ def test_the_command_of_the_documents_runs() -> None:
 def test_every_part_has_a_test_here() -> None:
     """A part that is added is tried small, too."""
     speeds, tried = {"threads", "prefork", "few"}, {"bytes", "kill", "child", "hang", "scale", "view", "commands"}
-    assert set(PARTS) == speeds | tried | {"start", "memory", "sandbox", "rules", "relay", "assembling"}
+    assert set(PARTS) == speeds | tried | {"start", "memory", "sandbox", "rules", "relay", "assembling", "line"}
