@@ -27,7 +27,7 @@ MaxCost = Annotated[float | None, typer.Option(help=f"{_MONEY}, more than 0.")]
 """Of a task that begins or goes on: see `new_task.check_limits`, which refuses the others in words of its own."""
 TreeTurns = Annotated[
     int | None,
-    typer.Option("--max-tree-turns", help="Turns of the task with all its subtasks.", min=0, max=MOST_TREE_TURNS),
+    typer.Option("--max-tree-turns", metavar="N", help="Of it and its subtasks.", min=0, max=MOST_TREE_TURNS),
 ]
 AnyTurns = Annotated[int | None, typer.Option("--max-turns", help=f"{_TURNS}.", min=0, max=MOST_TURNS)]
 AnyCost = Annotated[float | None, typer.Option("--max-cost", help=f"{_MONEY}.", min=0)]
