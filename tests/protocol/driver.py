@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from oracle import Memory, check, tag
+from deadline_oracle import remembered
+from oracle import Memory, check, look, tag
 
 from neuraphage.model.effect import Marker, MarkerName, model_effect
+from neuraphage.model.prompt import Prompt
 from neuraphage.ports import (
     Changes,
     Claimed,
@@ -19,7 +21,7 @@ from neuraphage.ports import (
     Lease,
     SuspendTo,
 )
-from storekit import MODEL_CALL, StoreKit, question, text_entry
+from storekit import MODEL_CALL, StoreKit, item, question, text_entry
 
 Snapshot = tuple[dict[bytes, tuple[bytes, int]], Memory]
 SNAPSHOTS = 5
@@ -27,7 +29,13 @@ SNAPSHOTS = 5
 DONE = Marker(name=MarkerName.TOOL_COMPLETED, tool="edit", tool_use_id="t1")
 """What a turn that ended has left: the next one goes straight on."""
 PROMPTS = ("ask-1", "ask-2", "talk:conversation")
-"""What a commit may open. A turn that ends by waiting opens one of its own, as real ones do."""
+"""What a commit may open without a deadline. A turn that ends by waiting opens one of its own, as real ones do."""
+TIMED = ("timed", "timed:conversation")
+"""What a commit may open with a deadline: each of an id of its own, as real ones have."""
+TIMEOUT_S = 300
+"""How long a timed prompt waits."""
+ALWAYS = "always"
+"""An answer that is remembered."""
 
 
 @dataclass
@@ -74,6 +82,15 @@ class Workers:
         self.numbers += 1
         return f"{prefix}-{self.numbers}"
 
+    def asked(self, form: str | None) -> Prompt | None:
+        """A prompt of this form, as a commit opens it."""
+        if form is None or form not in TIMED:
+            return None if form is None else question(form)
+        deadline_ms = self.kit.store.now_ms() + TIMEOUT_S * 1000
+        kind, _, rest = form.partition(":")
+        prompt = question(f"{self.fresh(kind)}{':' if rest else ''}{rest}", deadline_ms)
+        return prompt.model_copy(update={"default_answer": "no"})
+
     def present(self) -> Snapshot:
         """The server as it is, and what is owed."""
         return self.kit.snapshot(), replace(self.memory)
@@ -106,6 +123,8 @@ class Workers:
         worker.iteration = claimed.record.counters.iteration
         worker.inbox = tuple(raw for raw, _ in claimed.inbox)
         worker.prompts = frozenset(prompt.prompt_id for prompt in claimed.record.prompts)
+        grants = remembered(look(self.kit, self.task_id).entries, self.memory.grants)
+        assert claimed.record.grants == grants, "what a person said for the task is not what a claim reads"
         announced = model_effect(claimed.journal)
         worker.announced = announced is not None and announced.fence == claimed.lease.fence
         assert not (worker.announced and (worker.inbox or worker.iteration == 0)), (
@@ -117,20 +136,27 @@ class Workers:
         """One entry that says what wrote it, what it took from the inbox, and whether it ends a turn."""
         assert worker.lease is not None
         took = worker.inbox if take else ()
+        closed = tuple(self.answered(worker)) if take else ()
+        prompt = self.asked(opened)
+        opens = () if prompt is None or prompt.prompt_id in closed else (prompt,)
+        grants = {said.prompt_id: "granted" for said in map(item, took) if said.text == ALWAYS and said.prompt_id}
         entry = tag(
             claim=worker.lease.claim_id,
             token=worker.lease.token + 1,
             turn=worker.iteration,
             ends=ends,
             took=[raw.decode() for raw in took],
+            opened={prompt.prompt_id: prompt.deadline_ms for prompt in opens},
+            closed=closed,
+            grants=grants,
         )
-        closed = tuple(self.answered(worker)) if take else ()
         return Changes(
             entries=(text_entry(entry),),
             add=MODEL_CALL,
             consumed=took,
-            prompts_opened=(question(opened, deadline_ms=9),) if opened and opened not in closed else (),
+            prompts_opened=opens,
             prompts_closed=closed,
+            grants=grants,
             outcome=ends,
             marker=DONE if ends else None,
         )
@@ -170,7 +196,8 @@ class Workers:
         lease = worker.lease
         assert lease is not None
         # one of its own, as real ones are: one that is answered already would be closed by the same write
-        opened = self.fresh("ask") if to is SuspendTo.WAIT and not (worker.prompts - self.answered(worker)) else None
+        own = TIMED[0] if self.numbers % 2 else self.fresh("ask")
+        opened = own if to is SuspendTo.WAIT and not (worker.prompts - self.answered(worker)) else None
         changes = self.changes(worker, take=take, opened=opened, ends=False)
         due_ms, unsent = self.kit.store.now_ms() + 60_000, worker.announced
         detail = {"error": "broken", "recoverable": True, "resource": "file:a"}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from driver import PROMPTS, Worker
+from deadline_world import World
+from driver import ALWAYS, PROMPTS, TIMED, TIMEOUT_S, Worker
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from world import World
 
 from neuraphage.model.task import Status
 from neuraphage.ports import FinishTo, SignalKind, SuspendTo
@@ -28,6 +28,15 @@ SIGNALS = (
 TURN_ENDS = (FinishTo.WAIT, FinishTo.NEXT, FinishTo.NEXT, FinishTo.LIMITED)
 """No limit is reached here, as if a person had raised it since the claim: LIMITED begins the turn again."""
 GOING_ON = (FinishTo.NEXT, FinishTo.NEXT, FinishTo.NEXT, FinishTo.LIMITED)
+DAY_S = 86_400
+CLOCK = (TIMEOUT_S // 2, TIMEOUT_S + 1, TIMEOUT_S + 1, 3 * DAY_S)
+"""By how much the server's clock goes on at once: what is due by then is found by the next sweep."""
+WAITING = st.lists(
+    st.sampled_from(["deadline", "deadline", "yes", ALWAYS, SignalKind.INPUT, SignalKind.PAUSE, SignalKind.RESUME]),
+    max_size=4,
+)
+"""What happens to a task that waits for a person."""
+OPENED = st.sampled_from([None, *TIMED, *TIMED, PROMPTS[0]])
 SUSPENDS = (SuspendTo.WAIT, SuspendTo.WAIT, SuspendTo.TIMER, SuspendTo.PAUSE, SuspendTo.SHUTDOWN, SuspendTo.BLOCKED)
 
 
@@ -66,8 +75,12 @@ class Protocol(RuleBasedStateMachine):
             world.signal(SignalKind.RETRY if take else SignalKind.RESET)
         elif status is Status.PAUSED:
             world.signal(SignalKind.RESUME)
+        elif status is Status.WAITING_FOR_USER and dice % 3 == 0 and world.memory.asked.timed():
+            world.time_passes(CLOCK[dice % len(CLOCK)])
+            world.sweep_deadlines()
         elif status is Status.WAITING_FOR_USER:
-            world.signal(*((SignalKind.INPUT,) if take else (SignalKind.ANSWER, world.open_prompts()[0])))
+            always = ALWAYS if dice % 2 else ""
+            world.signal(*((SignalKind.INPUT,) if take else (SignalKind.ANSWER, world.open_prompts()[0], always)))
         else:
             world.fire()
 
@@ -75,7 +88,7 @@ class Protocol(RuleBasedStateMachine):
         if dice < ENDING:
             self.world.finish(worker, FinishTo.COMPLETED if dice % 2 else FinishTo.FAILED, take=take)
         elif dice < 50:
-            opened = (*PROMPTS, None, None)[dice % 5]
+            opened = (*PROMPTS, *TIMED, None, None)[dice % 7]
             self.world.commit(worker, take=take, opened=opened)
         elif dice < 66:
             self.world.finish(worker, TURN_ENDS[dice % len(TURN_ENDS)], take=take)
@@ -130,10 +143,49 @@ class Protocol(RuleBasedStateMachine):
     def person_signals(self, kind: SignalKind) -> None:
         self.world.signal(kind)
 
-    @rule(dice=SMALL)
-    def person_answers(self, dice: int) -> None:
-        prompts = self.world.open_prompts() or PROMPTS
-        self.world.signal(SignalKind.ANSWER, prompts[dice % len(prompts)])
+    @rule(dice=SMALL, late=st.booleans(), always=st.booleans())
+    def person_answers(self, dice: int, late: bool, always: bool) -> None:
+        answered = [*self.world.memory.asked.answered] if dice > ENDING else []
+        prompts = (not late and self.world.open_prompts()) or answered or PROMPTS
+        self.world.signal(SignalKind.ANSWER, prompts[dice % len(prompts)], ALWAYS if always else "")
+
+    @precondition(lambda self: self.may_wait())
+    @rule(index=WORKERS, opened=OPENED, steps=WAITING)
+    def task_waits_and_goes_on(self, index: int, opened: str | None, steps: list[str]) -> None:
+        self._wait(index, opened, steps)
+
+    @precondition(lambda self: self.may_wait())
+    @rule(index=WORKERS, opened=OPENED, steps=WAITING)
+    def task_waits_more(self, index: int, opened: str | None, steps: list[str]) -> None:
+        self._wait(index, opened, steps)
+
+    def may_wait(self) -> bool:
+        """Whether a worker has the task, or may claim it."""
+        return self.holder(0) is not None or self.world.kit.place(self.world.task_id) == "outbox"
+
+    def _wait(self, index: int, opened: str | None, steps: list[str]) -> None:
+        """A turn waits for a person, this and that happens meanwhile, and a worker takes what came of it."""
+        world, worker = self.world, self.holder(index) or self.world.workers[index]
+        if worker.lease is None:
+            world.claim(worker, world.kit.number(world.task_id, "seq"))
+        if worker.lease is not None:
+            world.commit(worker, take=False, opened=opened)
+        if worker.lease is not None:
+            world.suspend(worker, SuspendTo.WAIT, take=True)
+        world.check()
+        for step in steps:
+            if step == "deadline":
+                world.time_passes(TIMEOUT_S + 1)
+                world.sweep_deadlines()
+            elif step in SIGNALS:
+                world.signal(SignalKind(step))
+            else:
+                world.signal(SignalKind.ANSWER, (world.open_prompts() or PROMPTS)[0], step)
+            world.check()
+        if world.kit.place(world.task_id) == "outbox":
+            world.claim(worker, world.kit.number(world.task_id, "seq"))
+        if worker.lease is not None:
+            world.commit(worker, take=True, opened=None)
 
     @rule(dice=SMALL)
     def person_cancels(self, dice: int) -> None:
@@ -156,6 +208,25 @@ class Protocol(RuleBasedStateMachine):
         if aged and world.kit.client.hexists(world.kit.keys.suspects, world.task_id):
             world.age_mark()
         world.recover("expired")
+
+    # --- the clock ---
+
+    @rule(by_s=st.sampled_from(CLOCK), sweeps=st.booleans())
+    def clock_goes_on(self, by_s: int, sweeps: bool) -> None:
+        self.world.time_passes(by_s)
+        if sweeps:
+            self.world.sweep_deadlines()
+
+    @rule()
+    def sweep_reads_deadlines(self) -> None:
+        self.world.read_deadlines()
+
+    @precondition(lambda self: bool(self.world.read))
+    @rule()
+    def slow_sweep_goes_on(self) -> None:
+        self.world.sweep_deadlines(self.world.read)
+
+    # --- a server that loses its last writes ---
 
     @precondition(lambda self: bool(self.world.snapshots))
     @rule(steps=st.integers(1, 4), often=st.booleans())

@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from deadline_oracle import Asked, faults, remembered
+
 from neuraphage.model.repairing import RepairMode
 from neuraphage.model.task import TERMINAL, Status
 from neuraphage.store import invariant
@@ -26,6 +28,8 @@ class Memory:
         place: where the task sat.
         ended: the task's keys as they were when it ended; None while it is not over.
         suspected: expiry of the lease that was seen expired, and whether that was long enough ago.
+        asked: what is known of prompts, see deadline_oracle.py.
+        grants: answers that the task is to remember.
     """
 
     accepted: frozenset[bytes] = frozenset()
@@ -34,6 +38,8 @@ class Memory:
     place: str = ""
     ended: dict[str, Any] | None = None
     suspected: tuple[int, bool] | None = None
+    asked: Asked = field(default_factory=Asked)
+    grants: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -45,9 +51,11 @@ class View:
     fence: int
     place: str
     iteration: int
-    fields: set[str]
+    fields: dict[str, str]
     entries: list[dict[str, Any]]
     inbox: list[bytes]
+    deadlines: dict[str, int]
+    answers: list[tuple[str, str]]
     keys: dict[str, Any] = field(default_factory=dict)
 
 
@@ -68,11 +76,21 @@ def look(kit: StoreKit, task_id: str) -> View:
         fence=int(raw["fence"]),
         place=kit.place(task_id),
         iteration=int(raw["iteration"]),
-        fields=set(raw),
+        fields=raw,
         entries=[json.loads(entry["content"][0]["text"]) for entry in stored[1:] if entry["content"]],
         inbox=state.get(kit.keys.inbox(task_id), ([], False))[0],
+        deadlines={
+            member.decode().partition("|")[2]: int(due_ms)
+            for member, due_ms in state.get(kit.keys.deadlines, ([], False))[0]
+        },
+        answers=[_answer(row) for _, row in state[kit.keys.events(task_id)][0] if row[b"k"] == b"AnswerReceived"],
         keys={key: value for key, value in state.items() if key.startswith(name)},
     )
+
+
+def _answer(row: dict[bytes, bytes]) -> tuple[str, str]:
+    data = json.loads(row[b"d"])
+    return data["prompt"], data["by"]
 
 
 def check(kit: StoreKit, task_id: str, memory: Memory) -> None:
@@ -89,6 +107,10 @@ def check(kit: StoreKit, task_id: str, memory: Memory) -> None:
     _check_turns(view)
     _check_chains(view)
     _check_people(view, memory)
+    memory.asked = memory.asked.after(view.entries, is_over=view.status in TERMINAL)
+    memory.grants = remembered(view.entries, memory.grants)
+    wrong = faults(memory.asked, memory.grants, view.fields, view.deadlines, view.answers)
+    assert wrong == [], wrong
     _check_wait(view)
     if view.status in TERMINAL:
         memory.ended = memory.ended or view.keys

@@ -92,7 +92,7 @@ class World(Workers):
 
     # --- people ---
 
-    def signal(self, kind: SignalKind, prompt_id: str | None = None) -> SignalVerdict:
+    def signal(self, kind: SignalKind, prompt_id: str | None = None, text: str = "") -> SignalVerdict:
         key, before = self.fresh("s"), self.kit.state()
         held = len(self.kit.inbox(self.task_id))
         further: dict[str, Any] = {
@@ -100,7 +100,7 @@ class World(Workers):
             SignalKind.MODEL: {"choice": ModelChoice(model=f"m-{self.numbers}")},
         }.get(kind, {})
         was = self.kit.status(self.task_id)
-        sent = self.kit.send(self.task_id, kind, key, text=key, prompt_id=prompt_id, **further)
+        sent = self.kit.send(self.task_id, kind, key, text=text or key, prompt_id=prompt_id, **further)
         if sent.verdict is not SignalVerdict.ACCEPTED:
             assert self.kit.state() == before, "a refused signal changed something"
             return sent.verdict
@@ -117,7 +117,7 @@ class World(Workers):
         if sent.place == "outbox":
             self.messages.append(sent.seq)
         between = self.kit.state()
-        again = self.kit.send(self.task_id, kind, key, text=key, prompt_id=prompt_id, **further)
+        again = self.kit.send(self.task_id, kind, key, text=text or key, prompt_id=prompt_id, **further)
         assert again.verdict is SignalVerdict.REPEATED
         assert self.kit.state() == between, "a repeated signal changed something"
         return sent.verdict
