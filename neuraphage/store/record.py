@@ -163,7 +163,7 @@ def _limits(values: Mapping[str, bytes], first: Limits) -> Limits:
 
 def _tree_turns(values: Mapping[str, bytes]) -> int:
     """See tree_turns.lua."""
-    own, _, _ = values.get("tree", values["iteration"]).partition(b" ")
+    own, _, _ = values.get("tree", values.get("iteration", b"0")).partition(b" ")
     return int(own) + _int(values, "turns_below")
 
 
