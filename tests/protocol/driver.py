@@ -88,7 +88,9 @@ class Workers:
             return None if form is None else question(form)
         deadline_ms = self.kit.store.now_ms() + TIMEOUT_S * 1000
         kind, _, rest = form.partition(":")
-        prompt = question(f"{self.fresh(kind)}{':' if rest else ''}{rest}", deadline_ms)
+        self.numbers += 1
+        # of one length, as real ids are: what is asked by a beginning is then about one prompt
+        prompt = question(f"{kind}-{self.numbers:06}{':' if rest else ''}{rest}", deadline_ms)
         return prompt.model_copy(update={"default_answer": "no"})
 
     def present(self) -> Snapshot:
