@@ -144,6 +144,8 @@ class World(Others):
 
     def would_go_on(self) -> bool:
         """Whether a paused task has nothing to wait for: no prompt, or an answer that no turn has taken."""
-        asked, inbox = self.memory.asked, [item(raw) for raw in self.kit.inbox(self.task_id)]
+        asked, inbox = self.memory.asked, self.kit.inbox(self.task_id)
         talks = any(prompt.endswith(TALKS) for prompt in asked.open)
-        return not asked.open or any((talks and said.kind == "input") or said.prompt_id in asked.open for said in inbox)
+        # words that had answered one conversation are words to the next one
+        heard = ((talks and raw.startswith(b"i")) or item(raw).prompt_id in asked.open for raw in inbox)
+        return not asked.open or any(heard)
