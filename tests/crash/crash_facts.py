@@ -10,6 +10,7 @@ from crash_world import GatedSpool, Site
 
 from neuraphage.decide.conversation import api_messages
 from neuraphage.decide.costs import added
+from neuraphage.errors import TaskNotFound
 from neuraphage.model.money import SPENT_FIELDS
 from neuraphage.runtime.clock import SystemClock
 from neuraphage.store import invariant, queries
@@ -124,8 +125,11 @@ def _follower(store: RedisStore, site: Site) -> list[Any]:
 
 
 def _yearly(store: RedisStore, site: Site) -> list[Any]:
-    record = store.get(site.yearly_id)
     (schedule,) = RedisSchedules(store.context).schedules()
+    try:
+        record = store.get(site.yearly_id)
+    except TaskNotFound:  # no sweep has come by
+        return ["not made", None, 0, schedule.state.made]
     return [record.status.value, record.place, record.seq, schedule.state.made]
 
 

@@ -39,6 +39,7 @@ def _stopping(site: Site, name: str, point: CrashPoint | None, *, beats: bool = 
         world = World(site, CrashInjector(point, stop))
         if name == "first":
             world.plant_old_task()
+            world.plant_schedule()
         Driver(world, Finder.SWEEP).run()
 
     return process
@@ -114,6 +115,7 @@ def run_lost_tail(case: Case, site: Site) -> None:
         injector = LostTail(site)
         injector.world = World(site, injector)
         injector.world.plant_old_task()
+        injector.world.plant_schedule()
         Driver(injector.world, Finder.SWEEP).run()
 
     site.prepare()
