@@ -3,7 +3,8 @@
 local stored = redis.call('HGET', STATES, given.name)
 local state = stored and cjson.decode(stored)
 if given.kind == SCHEDULING.add then
-  if state then return { 'EXISTS' } end
+  -- a repeat of a request whose answer was lost says the same again: its definition has when it was made
+  if state then return { redis.call('HGET', SCHEDULES, given.name) == given.definition and 'ACCEPTED' or 'EXISTS' } end
   if redis.call('HLEN', SCHEDULES) >= given.most then return { 'TOO_MANY' } end
   redis.call('HSET', SCHEDULES, given.name, given.definition)
   state = { next_ms = given.next_ms }

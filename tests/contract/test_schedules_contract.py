@@ -172,9 +172,20 @@ def test_a_removed_schedule_makes_nothing(kit: StoreKit) -> None:
 def test_a_name_is_taken_once(kit: StoreKit) -> None:
     """And what is not there is not changed."""
     added(kit)
-    assert schedules(kit).add(definition(kit), 1) is ScheduleVerdict.EXISTS
+    assert schedules(kit).add(definition(kit, created_at_ms=2), 1) is ScheduleVerdict.EXISTS
     for change in (ScheduleChange.PAUSE, ScheduleChange.RESUME, ScheduleChange.REMOVE):
         assert schedules(kit).change("other", change) is ScheduleVerdict.NOT_FOUND
+
+
+def test_an_addition_may_be_repeated(kit: StoreKit) -> None:
+    """Its answer was lost: the same request is told the same, and changes nothing, also when a time has come since."""
+    before = stands(kit, added(kit))
+    assert schedules(kit).add(before.definition, before.state.next_ms) is ScheduleVerdict.ACCEPTED
+    assert stands(kit) == before
+    kit.store.occur(due(kit))
+    after = stands(kit)
+    assert schedules(kit).add(before.definition, before.state.next_ms) is ScheduleVerdict.ACCEPTED
+    assert (stands(kit), after.state.made) == (after, 1)
 
 
 def test_there_are_so_many_at_most(kit: StoreKit) -> None:

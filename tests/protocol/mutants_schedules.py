@@ -52,7 +52,14 @@ SCHEDULE_MUTANTS = (
         "a task in line is not published", "redis.call('ZSCORE', OUTBOX, ID) and 1 or 0", "1",
         "its_tasks_stand_in_line_as_any",
     ),
-    _times("a name is taken once", "if state then return { 'EXISTS' } end", "", "a_name_is_taken_once", "schedule"),
+    _times(
+        "a name is taken once", "== given.definition and 'ACCEPTED' or 'EXISTS' }", "and 'ACCEPTED' }",
+        "a_name_is_taken_once", "schedule",
+    ),
+    _times(
+        "a repeat of an addition is known", "== given.definition and 'ACCEPTED' or 'EXISTS' }", "and 'EXISTS' }",
+        "an_addition_may_be_repeated", "schedule",
+    ),
     _times(
         "there are so many schedules at most", "redis.call('HLEN', SCHEDULES) >= given.most", "false",
         "there_are_so_many_at_most", "schedule",
